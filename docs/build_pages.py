@@ -2,8 +2,8 @@
 
 The pages of docs/ are copied, with these changes:
 
-- A line ``- [`muntin.ticks`](../../sdk/src/muntin/axis.py)`` becomes `::: muntin.ticks`, the name's docstring, and one
-  that names a command, such as ``- [`muntin new`](...)``, what the command says of itself.
+- A line ``- [`muntin.ticks`](../../sdk/src/muntin/axis.py)`` becomes `::: muntin.ticks`, the name's docstring, with the
+  anchor `ticks`, and one that names a command, such as ``- [`muntin new`](...)``, what the command says of itself.
 - A notebook becomes a page, and so does each file outside of docs/ to which a page links, in the folder `repository`.
   Links to them are changed to lead there.
 - In the first line of a fenced block, `file=src/plugin.py` becomes the block's title, and the reason of `no-run` goes.
@@ -293,6 +293,57 @@ class ApiEntry:
         last = self.name.rpartition(".")[2]
         return f"{module.replace('/', '.')}.{last}" if module.endswith(f"/{last}") else self.name
 
+    @property
+    def anchor(self) -> str:
+        """The end of a link to its section: the last part of its name, in lower case as that of a heading.
+
+        Example:
+            >>> ApiEntry("muntin_engine.StateError", "../../engine/src/muntin_engine/errors.py").anchor
+            'stateerror'
+            >>> ApiEntry("muntin new", "../../cli/src/muntin_cli/commands/new.py").anchor
+            'muntin-new'
+        """
+        return self.name.rpartition(".")[2].lower().replace(" ", "-")
+
+    @property
+    def options(self) -> list[str]:
+        """The options of mkdocstrings for its section, as lines of YAML, where they differ from those of the site."""
+        if self.name in _INTERNAL_MEMBERS:
+            own = ["merge_init_into_class: false", "show_bases: false", "inherited_members: true"]
+            return [*own, f'filters: ["!^_", "!^({_INTERNAL_MEMBERS[self.name]})$"]']
+        if self.name.endswith("Laws"):  # of the kit that all share, nothing but the laws is of interest
+            return ["inherited_members: true", "show_signature: false", 'filters: ["^test_", "^magnitude$"]']
+        if self.name in _SHOWN_MEMBERS:
+            return [f'filters: ["^({_SHOWN_MEMBERS[self.name]})$"]']
+        if self.name.startswith(_MODULES_OF_PLUGINS) or _MADE_BY_FUNCTIONS.fullmatch(self.name):
+            return ["members: false"]  # they are those of the base class
+        return []
+
+
+_INTERNAL_MEMBERS: Final = {
+    "muntin_engine.EventStream": "length_columns|named_columns|lifetimes",
+    "muntin_engine.WindowedStream": "streams",
+    "muntin_engine.Query": "source|before|plans",
+}
+"""The steps of a query, which its calls make and nobody else, with members that are for the engine alone.
+
+Some of their other members are those of a class that has no page.
+"""
+
+_SHOWN_MEMBERS: Final = {
+    "muntin.rows.LastRows": "trigger|when_full",
+    "muntin.rows.PartitionedRows": "partition|with_empty|with_marks|admit|select_partitions",
+}
+"""The members that queries call, of classes that have others for the engine."""
+
+_MODULES_OF_PLUGINS: Final = ("muntin_stats.", "muntin_patterns.")
+
+_MADE_BY_FUNCTIONS: Final = re.compile(
+    r"muntin\.windows\.(?:Hopping|Session|Calendar|Cumulate|Landmark|Global|Trailing|Snapshot|Count)Windows"
+    r"|muntin\.rows\.(?:RowBatches|RowsBetween|Partitions|\w+Policy)"
+)
+"""Windows and policies that functions make for queries."""
+
 
 def entry_of(line: str) -> ApiEntry | None:
     """Return the name or command that a line of a page lists, if it lists one.
@@ -307,8 +358,17 @@ def entry_of(line: str) -> ApiEntry | None:
 
 
 def with_docstrings(text: str) -> str:
-    """Return a page's Markdown with the names of the reference replaced by what is said of them."""
+    r"""Return a page's Markdown with the names of the reference replaced by what is said of them.
+
+    Example:
+        >>> print(with_docstrings("- [`muntin.ticks`](../../sdk/src/muntin/axis.py)"))
+        <a id="ticks"></a>
+        <BLANKLINE>
+        ::: muntin.ticks
+        <BLANKLINE>
+    """
     lines: list[str] = []
+    anchors: set[str] = set()
     for line in text.splitlines():
         entry = entry_of(line)
         if entry is None:
@@ -316,9 +376,12 @@ def with_docstrings(text: str) -> str:
         elif entry.is_command:
             lines += [describe_command(entry.name), ""]
         else:
+            if entry.anchor not in anchors:  # of `window` and `Window` the first on the page has it
+                lines += [f'<a id="{entry.anchor}"></a>', ""]
+                anchors.add(entry.anchor)
             lines += [f"::: {entry.identifier}", ""]
-            if entry.name == "muntin_engine.Query":  # some of its members are those of a class that has no page
-                lines[-1:] = ["    options:", "      inherited_members: true", ""]
+            if entry.options:
+                lines[-1:] = ["    options:", *(f"      {option}" for option in entry.options), ""]
     return "\n".join(lines)
 
 
@@ -350,11 +413,15 @@ def commands() -> dict[str, typer.core.TyperCommand]:
 
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
-    return {
-        f"muntin {name}": command
-        for name, command in group.commands.items()
-        if isinstance(command, typer.core.TyperCommand)
-    }
+    return dict(_commands_in(group, "muntin"))
+
+
+def _commands_in(group: typer.core.TyperGroup, called: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, typer.core.TyperCommand):
+            yield f"{called} {name}", command
+        elif isinstance(command, typer.core.TyperGroup):
+            yield from _commands_in(command, f"{called} {name}")
 
 
 # The navigation

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.build_pages import describe_command
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
 from muntin_cli.command_names import COMMAND_BY_WORD
@@ -139,11 +140,12 @@ def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Run) -> No
 
 @pytest.mark.parametrize("command", CALLED)
 def test_the_reference_has_each_command_with_each_option(command: str, muntin: Run) -> None:
-    section = SECTIONS[f"muntin {command}"]
+    section = describe_command(f"muntin {command}")
     options = set(re.findall(r"--[a-z-]+", muntin(*command.split(), "--help").output.partition("Options:")[2])) - {
         "--help"
     }
-    assert set(re.findall(r"^\| `(--[a-z-]+)`", section, re.MULTILINE)) == options
+    assert set(re.findall(r"^- `(--[a-z-]+)`: \w", section, re.MULTILINE)) == options
+    assert f"muntin {command}" in SECTIONS
 
 
 def test_pages_with_commands_were_found() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docs.build_pages import markdown_of
+from docs.build_pages import ApiEntry, entry_of, markdown_of
 from release.distributions import distributions
 
 ROOT: Final = Path(__file__).parents[2]
@@ -109,6 +109,11 @@ def headings(page: Path) -> list[Heading]:
         elif found:
             found[-1][2].append(part.text if isinstance(part, Block) else part)
     return [Heading(level, text, "\n".join(lines)) for level, text, lines in found]
+
+
+def entries(page: Path) -> list[ApiEntry]:
+    """Return the names and commands whose docstrings a page of the reference shows."""
+    return [entry for line in text_of(page).splitlines() if (entry := entry_of(line)) is not None]
 
 
 def links(page: Path) -> list[str]:

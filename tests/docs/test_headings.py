@@ -1,27 +1,28 @@
-"""What a reader may look up has a heading: hooks, errors, laws, policies, base classes and modules."""
+"""What a reader may look up is on its page of the reference, by its docstring or in a table."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.site.test_names import collection, target_of
 
 import muntin.testing
 import muntin_engine.testing
 from muntin import Function, Module, errors, hooks, policies
 from muntin.catalog import installed
-from muntin.schemas import spell
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
 from muntin_engine.core.changes import Reason
 from muntin_engine.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric
-from tests.docs.pages import DOCS, REFERENCE, ROOT, headings
+from tests.docs.pages import DOCS, REFERENCE, ROOT, entries, headings
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
 BASES = [name for name, cls in vars(muntin).items() if inspect.isclass(cls) and issubclass(cls, Module)]
@@ -36,38 +37,26 @@ ERRORS = sorted(
 POLICIES = [
     policy
     for policy in vars(policies).values()
-    if isinstance(policy, type) and issubclass(policy, StrEnum) and policy.__module__ == policies.__name__
+    if isinstance(policy, type)
+    and issubclass(policy, StrEnum)
+    and policy.__module__ == policies.__name__
+    and len(policy)
 ]
-MEMBERS = [f"{policy.__name__}.{member.name}" for policy in POLICIES for member in policy]
 LAWS = [
-    (laws, test, statement)
+    (kit.__name__, laws, test)
     for kit in (muntin.testing, muntin_engine.testing)
     for laws in kit.__all__
     if laws.endswith("Laws")
-    for test, statement in laws_of(getattr(kit, laws)).items()
+    for test in laws_of(getattr(kit, laws))
 ]
 OURS = [plugin for plugin in installed().plugins()[0] if plugin.name in ("patterns", "stats")]
 MODULES = [(plugin.name, name, cls) for plugin in OURS for name, cls in plugin.modules.items()]
 FUNCTIONS = [(plugin.name, name, function) for plugin in OURS for name, function in plugin.functions.items()]
 
 
-QUOTE = "'"
-
-
 @cache
 def sections(page: Path) -> dict[str, str]:
     return {heading.text: heading.section for heading in headings(page)}
-
-
-def parameters_of(callable: Callable[..., Any]) -> str:
-    """Return the parameters of a module or function as its page spells them."""
-    return ", ".join(map(_spell_parameter, inspect.signature(callable).parameters.values()))
-
-
-def _spell_parameter(parameter: inspect.Parameter) -> str:
-    annotation = inspect.formatannotation(parameter.annotation).strip("'")
-    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
-    return f"{parameter.name}: {annotation}{default}"
 
 
 def reasons() -> Iterator[str]:
@@ -79,45 +68,58 @@ def reasons() -> Iterator[str]:
     yield from found
 
 
-HEADINGS = [
-    # a page, a heading, and what stands below it
-    *(("hooks.md", f"{hook.__name__}{str(inspect.signature(hook)).replace(QUOTE, '')}", "") for hook in HOOKS),
-    *(("errors.md", name, "") for name in ERRORS),
-    *(("policies.md", name, "") for name in MEMBERS),
-    *(("laws.md", test.removeprefix("test_").replace("_", " ").capitalize(), said) for _, test, said in LAWS),
-    *(("modules.md", name, "") for name in (*BASES, "Needs", "upgrade_state", "columnar_form")),
+LISTED = {page.name: {entry.name.rpartition(".")[2] for entry in entries(page)} for page in REFERENCE.glob("*.md")}
+NAMES = [
+    *(("hooks.md", hook.__name__) for hook in HOOKS),
+    *(("errors.md", name) for name in ERRORS),
+    *(("policies.md", policy.__name__) for policy in POLICIES),
+    *(("laws.md", name) for name in sorted({laws for _, laws, _ in LAWS})),
+    *(("modules.md", name) for name in (*BASES, "Needs")),
 ]
 
 
-@pytest.mark.parametrize(("page", "heading", "said"), HEADINGS, ids=[heading for _, heading, _ in HEADINGS])
-def test_a_hook_an_error_a_policy_a_law_and_a_base_class_has_a_heading(page: str, heading: str, said: str) -> None:
-    section = sections(REFERENCE / page)[heading]
-    assert section.strip()
-    assert said in section
+@pytest.mark.parametrize(("page", "name"), NAMES, ids=[name for _, name in NAMES])
+def test_a_hook_an_error_a_policy_a_laws_class_and_a_base_class_is_on_its_page(page: str, name: str) -> None:
+    assert name in LISTED[page]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
+def test_a_member_of_a_policy_has_a_docstring_or_it_would_not_show(policy: type[StrEnum]) -> None:
+    shown = collection()[f"muntin.policies.{policy.__name__}"].members
+    assert [member.name for member in policy if shown[member.name].docstring is None] == []
+
+
+@pytest.mark.parametrize(("kit", "laws", "test"), LAWS, ids=[f"{laws}.{test}" for _, laws, test in LAWS])
+def test_a_law_is_among_the_members_of_its_class_with_what_it_states(kit: str, laws: str, test: str) -> None:
+    shown = target_of(f"{kit}.{laws}").all_members[test]
+    statement = laws_of(getattr(import_module(kit), laws))[test]
+    assert shown.docstring is not None
+    assert shown.docstring.value.startswith(statement)
 
 
 @pytest.mark.parametrize(("plugin", "name", "cls"), MODULES)
-def test_a_module_has_a_heading_with_its_parameters_and_types(plugin: str, name: str, cls: type[Module]) -> None:
-    expected = f"`{name}({parameters_of(cls)})`: `{spell(cls.input_field())}` to `{spell(cls.result_field())}`."
-    section = sections(REFERENCE / f"{plugin}.md")[name]
-
-    assert expected in section.splitlines()
+def test_a_module_is_in_the_table_with_its_aliases_and_its_docstring_has_its_parameters(
+    plugin: str, name: str, cls: type[Module]
+) -> None:
+    text = (REFERENCE / f"{plugin}.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| \[`{name.partition('.')[2]}`\]\(#{cls.__name__.lower()}\) \|.*$", text, re.MULTILINE)
+    assert cls.__name__ in LISTED[f"{plugin}.md"]
+    assert re.findall(r"`(\w+)`", row.split("|")[4]) == list(cls.own_aliases())
+    described = str(inspect.getdoc(cls)).partition("Args:")[2]
     for parameter in inspect.signature(cls).parameters:
-        assert f"- `{parameter}`: " in section, f"{name} does not say what {parameter} is"
+        assert f"{parameter}: " in described, f"{name} does not say what {parameter} is"
 
 
 @pytest.mark.parametrize(("plugin", "name", "function"), FUNCTIONS)
-def test_a_function_has_a_heading_with_its_parameters_and_type(
-    plugin: str, name: str, function: Function[..., Any]
-) -> None:
-    expected = f"`{name}({parameters_of(function.implementation)})`: to `{spell(function.result)}`."
-    assert expected in sections(REFERENCE / f"{plugin}.md")[name].splitlines()
+def test_a_function_is_on_the_page_of_its_plugin(plugin: str, name: str, function: Function[..., Any]) -> None:
+    assert name.partition(".")[2] in LISTED[f"{plugin}.md"]
 
 
-def test_every_heading_of_a_plugin_page_is_a_module_or_function_of_it() -> None:
+def test_every_row_in_the_table_of_a_plugin_is_a_module_of_it() -> None:
     for plugin in OURS:
-        _, *names, _ = sections(REFERENCE / f"{plugin.name}.md")  # between the title and the API
-        assert sorted(names) == sorted({**plugin.modules, **plugin.functions})
+        text = (REFERENCE / f"{plugin.name}.md").read_text(encoding="utf-8")
+        named = re.findall(r"^\| \[`(\w+)`\]", text, re.MULTILINE)
+        assert sorted(f"{plugin.name}.{name}" for name in named) == sorted(plugin.modules)
 
 
 @pytest.mark.parametrize("reason", sorted(set(reasons())))
@@ -145,26 +147,3 @@ def test_something_was_found() -> None:
     assert {plugin.name for plugin in OURS} == {"patterns", "stats"}
     assert len(MODULES) >= 19
     assert FUNCTIONS
-
-
-CALLS = re.findall(
-    r"^`((?:(?:EventStream|Query)\.)?[a-z_]+)\((.*?)\)` ",
-    (REFERENCE / "query.md").read_text(encoding="utf-8"),
-    re.MULTILINE,
-)
-"""The calls of a query that the reference shows with their arguments."""
-
-
-@pytest.mark.parametrize(("call", "shown"), CALLS, ids=[call for call, _ in CALLS])
-def test_a_call_is_shown_with_the_arguments_that_it_has(call: str, shown: str) -> None:
-    function: Any = muntin_engine
-    for part in call.split("."):
-        function = getattr(function, part)
-    has = {name for name in inspect.signature(function).parameters if name not in ("self", "unnamed")}
-    says = {name.strip(" *") for name in re.findall(r"(?:^|, )([* a-z_]+)(?=[=,]|$)", shown)} - {""}
-    assert says <= has, "the page shows an argument that there is not"
-    assert has - says <= {"watermark"} if call == "Query.results" else has == says
-
-
-def test_the_reference_shows_the_arguments_of_calls() -> None:
-    assert {"events", "Query.write", "Query.check", "EventStream.window"} <= {call for call, _ in CALLS}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from tests.docs.pages import DOCS, PAGES, ROOT, headings, links, name_of
+from tests.docs.pages import DOCS, PAGES, ROOT, entries, headings, links, name_of
 
 EVERY_PAGE = (
     *PAGES,
@@ -22,6 +25,24 @@ def target_of(page: Path, link: str) -> tuple[Path, str]:
     return (page.parent / path).resolve() if path else page, anchor
 
 
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Return the anchors of a page: those of its headings, and of the names whose docstrings it shows."""
+    of_headings = {heading.anchor for heading in headings(page)}
+    of_names = {anchor for entry in entries(page) for anchor in (entry.anchor, entry.identifier)}
+    return frozenset(of_headings | of_names)
+
+
+def is_member(page: Path, anchor: str) -> bool:
+    """Return True if an anchor is that of a method or attribute of a class whose docstring a page shows."""
+    owner, _, member = anchor.rpartition(".")
+    if owner not in {entry.name for entry in entries(page)}:
+        return False
+    package, _, name = owner.rpartition(".")
+    cls: Any = getattr(import_module(package), name)
+    return isinstance(cls, type) and hasattr(cls, member)
+
+
 def test_no_relative_link_is_dead() -> None:
     assert len(RELATIVE) > 100
     assert [f"{name_of(page)}: {link}" for page, link in RELATIVE if not target_of(page, link)[0].exists()] == []
@@ -32,7 +53,7 @@ def test_no_anchor_is_dead() -> None:
     dead = [
         f"{name_of(page)}: {link}"
         for page, link, path, anchor in targets
-        if anchor not in {heading.anchor for heading in headings(path)}
+        if anchor not in anchors(path) and not is_member(path, anchor)
     ]
     assert targets
     assert dead == []
@@ -40,8 +61,14 @@ def test_no_anchor_is_dead() -> None:
 
 def test_headings_of_a_page_have_distinct_anchors() -> None:
     for page in PAGES:
-        anchors = [heading.anchor for heading in headings(page)]
-        assert len(set(anchors)) == len(anchors), name_of(page)
+        of_headings = [heading.anchor for heading in headings(page)]
+        assert len(set(of_headings)) == len(of_headings), name_of(page)
+
+
+def test_no_heading_has_the_anchor_of_a_name() -> None:
+    for page in PAGES:
+        of_names = {entry.anchor for entry in entries(page) if not entry.is_command}
+        assert [heading.text for heading in headings(page) if heading.anchor in of_names] == [], name_of(page)
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:

@@ -81,7 +81,7 @@ def test_every_public_name_has_one_place_in_the_reference() -> None:
     lines = [f"- [`{name}`](../../{name_of(place_of(name))})" for name in missing.values()]
 
     assert len(NAMES) > 150
-    assert not lines, "\n".join(["add these lines to the fitting sections API in docs/reference", *lines])
+    assert not lines, "\n".join(["add these lines to the fitting sections of docs/reference", *lines])
     assert [path for path, count in places.items() if count > 1] == []
 
 

@@ -87,6 +87,15 @@ def test_an_example_in_a_docstring_is_a_block_of_code(site: Path) -> None:
     assert any("&gt;&gt;&gt; tumbling(60) == hopping(60, 60)" in block for block in blocks)
 
 
+def test_what_a_docstring_says_under_a_label_is_a_paragraph(site: Path) -> None:
+    page = (site / "reference/stats.html").read_text(encoding="utf-8")
+    quantile = page[page.index('id="muntin_stats.Quantile"') : page.index('id="muntin_stats.Ranked"')]
+    assert "<strong>Types:</strong> float, int or Decimal to float. Between" in quantile
+    assert "<strong>Source:</strong> R. J. Hyndman" in quantile
+    assert "admonition" not in quantile
+    assert 'id="muntin_stats.Quantile.create_state"' not in quantile
+
+
 def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> None:
     pages = list((site / "reference").glob("*.html"))
     assert pages

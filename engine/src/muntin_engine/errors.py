@@ -16,11 +16,14 @@ from muntin.errors import MuntinError, QueryError
 
 
 class SetupError(MuntinError, RuntimeError):
-    """The machine or the session cannot run a query; whoever set it up must act."""
+    """The machine or the session cannot run a query; whoever set it up must act.
+
+    For example, the session's state store cannot hold a query's state; the message has the setting.
+    """
 
 
 class JavaNotFoundError(SetupError):
-    """No Java that Spark can run on was found.
+    """No Java that Spark can run on was found: install one, set `JAVA_HOME`, or install `muntin-engine[jre]`.
 
     Attributes:
         oldest: The oldest major version that would do.
@@ -38,7 +41,7 @@ class JavaNotFoundError(SetupError):
 
 
 class SparkStartError(SetupError):
-    """Spark did not start.
+    """Spark did not start; the message has Spark's own message and the name of the log.
 
     Attributes:
         java_home: The Java that was to run it.
@@ -57,7 +60,9 @@ class SparkStartError(SetupError):
 
 
 class SessionConflictError(SetupError):
-    """A session is running already, and it is not the one that was asked for.
+    """A session is running already with other settings, which cannot change while it runs.
+
+    Stop it with `stop_session`, or call `local_session` with its settings.
 
     Attributes:
         differences: Setting by setting, the value it runs with (None where it has none) and the value asked for.
@@ -73,7 +78,9 @@ class SessionConflictError(SetupError):
 
 
 class SessionEndedError(SetupError):
-    """The Spark session has ended: it was stopped, or the process that it ran in is gone.
+    """The Spark session has ended: it was stopped, or its JVM was killed, for example because memory ran out.
+
+    Start a session, build the query again in it, and start it with the same checkpoint; nothing is lost.
 
     Attributes:
         reason: The sign of it.
@@ -89,11 +96,34 @@ class SessionEndedError(SetupError):
 
 
 class ResultOverflowError(QueryError, OverflowError):
-    """A module returned a value that its column cannot hold, and `spark.muntin.overflow.fail` is true."""
+    """A module returned a value that its column cannot hold, and `spark.muntin.overflow.fail` is true.
+
+    For example, a sum of more than 64 bits for a `bigint`. By default such a value is null, counted and logged. The
+    message names the module, the column, the value, the key and the window; cast the column that the module reads to a
+    wider type, such as `decimal(38, 0)` or `double`.
+    """
 
 
 class StateError(MuntinError, ValueError):
-    """Something cannot be stored in a query's state, or read back from it."""
+    """Something cannot be stored in a query's state, or read back from it.
+
+    Most often a module's state holds an object that is not plain data: a time with a zone that has no name, a
+    `bytearray`, a record that its own class refuses; or it is too deep or too large. The message names the module, the
+    key and the window, and the law *state survives its codec* finds this in tests.
+
+    It is also raised where a checkpoint, or a folder that its query writes to, is not as the query left it. The message
+    says which of these it is, and what to restore or delete:
+
+    - A file is damaged: the cell whose checksum is wrong is named.
+    - Files of the state are gone, or in the place of others: a bucket has no state, or that of another micro-batch or
+      query. `Query.check` names the files.
+    - A folder of the output was deleted, or a sink is ahead of its checkpoint or behind it: one of the two was restored
+      without the other.
+    - The checkpoint was moved or copied by other means than `muntin checkpoint copy`, or is a copy that was cut short.
+
+    What Spark alone writes, its logs of which input was read, has no checksum that Spark verifies. Sinks recognise the
+    newest `offsets`; a bit that flips inside a path in `sources` is not found.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +149,13 @@ class Difference:
 class StateMismatchError(StateError):
     """A checkpoint is of another query than the one that is to go on with it.
 
+    Another window, key, policy or parameter, or a version of a module that is not compatible with the stored one.
+    Nothing was read from the input, and no state has changed. Start the changed query with a new checkpoint, or change
+    it back; the message lists what differs, and what else would help.
+
     Attributes:
-        differences: Where the two differ.
+        differences: Where the two differ, each with `subject`, `checkpoint` and `query` in words; None stands for an
+            aggregate that was added or removed.
         remedies: Ways to let the query go on, besides changing it back.
         checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
     """
@@ -135,7 +170,9 @@ class StateMismatchError(StateError):
 
 
 class ShippingError(SetupError):
-    """A query's modules cannot travel to the workers.
+    """A query's modules cannot be sent to the workers: one cannot be pickled, or all together are too large.
+
+    Keep open files, connections and large tables out of a module's attributes.
 
     Attributes:
         modules: The modules of the query.
@@ -151,7 +188,11 @@ class ShippingError(SetupError):
 
 
 class ModuleNotOnWorkerError(SetupError):
-    """A module's package is not installed where a worker runs, or in another version."""
+    """A module's package is not installed where a worker runs, or in another version.
+
+    The worker joined after the preflight check, or was not checked. No row of that task was evaluated. Install the
+    version of the driver in the Python environment of the workers, the one that `PYSPARK_PYTHON` names, or `ship` it.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -162,7 +203,10 @@ class ModuleNotOnWorkerError(SetupError):
 
 
 class SinkError(MuntinError, RuntimeError):
-    """A sink failed to write a micro-batch.
+    """A sink failed to write a micro-batch; the query stops, and the original exception is chained.
+
+    Repair the sink and start the query with the same checkpoint: the micro-batch is repeated, also for the sinks that
+    have it. The message includes Spark's error inside the sink, such as `No space left on device`.
 
     Attributes:
         output: The output that it takes: `results`, `late`, `rejected` or `progress`.
@@ -184,11 +228,20 @@ class SinkError(MuntinError, RuntimeError):
 
 
 class RecordingError(MuntinError, ValueError):
-    """A recording cannot be read, or not be replayed as asked."""
+    """A recording cannot be read, or not be replayed as asked.
+
+    The folder has no recording that a `Recorder` made, or that of another query, of a later time than the checkpoint,
+    or of a format that this version does not read. Or, most often, a module of the query is not here: install its
+    plugin, import it, or give it, `Recording(path, modules=[...])`.
+    """
 
 
 class NotShippableError(SetupError):
-    """A package cannot be sent to the workers.
+    """A package cannot be sent to the workers by `ship`.
+
+    No installed package has the name, it has compiled parts, it has a top-level module such as `os.py` or `numpy/` that
+    would hide one of Python or of another package, the session has it with other contents, its metadata have no valid
+    `Name` or `Version`, or its archive cannot be read or is larger than 512 MB when unpacked.
 
     Attributes:
         package: The name that was given.
@@ -207,6 +260,9 @@ class NotShippableError(SetupError):
 
 class WorkerEnvironmentError(SetupError):
     """The Python environment of the workers cannot run a query.
+
+    A package is missing, cannot be imported, or has another version than on the driver; or Python has another version,
+    or does not run. The message says where, and what to do.
 
     Attributes:
         troubles: By where it is, a host and a Python there, what is wrong; where no worker answered, what Spark said.

@@ -103,7 +103,9 @@ def ticks(duration: Duration) -> int:
 
     Args:
         duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`;
-            `Decimal("0.25")` where the times of the query are decimals.
+            `Decimal("0.25")` where the times of the query are decimals. Units of text are microsecond, millisecond,
+            second, minute, hour, day and week, with their usual abbreviations; a month or a year has no fixed length,
+            and windows of months are made by `calendar`.
 
     Raises:
         DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year); or a
@@ -114,6 +116,8 @@ def ticks(duration: Duration) -> int:
         600000000
         >>> ticks(timedelta(milliseconds=2)), ticks(7), ticks("-1 minute 30 seconds")
         (2000, 7, -90000000)
+        >>> ticks("0.5 ms"), ticks("1 hour 30 minutes")
+        (500, 5400000000)
     """
     length, read = _length(duration), _READ.get()
     return length if read is None or isinstance(length, ReadLength) else ReadLength(read(length))

@@ -188,7 +188,11 @@ class Catalog:
 
 @cache
 def installed() -> Catalog:
-    """Return the catalog of this Python environment, restricted by `MUNTIN_PLUGINS` if that is set."""
+    """Return the catalog of this Python environment, restricted by `MUNTIN_PLUGINS` if that is set.
+
+    That variable lists the plugins that may load, separated by commas. The catalog is built once per process; a plugin
+    that is installed later is visible in the next process.
+    """
     allowed = os.environ.get(ALLOW_VARIABLE)
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
     found = plugin_entries()

@@ -139,6 +139,8 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
         >>> e0 = Event(1, 100, "P1")
         >>> fold([Insertion("E0", e0), Revision("E0", e0, 5), Insertion("E1", Event(4, 9, "P2"))])
         {('E0', 1): Event(start=1, end=5, payload='P1'), ('E1', 4): Event(start=4, end=9, payload='P2')}
+        >>> fold([Insertion("E0", e0), retraction("E0", e0)])
+        {}
     """
     table: dict[Identity, Event[P]] = {}
     for change in changes:

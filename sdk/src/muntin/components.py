@@ -19,13 +19,17 @@ class Merge(StrEnum):
     """The merge of two values of a component, named by the NumPy function that does it."""
 
     ADD = "add"
+    """The sum."""
     MULTIPLY = "multiply"
+    """The product."""
     MIN = "fmin"
     """The smaller; NaN counts as larger than any number, as in Spark SQL."""
     MAX = "maximum"
     """The larger; NaN counts as larger than any number, as in Spark SQL."""
     BIT_AND = "bitwise_and"
+    """The bits that both have."""
     BIT_OR = "bitwise_or"
+    """The bits that either has."""
     MEAN = "mean"
     """Added up, as by `ADD`; what comes of it is the sum divided by how many payloads there are, rounded once."""
     COUNT = "count"
@@ -101,7 +105,7 @@ class Component:
 
     @classmethod
     def sum(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """A sum. Integers wrap around at the ends of their type: choose one that is wide enough.
+        """A sum, which has an inverse. Integers wrap around at the ends of their type: choose one that is wide enough.
 
         Of floats it is exact, and rounded once where it reaches `compute_results`. It is infinite only if the sum
         itself is beyond the largest float; NaN if a value is, or if infinities of both signs are; zero has no sign.
@@ -110,22 +114,22 @@ class Component:
 
     @classmethod
     def mean(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The arithmetic mean of floats: their exact sum by the number of payloads, rounded once."""
+        """The arithmetic mean of floats: their exact sum by the number of payloads, rounded once. It has an inverse."""
         return cls(Merge.MEAN, dtype, 0, shape)
 
     @classmethod
     def product(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """A product."""
+        """A product. It has no inverse."""
         return cls(Merge.MULTIPLY, dtype, 1, shape)
 
     @classmethod
     def min(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The smallest value."""
+        """The smallest value; NaN is larger than any number."""
         return cls(Merge.MIN, dtype, _extreme(dtype, largest=True), shape)
 
     @classmethod
     def max(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The largest value."""
+        """The largest value; NaN is larger than any number."""
         return cls(Merge.MAX, dtype, _extreme(dtype, largest=False), shape)
 
     @classmethod
@@ -149,12 +153,54 @@ class Component:
         shape: tuple[int, ...] = (),
         inverse: Callable[[Any, Any], Any] | None = None,
     ) -> Component:
-        """A value that is merged by a function on whole arrays, such as `numpy.logaddexp` with the identity `-inf`."""
+        """A value that is merged by a function on whole arrays.
+
+        Args:
+            function: Takes two arrays of n values and returns n merged ones. It is associative and commutative.
+            identity: The value that changes nothing when merged.
+            dtype: The NumPy type of the values.
+            shape: The lengths of a vector's axes; empty for a number.
+            inverse: Undoes the function to the last bit; None if nothing does.
+
+        Example:
+            >>> import numpy as np
+            >>> from muntin import ColumnarAggregate
+            >>> class LogSum(ColumnarAggregate[float, float]):
+            ...     name, version = "demo.log_sum", "1.0.0"
+            ...     def components(self):
+            ...         return {"log": Component.merged(np.logaddexp, -np.inf)}
+            ...     def lift(self, payloads):
+            ...         return {"log": payloads}
+            ...     def compute_results(self, components):
+            ...         return components["log"]
+            >>> log_sum = LogSum()
+            >>> round(log_sum.compute_result(log_sum.add_events(log_sum.create_state(), [0.0, 0.0])), 6)
+            0.693147
+        """
         return cls(Merge.CUSTOM, dtype, identity, shape, function, inverse)
 
     @classmethod
     def values(cls, dtype: str = "float64") -> Component:
-        """All values. `compute_results` gets a `Ragged` of them. State grows with the rows: a last resort."""
+        """All values. State grows with the rows: a last resort.
+
+        `compute_results` gets a `muntin.columnar.Ragged` of them: `values`, in order within each window, and `offsets`,
+        where the windows begin and end.
+
+        Example:
+            >>> from muntin import ColumnarAggregate
+            >>> class Median(ColumnarAggregate[float, float]):
+            ...     name, version = "demo.median", "1.0.0"
+            ...     def components(self):
+            ...         return {"values": Component.values()}
+            ...     def lift(self, payloads):
+            ...         return {"values": payloads}
+            ...     def compute_results(self, components):
+            ...         ragged = components["values"]
+            ...         return ragged.values[ragged.offsets[:-1] + (ragged.counts - 1) // 2]
+            >>> median = Median()
+            >>> median.compute_result(median.add_events(median.create_state(), [3.0, 1.0, 2.0]))
+            2.0
+        """
         return cls(Merge.COLLECT, dtype, None)
 
     @property

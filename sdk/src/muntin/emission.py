@@ -23,14 +23,18 @@ class EarlyEmission:
     It is given in place of an `EmitPolicy`: `window(..., emit=early(every="1 minute"))`. Results have the columns
     `timing` (`"early"` or `"final"`) and `firing` (the number of earlier emissions of the window). A final row is
     emitted exactly when it would be with `emit="final"`, unless the refinement says otherwise. Where late rows correct
-    results, it is emitted once, when they no longer can.
+    results, it is emitted once, when they no longer can; triggers then see a watermark that is behind by the allowed
+    lateness. The general evaluator computes such queries. A checkpoint stores the trigger and the refinement with their
+    parameters, and another one needs a new checkpoint.
+
+    Cost: a firing costs as much as closing the window; windows that fire together share the work.
 
     Attributes:
         trigger: The trigger that emits results of open windows.
         refinement: The relation of a window's later results to its earlier ones.
 
     Raises:
-        PolicyError: The trigger is none, or it or the refinement cannot be stored with a query.
+        PolicyError: The trigger is not a trigger, or it or the refinement cannot be stored with a query.
     """
 
     trigger: Trigger

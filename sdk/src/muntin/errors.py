@@ -38,15 +38,35 @@ __all__ = [
 
 
 class MuntinError(Exception):
-    """The root of all errors that Muntin raises on purpose."""
+    """The root of all errors that Muntin raises on purpose; catch it to handle all of them.
+
+    Example:
+        >>> from muntin import tumbling
+        >>> try:
+        ...     tumbling("10 fortnights")
+        ... except MuntinError as error:
+        ...     print(str(error).splitlines()[0])
+        '10 fortnights' is not a duration: the unit 'fortnights' is unknown
+    """
 
 
 class QueryError(MuntinError):
-    """The query cannot be built as written; the query writer must act."""
+    """The query cannot be built as written; the query writer must act.
+
+    For example, columns do not make events, a result would have two columns of one name, `aggregate` gets an operator,
+    or a stream has no watermark. The message says what to change. A word of Spark's DataFrames that a query does not
+    have, such as `query.writeStream`, is Python's own `AttributeError`, with a note of what to write instead.
+    """
 
 
 class DurationError(QueryError, ValueError):
-    """A length of time that cannot be read."""
+    """A length of time that cannot be read: it has no number, an unknown unit, or a unit without a fixed length.
+
+    Write ticks, a `timedelta`, or text such as `"10 minutes"`; the message lists the units, and suggests the closest.
+
+    Attributes:
+        value: The length.
+    """
 
     def __init__(self, value: object, reason: str, instead: str | None = None) -> None:
         self.value = value
@@ -56,15 +76,27 @@ class DurationError(QueryError, ValueError):
 
 
 class WindowError(QueryError, ValueError):
-    """A window specification that makes no windows."""
+    """A window specification that makes no windows.
+
+    A size, hop or count is not above zero, a reach is negative, or no calendar has the size, start or time zone.
+    """
 
 
 class PolicyError(QueryError, ValueError):
-    """A clipping, timestamping or emission policy that does not fit the window or the module."""
+    """A clipping, timestamping or emission policy that does not fit the window or the module, or does not exist.
+
+    The message lists those to choose from; the module's writer set them in `accepted_clips`. Spark's output modes are
+    no members, and the message says what they are called here.
+    """
 
 
 class ParameterError(QueryError, TypeError):
-    """A module was given parameters that its constructor does not accept."""
+    """A module was given parameters that its constructor does not accept; the message has its signature.
+
+    Attributes:
+        module: The module's name.
+        parameters: The parameters.
+    """
 
     def __init__(self, module: str, parameters: Mapping[str, object], reason: str, signature: str) -> None:
         self.module = module
@@ -74,11 +106,24 @@ class ParameterError(QueryError, TypeError):
 
 
 class TypeMismatchError(QueryError, TypeError):
-    """A module's input or result does not fit the columns it is bound to."""
+    """A module's input type does not fit the columns it is given, or its result type cannot be known.
+
+    Cast the column, name another, or choose another module.
+    """
 
 
 class UnknownModuleError(QueryError, LookupError):
-    """No installed plugin offers a module or function of that name."""
+    """No installed plugin offers a module or function of that name.
+
+    Take the suggestion, or install the package where the driver and the workers run. A name is looked for in the plugin
+    that it begins with; no other is imported for a suggestion, and `patterns.*` means names of a plugin that was not
+    imported. A plugin's name alone is answered with its modules. If `MUNTIN_PLUGINS` is set, it must name the plugin.
+
+    Attributes:
+        name: The name.
+        suggestion: The closest name; None if none is close.
+        installed: The names that there are.
+    """
 
     def __init__(
         self,
@@ -113,15 +158,24 @@ class UnknownModuleError(QueryError, LookupError):
 
 
 class ModuleError(MuntinError):
-    """A module breaks its contract; the module writer must act."""
+    """A module breaks its contract; the module writer must act. The base class of the errors that follow."""
 
 
 class ModuleDefinitionError(ModuleError, TypeError):
-    """A module class is incomplete: no name, no version, or types that cannot be derived."""
+    """A module class is incomplete: no name or version, a method missing, or types that cannot become columns.
+
+    An attribute that nothing reads and that nearly is one that is read, such as `output_contract` for `contract`, is
+    refused too, with the name that was meant. The law *definition is complete* finds this in tests.
+    """
 
 
 class ModuleContractError(ModuleError, ValueError):
-    """A module returned something that its base class forbids."""
+    """A module returned something that its base class forbids.
+
+    That is a value of another type than declared, or an output that starts before its window under
+    `timestamps="unchanged"`. A module that replaces or removes builtins, loaded modules or what Spark's worker needs is
+    refused in the same way; what it took is restored for the next batch.
+    """
 
 
 class Extent(Protocol):
@@ -137,7 +191,12 @@ class Extent(Protocol):
 
 
 class ModuleFailedError(ModuleError, RuntimeError):
-    """A module raised an exception; the original is chained as `__cause__`.
+    """A module raised an exception, or left with `sys.exit`; the original is chained as `__cause__`.
+
+    The query stops, unless `catching` makes a result of the exception. To reproduce it without Spark, put the members
+    of the window into a `Script`. A columnar module gets many windows, or rows, at once; it is called again with fewer
+    and fewer of them to find the one that fails. Where rows are merged before the shuffle, the window is the slice of
+    the row. Text of more than 2,000 characters loses its middle.
 
     Attributes:
         module: The module's name.
@@ -176,11 +235,17 @@ class ModuleFailedError(ModuleError, RuntimeError):
 
 
 class PluginError(MuntinError):
-    """The installed plugins do not fit together; whoever installs them must act."""
+    """The installed plugins do not fit together; whoever installs them must act. The base class of three errors."""
 
 
 class PluginLoadError(PluginError, ImportError):
-    """A plugin could not be imported or does not follow the hook specification."""
+    """A plugin could not be imported or does not follow the hook specification; other plugins are not affected.
+
+    Attributes:
+        plugin: The plugin's name.
+        distribution: The package that it came from.
+        reason: Why not.
+    """
 
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
         self.plugin = plugin
@@ -192,7 +257,15 @@ class PluginLoadError(PluginError, ImportError):
 
 
 class MalformedPackageError(PluginError, ValueError):
-    """The metadata of an installed package cannot be read, so it is unknown if it has plugins."""
+    """The metadata of an installed package cannot be read, so it is unknown if it has plugins.
+
+    An `entry_points.txt` may be truncated, for example. Other packages are not affected; `muntin modules` and
+    `muntin doctor` name the package. Install it again, or remove it.
+
+    Attributes:
+        package: The package.
+        reason: Why its metadata cannot be read.
+    """
 
     def __init__(self, package: str, reason: str) -> None:
         self.package = package
@@ -205,6 +278,10 @@ class MalformedPackageError(PluginError, ValueError):
 
 class DuplicateNameError(PluginError, ValueError):
     """Two plugins offer the same name; Muntin never picks one silently.
+
+    A plugin's name belongs to the package `muntin-<name>`: its plugin works, and `muntin modules` and `muntin doctor`
+    list the other with this error. If neither package has that name, a query that uses the plugin raises the error;
+    uninstall one.
 
     Attributes:
         name: The name.
@@ -224,7 +301,14 @@ class DuplicateNameError(PluginError, ValueError):
 
 
 class StreamError(MuntinError, ValueError):
-    """A stream change that makes no sense on its own, whatever came before it."""
+    """A change of a stream that is not legal.
+
+    An event ends before it starts, an id is inserted twice, or a change is behind the watermark. It is raised where a
+    program builds events and scripts. A running query does not raise it: the row goes to a side output.
+
+    Attributes:
+        values: The offending values, by name.
+    """
 
     def __init__(self, message: str, **values: object) -> None:
         self.values = values

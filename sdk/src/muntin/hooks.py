@@ -38,23 +38,32 @@ hookimpl: Final = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def muntin_modules() -> Iterable[type[Module]]:
-    """Return the module classes this plugin offers."""
+    """Return the module classes this plugin offers.
+
+    Each is a complete subclass of one of the base classes, with a `name` and a `version`.
+    """
     raise AssertionError("a hook specification is never called")
 
 
 @hookspec
 def muntin_functions() -> Iterable[Function[..., Any]]:
-    """Return the functions this plugin offers."""
+    """Return the functions this plugin offers, made with the decorator `function`."""
     raise AssertionError("a hook specification is never called")
 
 
 @hookspec
 def muntin_triggers() -> Iterable[type[Trigger]]:
-    """Return the trigger classes this plugin offers."""
+    """Return the trigger classes this plugin offers.
+
+    Each is a frozen dataclass that subclasses `Trigger`, with a `name` and a `version`.
+    """
     raise AssertionError("a hook specification is never called")
 
 
 @hookspec
 def muntin_windows() -> Iterable[type[WindowSpecification]]:
-    """Return the kinds of windows this plugin offers: those that cut the axis, and those that follow rows."""
+    """Return the kinds of windows this plugin offers: those that cut the axis, and those that follow rows.
+
+    Each is a frozen dataclass that subclasses `WindowKind` or `RowWindows`, with a `name`, a `version` and a `title`.
+    """
     raise AssertionError("a hook specification is never called")

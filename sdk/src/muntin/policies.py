@@ -26,19 +26,42 @@ class _Policy(StrEnum):
 
 
 class ClipPolicy(_Policy):
-    """The clipping of members' lifetimes before a time-sensitive module sees them.
+    """The clipping of members' lifetimes before a time-sensitive module sees them: the `clip` of `window`.
 
-    Membership is decided before clipping, so a policy never changes which events a window has.
+    Membership is decided before clipping, so a policy never changes which events a window has. Modules that are not
+    time-sensitive see payloads only, and no clip concerns them. A module may list the clips that it accepts; a query
+    with another one raises a `PolicyError`.
+
+    Example:
+        The minutes of two rides in windows of ten. Only under `full` do they add up to the 14 of all rides:
+
+        >>> from muntin import Aggregate, Event, tumbling
+        >>> from muntin.testing import Computation, WindowedQuery, evaluate
+        >>> class Minutes(Aggregate[str, int]):
+        ...     name, version = "rides.minutes", "1.0.0"
+        ...     is_time_sensitive = True
+        ...     def compute_result(self, events, window):
+        ...         return sum(event.duration for event in events)
+        >>> rides = [Event(2, 13, "north"), Event(5, 8, "north")]
+        >>> for clip in ClipPolicy:
+        ...     query = WindowedQuery(tumbling(10), [Computation(Minutes())], clip)
+        ...     print(clip, [row.value[0] for row in evaluate(query, rides)])
+        none [14, 11]
+        left [14, 3]
+        right [11, 11]
+        full [11, 3]
     """
 
     NONE = "none"
-    """The lifetime as it is. A window then stays open until its members have ended."""
+    """The lifetime as it is; the default for modules without `needs`. If the module reads ends that may still move, a
+    window waits until its members have ended, and one event that never ends keeps it open for ever."""
     LEFT = "left"
-    """A start before the window becomes the window's start."""
+    """A start before the window becomes the window's start. Windows wait as under `none`."""
     RIGHT = "right"
-    """An end after the window becomes the window's end."""
+    """An end after the window becomes the window's end. Windows close at their end, and events that last longer keep no
+    state. It is for patterns such as "A followed by B", which need the true start."""
     FULL = "full"
-    """Both."""
+    """Both: every lifetime lies inside the window, as a share of the window's time needs it."""
 
     @property
     def clips_left(self) -> bool:
@@ -52,20 +75,31 @@ class ClipPolicy(_Policy):
 
 
 class TimestampPolicy(_Policy):
-    """The lifetime of a window's output."""
+    """The lifetime of a window's output: the `timestamps` of `window`.
+
+    Only time-sensitive operators return lifetimes; with other modules `unchanged` and `clip` raise an error. With a
+    policy other than `align`, results have a column `lifetime` beside `window`.
+    """
 
     ALIGN = "align"
-    """The window's extent, whatever the module says; the only lifetime a time-insensitive module can have."""
+    """The window's extent, whatever the module says; the default for modules without `needs`."""
     UNCHANGED = "unchanged"
-    """The module's lifetime; an output that starts before its window is an error of the module."""
+    """The module's lifetime; a row without a lifetime gets the window's. An output that starts before its window is an
+    error of the module, a `ModuleContractError`, because the output watermark may already be past it."""
     CLIP = "clip"
     """The module's lifetime, cut to the window; an output that lies wholly outside is dropped."""
     POINT_AT_END = "point_at_end"
     """A point event at the window's end; a window without an end has none."""
     TIME_BOUND = "time_bound"
-    """The window's extent, cut where the result changes: the result at a tick is computed from the input up to that
-    tick. So no result starts before the event that caused it, and the output watermark equals the input's. It needs
-    `emit="eager"`."""
+    """The window's extent, cut where the result changes: the result at each tick is computed from the input up to that
+    tick. A member that starts later is left out, and one that ends later is seen without an end, unless its end cannot
+    move. So no result starts before the event that caused it, and the output watermark equals the input's.
+
+    It needs `emit="eager"` and takes any module. A change does not retract results before it: a `revise` row shortens a
+    result, and the next result continues from there. The live results in the end depend on the events alone, except for
+    the point at which two rows with the same value meet. At the last tick of a hopping or tumbling window the result is
+    that of the whole window. A count window is known at its last tick, so its result is a point there. The end of a
+    snapshot is not known while it lasts, so modules that see their window raise an error there."""
 
     @property
     def is_set_by_module(self) -> bool:
@@ -74,14 +108,20 @@ class TimestampPolicy(_Policy):
 
 
 class EmitPolicy(_Policy):
-    """The time at which the result of a window is emitted."""
+    """The time at which the result of a window is emitted: the `emit` of `window`.
+
+    Whatever the policy, when the stream has ended the output adds up to the same. For results of open windows that come
+    by a trigger, write `early(...)` instead.
+    """
 
     FINAL = "final"
-    """Once, when no legal change can alter it."""
+    """Once, when no legal change can alter it; the default. Nothing is ever retracted."""
     SPECULATIVE = "speculative"
-    """When the max event time passes the window's end, with retractions whenever it changes after that."""
+    """When the max event time passes the window's end, and again whenever it changes after that. Results that are no
+    longer valid are retracted; results have the columns `change` and `event_id`."""
     EAGER = "eager"
-    """As soon as the window has a member, with retractions whenever it changes."""
+    """As soon as the window has a member, and again whenever it changes, with retractions as for `speculative`. It is
+    the freshest and the most expensive: every change evaluates every window that it touches."""
 
     @classmethod
     def _instead_of(cls, word: str) -> str | None:
@@ -94,10 +134,10 @@ class EmitPolicy(_Policy):
 
 
 class JoinKind(_Policy):
-    """The output of a temporal join: two streams that meet by key, where their lifetimes overlap."""
+    """The output of a temporal join, whose events meet by key where their lifetimes overlap: the `how` of `join`."""
 
     INNER = "inner"
-    """Each pair of a left and a right event, over the ticks that both live."""
+    """The default: each pair of a left and a right event, over the ticks that both live."""
     LEFT = "left"
     """The pairs, and the parts of left events that no right event of the key covers, with nulls for its columns."""
     ANTI = "anti"
@@ -114,40 +154,60 @@ class JoinKind(_Policy):
 
 
 class Refinement(_Policy):
-    """The relation of a window's later results to its earlier ones, where there are early results."""
+    """The relation of a window's later results to its earlier ones, where there are early results.
+
+    It is the `refinement` of `early`. Sessions, snapshots, trailing and count windows begin and end where events do:
+    the next event may give such a window another extent, join it to another one, or let it cease to exist. A reader of
+    `accumulate` would keep the result of an extent that is gone, and one of `discard` would add it up twice, so there
+    only `retract` is allowed.
+    """
 
     ACCUMULATE = "accumulate"
-    """Each is the whole result so far; nothing is retracted, and the reader keeps the latest."""
+    """The default: each result covers all members so far; nothing is retracted, and the reader keeps the latest, as in
+    a table that is overwritten by key and window. If events are revised, a window that loses its last member has early
+    results and no final one."""
     DISCARD = "discard"
-    """Each covers the members since the last one, the final one too: the reader adds them up."""
+    """Each result covers the members since the last one, the final one too: the reader adds them up. If there are none,
+    there is no final row. Not possible where a member may change after it was emitted: for events with an id, and
+    samples."""
     RETRACT = "retract"
-    """Each is the whole result so far, and the last one is retracted first."""
+    """Each result covers all members so far, and the last one is retracted first, by its `event_id`. The final result
+    retracts the last early one, even if both are equal. Rows that were inserted and not retracted are live, at any
+    time."""
 
 
 class LatePolicy(_Policy):
-    """The treatment of late rows: those that change the axis before the watermark."""
+    """The treatment of late rows, which change the axis before the watermark: the `late_policy` of `events`."""
 
     SIDE = "side"
-    """It goes to the side output of late rows, with its lateness."""
+    """The default: it goes to the side output `late_rows()`, with how late it was."""
     DROP = "drop"
     """It is counted and not kept."""
     ADJUST = "adjust"
     """An insertion that ends after the watermark starts at the watermark instead; any other late row goes to the side
-    output, and so does every late point event."""
+    output, and so does every late point event. A later revision of an adjusted event names its true start, as any
+    revision does; if its new end does not lie after the adjusted start, nothing is left of the event. A revision that
+    expects such an end is rejected as one of an unknown event. Samples cannot be adjusted."""
     CORRECT = "correct"
     """Results are corrected for some time, see `correct`."""
 
 
 class OutputContract(_Policy):
-    """The guarantee of a time-sensitive module about the lifetimes that it returns."""
+    """The guarantee of a time-sensitive module about the lifetimes that it returns: its attribute `contract`.
+
+    It applies where the module sets the lifetimes, with `timestamps="unchanged"` or `"clip"`; other lifetimes follow
+    from the `TimestampPolicy`.
+    """
 
     UNRESTRICTED = "unrestricted"
-    """None: unless the output is cut to its window, it has no watermark before the end of the stream."""
+    """None. With `timestamps="unchanged"` the output watermark stays back until the stream closes; with `"clip"` the
+    output lies in its windows, and its watermark is that of any other module."""
     WINDOW_BASED = "window_based"
-    """No output starts before its window."""
+    """The default: no output starts before its window."""
     TIME_BOUND = "time_bound"
-    """No output caused by a change starts before the change's sync time. The engine ensures it by shortening earlier
-    output instead of retracting it, so the watermark of speculative output equals that of the input."""
+    """No output caused by a change starts before the change's sync time. With `emit="eager"` and lifetimes set by the
+    module, a result that changes is then not retracted but shortened to the time of the change, by a `revise` row, and
+    the output is as complete as the input. Under other policies it counts as window-based."""
 
 
 PolicyT = TypeVar("PolicyT", bound=_Policy)
@@ -215,7 +275,9 @@ def correct(allowed: Duration) -> Lateness:
     time corrects it, with a retraction. A row that is later still goes to the side output of late rows.
 
     Over hopping, tumbling and calendar windows of events without ids lateness is counted from the ends of windows: a
-    row corrects all of its windows until the watermark is the allowed time past the end of the first one.
+    row corrects all of its windows until the watermark is the allowed time past the end of the first one. Elsewhere it
+    counts from the row's own time. Results get the columns `change` and `event_id`. With another `emit` than `"final"`
+    results come as that says, and windows close later by the allowed time.
 
     Args:
         allowed: The allowed lateness.

@@ -84,7 +84,7 @@ class ProgressPolicy(ABC):
     """The rule that advances the watermark of an input.
 
     Subclass it for a rule of your own: a frozen dataclass whose fields are numbers and text, a length among them made
-    by `ticks("10 minutes")`. The engine asks `watermark` for each source after each micro-batch, from the first one
+    by `ticks("10 minutes")`. The engine calls `watermark` for each source after each micro-batch, from the first one
     with rows of the source on. The watermark of the source is the largest answer so far, so it never goes back.
 
     It runs in the tasks of the stateful operator, in each for itself, and again after a failure; so that all close the
@@ -167,7 +167,7 @@ class ProgressPolicy(ABC):
         return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag, clock_ticks)))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
-        """Return the policy for an input whose rows may punctuate their own key alone.
+        """Return the policy for an input whose rows may punctuate their own key alone, or many keys at once.
 
         Such a row closes the windows of its key, and what comes behind it for that key is late.
         """

@@ -232,7 +232,7 @@ def time_asked_for(
         axis: The axis of the query.
 
     Raises:
-        ModuleContractError: The answer is no time. A small number on an axis of timestamps is a length: as a time it
+        ModuleContractError: The answer is not a time. A small number on an axis of timestamps is a length: as a time it
             would lie in 1970, years before the call.
     """
     if answer is None:

@@ -16,7 +16,8 @@ class ResultRefinement(ABC):
 
     The engine calls `refine` once each time that the trigger emits a window, and once when the window is final. It
     keeps what you return as the *state* of the window, in the checkpoint too, until the window is final. Nothing that
-    was emitted is retracted. A window that loses its last member is not refined again, and starts anew with the next.
+    was emitted is retracted, so it is refused for windows that events cut. A window that loses its last member is not
+    refined again, and starts anew with the next. The column `firing` counts the calls, also those that emit nothing.
 
     Laws (checked by `ResultRefinementLaws`):
 

@@ -24,7 +24,7 @@ def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> A
     """Parse source: an `ast.Module`, or an `ast.Expression` in the mode `eval`.
 
     Raises:
-        SyntaxError: It is no Python.
+        SyntaxError: It is not Python.
         ValueError: It holds a null character.
 
     Example:
@@ -38,8 +38,8 @@ def literal_of(text: str) -> Any:
     """Return the value of a literal; as `ast.literal_eval`.
 
     Raises:
-        SyntaxError: It is no Python.
-        ValueError: It is no literal.
+        SyntaxError: It is not Python.
+        ValueError: It is not a literal.
 
     Example:
         >>> literal_of(" (1, 'a') ")

@@ -28,8 +28,12 @@ def run(
     window: Annotated[
         str, typer.Option(help="For example 'tumbling 10', 'snapshot', or a plugin's kind: 'retail.visits 5'.")
     ] = "",
-    clip: Annotated[str, typer.Option(help="What a time-sensitive module sees of lifetimes.")] = "",
-    timestamps: Annotated[str, typer.Option(help="Which lifetime the output gets.")] = "",
+    clip: Annotated[
+        str, typer.Option(help="What a time-sensitive module sees of lifetimes: none, left, right or full.")
+    ] = "",
+    timestamps: Annotated[
+        str, typer.Option(help="Which lifetime the output gets, such as unchanged; by default align.")
+    ] = "",
     svg: Annotated[Path | None, typer.Option(help="Write the drawing into this file too, as a picture.")] = None,
     crash_everywhere: Annotated[
         bool, typer.Option("--crash-everywhere", help="Run it on the engine too, with a restart after each step.")

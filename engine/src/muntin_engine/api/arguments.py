@@ -51,7 +51,7 @@ def key_columns(key: object) -> tuple[Any, ...]:
     """Return the columns to group by, of one, of several or of none.
 
     Raises:
-        QueryError: One of them is no column.
+        QueryError: One of them is not a column.
     """
     keys: tuple[Any, ...] = () if key is None else tuple(key) if isinstance(key, list | tuple) else (key,)
     for column in keys:
@@ -63,7 +63,7 @@ def order_columns(order: object) -> Any:
     """Return what orders the rows of one time: a column, several as a tuple, or None.
 
     Raises:
-        QueryError: One of them is no column, or there are none in a list.
+        QueryError: One of them is not a column, or there are none in a list.
     """
     if not isinstance(order, list | tuple):
         check_each({"order": order})
@@ -79,7 +79,7 @@ def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
     """Return the columns of results by their names, of a name, of several names, or of columns by name.
 
     Raises:
-        QueryError: One of them is no column, or an expression without a name.
+        QueryError: One of them is not a column, or an expression without a name.
     """
     if isinstance(columns, Mapping):
         named = dict(columns)
@@ -110,7 +110,7 @@ def check_name(argument: str, value: object) -> None:
     """Refuse what cannot be a name.
 
     Raises:
-        QueryError: It is no text, or empty.
+        QueryError: It is not a text, or empty.
     """
     if not isinstance(value, str) or not value:
         raise QueryError(f"{argument} is a name, got {value!r}\n  expected: text that is not empty")
@@ -174,7 +174,7 @@ def check_shedding(most_held: object, when_full: object) -> None:
     """Refuse what is no limit to how many events a key holds.
 
     Raises:
-        QueryError: It is no whole number above zero, or what happens then is neither `shed` nor `fail`.
+        QueryError: It is not a whole number above zero, or what happens then is neither `shed` nor `fail`.
     """
     if type(most_held) is not int or most_held < 1:
         raise QueryError(

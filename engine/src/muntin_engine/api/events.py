@@ -57,13 +57,17 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Times are timestamps; on an axis other than time they are integers or decimals. All times of a query are of one
     kind. With decimals a point lasts one unit of the last place, and lengths are numbers such as 5 or
-    `Decimal("0.25")`.
+    `Decimal("0.25")`; the times of results are `decimal(19, s)`, where `s` is the scale of the column.
 
     Args:
-        df: A streaming DataFrame, or a static one, which is a stream that has ended.
+        df: A streaming DataFrame, or a static one, which is a stream that has ended: nothing in it is late, and every
+            window is final.
         key: One column to group by, or several; windows, modules and results are per key. Null is a key like any
-            other. None: all rows are one group.
-        id: Identifies an event within its key, so that it can be revised and duplicates are rejected.
+            other, and so is NaN; 0.0 and -0.0 are one key, as in Spark. Text with a collation is refused, here and as
+            `id` or `order`: for keys that ignore case write `F.lower(F.collate("k", "UTF8_BINARY"))`. None: all rows
+            are one group.
+        id: Identifies an event within its key, so that it can be revised and duplicates are rejected. It may be of any
+            type: NaN equals itself, 0.0 equals -0.0, and maps are equal whatever the order of their entries.
         order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, modules that read the
             order, such as `stats.last`, and samples: an offset, a sequence number. Of several columns the first
             decides, and where it is the same the next one. Null comes first. Other queries do not read it.
@@ -91,7 +95,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             `EventStream.where` tests events instead.
         watermark: How far the watermark stays behind the newest event, such as `"10 minutes"`; or another progress
             policy, such as `bounded_disorder(rows=100)`. None: punctuation rows alone advance it, as they do under
-            every policy.
+            every policy. A stream needs one of these, or a heartbeat, since no window would ever be final without. Do
+            not call Spark's `withWatermark` on the input: it drops late rows before Muntin sees them.
         source: The source of a row. The watermark is then the least of the watermarks of all sources. A punctuation row
             counts for its source; one without a source counts for all.
         sources: All sources. Rows of any other source are rejected.

@@ -25,12 +25,12 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
 
     Args:
         spark: The session.
-        names: Full names of functions that installed plugins offer, such as `"stats.clamp"`, or functions of one's own
+        names: Full names of functions that installed plugins offer, such as `"stats.clamp"`, or functions of your own
             that `muntin.function` made; all installed ones if none is given. In SQL the dot is an underscore:
             `stats_clamp(x, 0, 1)`.
 
     Raises:
-        QueryError: The session is none, or a function is neither.
+        QueryError: The session is not one, or a function is neither.
         UnknownModuleError: No installed plugin offers a name.
     """
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
@@ -51,9 +51,9 @@ def condition(
 ) -> JoinCondition:
     """Make a function the condition of a join, `EventStream.join(on=...)`.
 
-    It is asked for each pair of events of a key that overlap, and more than once where these may be revised. Events
-    meet if it returns True. They do not if it returns False or None, or if it is not asked because a column is null
-    where the annotation of its parameter does not allow that.
+    It is called for each pair of events of a key that overlap, and more than once where these may be revised. Events
+    meet if it returns True. They do not if it returns False or None. Where a column is null and the annotation of its
+    parameter does not allow that, it is not called, and the events do not meet.
 
     Args:
         function: The full name of a function that an installed plugin offers, one that `muntin.function` made, or a
@@ -64,7 +64,7 @@ def condition(
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        QueryError: It is no function of single values that returns a boolean, or something is no column.
+        QueryError: It is not a function of single values that returns a boolean, or something is not a column.
 
     Example:
         >>> heavy = condition(lambda weight, limit, more: weight > limit + more, left="kg", right="limit", more=5)

@@ -40,22 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChangesLifetimes(ChangesPayload):
-    """The part of an event stream that gives its events other lifetimes.
-
-    A change follows from one event alone. Revisions and retractions are changed as their events are, and the watermark
-    moves as far as they do, so nothing is kept for a change and every query can follow it. Several calls are applied
-    one after the other. Rows are late by their changed lifetimes and the changed watermark, and `late_rows()` shows
-    them so.
-
-    Policies that derive the watermark, `with_heartbeat` and rows of punctuation speak of the events as they come;
-    readings of a clock are not changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says
-    what becomes of the watermark. A checkpoint stores the changes.
-
-    `shift`, `set_duration` and `extend` also take a column of the payload, which says the length for each event: an
-    interval where times are timestamps, else a number like the times. Every row of an event then needs the payload: so
-    where rows are revisions or retractions, and not results of another query, which have it, `repeated=True` has to say
-    that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
-    """
+    """The part of an event stream that gives its events other lifetimes; `EventStream` says what the changes share."""
 
     @step
     def shift(self, by: LengthOrColumn, *, at_least: Duration = 0, repeated: bool = False) -> Self:
@@ -63,14 +48,14 @@ class ChangesLifetimes(ChangesPayload):
 
         Args:
             by: How far: `"1 hour"` to the future, `"-1 hour"` to the past; or a column.
-            at_least: By a column, how far every event is shifted at least, below zero to the past: the watermark is
-                shifted by this, and an event that says less is rejected.
-            repeated: By a column, True says that revisions and retractions repeat the payload of their event.
+            at_least: With a column, the least shift of any event, negative to the past: the watermark is shifted by
+                this, and an event with a lower value is rejected.
+            repeated: With a column, True if revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is a column that cannot be computed, or that not every row has; or it is none, and `at_least`
-                or `repeated` is given.
+            QueryError: It is a column that cannot be computed, or that not every row has; or it is not a column, and
+                `at_least` or `repeated` is given.
 
         Example:
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
@@ -105,7 +90,7 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def extend(self, by: LengthOrColumn, *, repeated: bool = False) -> Self:
-        """Let each event end later; the watermark stays. One without an end has none.
+        """Let each event end later; the watermark stays. An event without an end keeps none.
 
         Args:
             by: How much later; or a column, which is zero or more.
@@ -122,9 +107,9 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def shorten(self, by: Duration) -> Self:
-        """Let each event end earlier, but last one tick at least. One without an end has none.
+        """Let each event end earlier, but last one tick at least. An event without an end keeps none.
 
-        If revisions change ends, they now change that much earlier a time: the watermark stays that far behind.
+        Where ends are revised, a revision now changes an earlier time, so the watermark stays that far behind.
 
         Args:
             by: How much earlier.
@@ -151,7 +136,7 @@ class ChangesLifetimes(ChangesPayload):
 
         Raises:
             QueryError: There is no such point; events are samples, whose ends are not known from one row; or ends are
-                revised and rows of revisions do not repeat what they would have to; or `repeated` is said of starts.
+                revised and rows of revisions do not repeat what they would have to; or `repeated` is given for starts.
 
         Example:
             >>> arrivals = rides.to_points("end").window(tumbling("1 hour"))  # doctest: +SKIP

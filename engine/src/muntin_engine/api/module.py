@@ -27,9 +27,20 @@ def module(
 
     A function is called once per window, with the values of each column that it is given, as NumPy arrays of the types
     that `ColumnarAggregate` lists; as lists or pandas Series where its annotations say so, as in `km: list[float]` or
-    `km: pd.Series`. They are in no particular order. A row with a null in one of the columns is skipped, unless the
-    annotation is `list[float | None]`; the result is null where all are. A function that Spark's `pandas_udf` decorates
-    may be given as it is if it aggregates. For values in order, times or a state of one's own, write a module class.
+    `km: pd.Series`. They are in no particular order: where that matters, name the time as a column too, and sort by it.
+    A row with a null in one of the columns is skipped, unless the annotation is `list[float | None]`; the result is
+    null where all are. NaN is a value like any other. A function that Spark's `pandas_udf` decorates may be given as it
+    is if it aggregates. For times as ticks or a state, write a module class.
+
+    What the function returns is of the type that it declares, or null for None; NumPy's values are converted. Another
+    type stops the query with a `ModuleContractError`, and an exception with a `ModuleFailedError`.
+
+    A mended function has another version, and does not go on with the checkpoint of the old one. If its results mean
+    the same, the error says what to write instead of it, with the values filled in, such as
+    `from_function(stops, name="function.stops", version="1.0.0", continues_since="code-8621bfcb")`.
+
+    Cost: of a function, the rows of open windows are kept until it is called, and all rows of a key are in one task.
+    Where that is too much for a hot key, write a module with `combine`, or limit its rows with `EventStream.shedding`.
 
     Args:
         name: `"<plugin>.<module>"` of an installed plugin, a module class, or a function. A class of the program's own
@@ -40,14 +51,15 @@ def module(
         parameters: The module's initial parameters, by name. Where a module reads several inputs, each of these by name
             as well: a column, or several in a tuple, of the stream of that name in the `union`. A stream of another
             name is given by `from_stream`. For a function, its other arguments, and `returns`, the type of its result
-            where no annotation says it, such as `float`, `list[str]` or a dataclass.
+            where no annotation says it, such as `float`, `list[str]` or a dataclass. Several percentiles of a column
+            are one list: `module(np.percentile, "km", q=[10, 50, 90], returns=list[float])`.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
-        ModuleDefinitionError: The class is not a complete module; or a function does not take so many columns, or the
-            type of its result is not known.
-        QueryError: An input is no column, or one of several is missing.
+        ModuleDefinitionError: The class is not a complete module; or a function does not take that many columns, or
+            the type of its result is not known.
+        QueryError: An input is not a column, or one of several is missing.
         ParameterError: The module's constructor, or the function, does not take the parameters.
 
     Example:
@@ -91,14 +103,15 @@ def _function_of(function: Callable[..., object]) -> Callable[..., object]:
 def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
     """Name a stream of a union as an input of a module that reads several.
 
-    An input of a module reads the stream of its own name, unless the query says another one by this.
+    Without it an input of a module reads the stream of its own name. So one union serves several such modules. Two
+    inputs of a module are two streams; the name may also be one of the `sources` of `events`.
 
     Args:
         stream: The name of the stream, as `union` has it.
         columns: The columns that the module reads, in the order of the fields of the input's record.
 
     Raises:
-        QueryError: The stream has no name, or a column is none.
+        QueryError: The stream has no name, or something is not a column.
 
     Example:
         >>> inside, outside = from_stream("inside", "celsius"), from_stream("outside", "celsius")

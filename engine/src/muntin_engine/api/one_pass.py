@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 
 def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
-    """Ask several queries of one input in one Spark query, which reads the input once.
+    """Run several queries over one input in one Spark query, which reads the input once.
 
     The queries are of the same DataFrame and may differ in everything else: keys, times, `rows`, windows, modules,
     emission, progress and late policies, evaluator. Each has results, late rows, metrics and state of its own, the same
-    as if it were asked alone. They share the scan, the shuffle and the micro-batches.
+    as if it ran alone. They share the scan, the shuffle and the micro-batches. Queries of another query's results
+    share what `as_events` returned, or any stream made of it. A query of several inputs cannot be one of them, nor can
+    a query of the results of another one in the same pass.
 
     Args:
         unnamed: None: each query has a name.
@@ -94,7 +96,7 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
 
 @dataclass(frozen=True, repr=False)
 class OnePass:
-    """Queries of one input, asked together; made by `one_pass`.
+    """Several queries over one input in one Spark query; made by `one_pass`.
 
     Attributes:
         queries: The queries by name, in the order in which their sinks are called.
@@ -197,7 +199,7 @@ class OnePass:
             metrics: The sinks for progress.
 
         Raises:
-            QueryError: A query cannot be closed, or a sink is none.
+            QueryError: A query cannot be closed, or something is not a sink.
             StateError: The checkpoint is closed, or of other queries, or a micro-batch of it was cut short.
             SinkError: A sink failed. Call again with the same sinks when it works.
         """

@@ -78,7 +78,10 @@ class Outputs(PlannedQuery):
             selected(ordered, self.selection).show(rows, truncate)
 
     def named(self, metrics_name: str) -> Self:
-        """Return the query with a name, which its metrics have."""
+        """Return the query with a name, which its metrics have.
+
+        Without one they are called `muntin`, or `muntin` and the window where a Spark query contains several queries.
+        """
         check_name("metrics_name", metrics_name)
         return replace(self, metrics_name=metrics_name, is_named=True)
 
@@ -138,7 +141,9 @@ class Outputs(PlannedQuery):
         `new_end`. Early results have `timing` (`early` or `final`) and `firing`, the number of earlier firings of the
         window; with `refinement="retract"` they have `change` and `event_id` as well.
 
-        A static input is taken as a whole: nothing in it is late, and every window is complete.
+        A static input is taken as a whole: nothing in it is late, and every window is complete. The results of a
+        stream are written with `write`, or with `results().writeStream` in append mode for a sink of Spark's own;
+        `collect`, `count`, `show` and `toPandas` raise a `QueryError` that says so.
 
         The progress of a running streaming query has its metrics: the input, output and durations of each micro-batch.
         `batch_metrics` reads them and `monitor` shows them.
@@ -165,11 +170,11 @@ class Outputs(PlannedQuery):
         return results(self, watermark)
 
     def late_rows(self) -> DataFrame:
-        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`.
+        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`; also rows that were shed.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
         interval if times are timestamps, otherwise a number of their type. It is null if the row came after the end of
-        the stream.
+        the stream. Which rows are late, and by how much, depends on how rows are cut into micro-batches.
 
         A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
@@ -228,7 +233,11 @@ class Outputs(PlannedQuery):
         `s3://bucket/results`, a function of a DataFrame and the
         number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
         a crash the last micro-batch is repeated, with the same number; a sink that skips or replaces a number that it
-        already has gets each row exactly once.
+        already has gets each row exactly once. The input is a stream; the results of a static one are written as any
+        DataFrame is.
+
+        A notebook shows the `StreamingQuery` that is returned as `queries` prints it, as of now, with the plan below
+        it.
 
         Args:
             checkpoint: Spark's checkpoint location: one per query, kept as long as the query. It has to be given.
@@ -288,6 +297,9 @@ class Outputs(PlannedQuery):
         while it closed its stream. The windows are emitted from the state, as one more micro-batch. No query can
         continue from the checkpoint after that.
 
+        It does not work for a query over another query's results, nor on Spark Connect: send a row with
+        `change = 'close'` there.
+
         Args:
             checkpoint: The checkpoint of the query.
             results: As for `write`, the same sinks; the others too.
@@ -297,7 +309,7 @@ class Outputs(PlannedQuery):
             metrics: Gets the row of the last micro-batch.
 
         Raises:
-            QueryError: The query cannot be closed, or a sink is none.
+            QueryError: The query cannot be closed, or something is not a sink.
             StateError: The checkpoint is closed, or of another query, or a micro-batch of it was cut short.
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
@@ -312,7 +324,8 @@ class Outputs(PlannedQuery):
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
         the last micro-batch. `write` checks the identity alone, which it stores in the checkpoint. What a start does
-        not find, the first micro-batch does, before any state changes and any row is emitted.
+        not find, the first micro-batch does, before any state changes and any row is emitted. The query of the
+        checkpoint may run meanwhile.
 
         Args:
             checkpoint: Spark's checkpoint location; an empty one is no error.
@@ -333,6 +346,8 @@ class Outputs(PlannedQuery):
 
     def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.
+
+        In a chain it begins with the queries whose results are its input.
 
         Args:
             checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 class ChangesPayload(InputRequest):
     """The part of an event stream that changes the columns which modules read.
 
-    Columns are computed for new events, and for revisions and retractions that repeat the payload of their event; they
-    are null in all other rows, whose columns have no meaning. The columns that make rows events stay as they are.
+    Computed columns are null in rows that bring no payload, whose columns have no meaning.
     """
 
     @step

@@ -46,7 +46,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
-    """A DataFrame whose rows are events; made by `events`. Those of `Query.as_events` know the queries before them."""
+    """A DataFrame whose rows are events; made by `events`, `union` and `Query.as_events`.
+
+    Each call returns another stream, and several calls are applied one after the other. Columns are computed for new
+    events, and for revisions and retractions that repeat the payload of their event; the columns that make rows events
+    stay as they are.
+
+    Calls that give events other lifetimes (`shift`, `set_duration`, `extend`, `shorten`, `to_points`, `to_edges`,
+    `align_to`) follow from one event alone. Revisions and retractions are changed as their events are, and the
+    watermark moves as far as they do, so nothing is kept for a change and every query can follow it. Rows are late by
+    their changed lifetimes and the changed watermark, and `late_rows()` shows them so. Policies that derive the
+    watermark, `with_heartbeat` and rows of punctuation speak of the events as they come; readings of a clock are not
+    changed. An event whose changed lifetime leaves the axis is rejected. `explain()` says what becomes of the
+    watermark. A checkpoint stores the changes.
+
+    `shift`, `set_duration` and `extend` also take a column of the payload, which says the length for each event: an
+    interval where times are timestamps, else a number like the times. Every row of an event then needs the payload: so
+    where rows are revisions or retractions, and not results of another query, which have it, `repeated=True` has to say
+    that they repeat that of their event. An event whose length is null, or less than it may be, is rejected.
+    """
 
     @step
     def where(self, condition: ColumnLike) -> EventStream:
@@ -85,9 +103,13 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Revisions and retractions are never shed. A revision of an event that was shed waits for the event, and is
         rejected when the event would be late.
 
-        The general evaluator runs such a query, or the one for row windows: no other holds events. A static input is
-        one batch after which nothing is held, so nothing of it is shed. A query may continue from its checkpoint with
-        another limit. If called again, the last limit counts.
+        The general evaluator runs such a query, or the one for row windows: no other holds events. In row windows, rows
+        that wait for the watermark count, and those in windows. A static input is one batch after which nothing is
+        held, so nothing of it is shed. A query may continue from its checkpoint with another limit. With
+        `late_policy="drop"` events that are shed are counted only. If called again, the last limit counts.
+
+        `explain()` says where a full key may stay full. A limit that is not above what windows such as `last(10)` or
+        `count_by_start(10)` always hold is refused.
 
         Args:
             most_held: The limit; well above what one window of a key needs, because a window that cannot become
@@ -96,7 +118,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 of its output is written, and the query goes on when it is started with a higher limit.
 
         Raises:
-            QueryError: It is no whole number above zero, or `when_full` is something else.
+            QueryError: It is not a whole number above zero, or `when_full` is something else.
 
         Example:
             >>> clicks.shedding(most_held=100_000).window(session("30 minutes"))  # doctest: +SKIP
@@ -182,14 +204,15 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         it asks for. Events of one time come in the order of the column `events(order=...)`, and those that are alike in
         it, or all of them without such a column, in an order of their values.
 
-        Results have a column `lifetime`: a point at the time of the call, unless the operator returns another one. They
-        are final, and complete as far as the input is. For operators over windows, see `WindowedStream.apply`.
+        Results have a column `lifetime` in place of `window`: a point at the time of the call, unless the operator
+        returns another one. They are final, and complete as far as the input is. For operators over windows, see
+        `WindowedStream.apply`.
 
         Args:
             operator: The operator and the columns that it reads.
 
         Raises:
-            QueryError: The module is none, or no stream operator; or events last longer than a tick.
+            QueryError: The module is not a stream operator, or events last longer than a tick.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: Late rows are to be adjusted or to correct results.
@@ -220,6 +243,16 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     ) -> WindowedStream:
         """Cut the axis into windows.
 
+        With `forget_keys_after` the events of a key are split into *lives*: an event that starts more than that time
+        after the last tick of all earlier ones begins the next life; one that starts exactly so much later is still in
+        the old one. Each life is evaluated as a key of its own, and its windows end where the life does, one tick after
+        the time. Windows that are then the same are one. When the watermark reaches that tick, the results of the life
+        are final and nothing of the key is kept; the metric `keys_forgotten` counts it. Until then, a late event may
+        join two lives and a retraction may split one. Windows of two lives are never the same, but they may overlap: a
+        daily window that ends early after an hour of silence may be there twice, with one start and two ends. Such
+        queries run on the general evaluator. Early results need `refinement="retract"`, because a window that was cut
+        gets another end when its key has another event; its trigger goes on.
+
         Args:
             specification: For example `hopping("1 hour", "10 minutes")`, `snapshot()` or `last(10).trigger(2)`.
             clip: How lifetimes are cut to the window before time-sensitive modules see them. By default the clip that
@@ -228,18 +261,16 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
                 passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
-            forget_keys_after: For how long a key may be silent, for example `"30 days"`; by default for ever. An event
-                that starts more than that after the last tick of all earlier ones of its key begins a new life of the
-                key, which is evaluated as a key of its own. The windows of a life end with it: none starts, and none
-                ends, more than a tick later than that. When the watermark passes this tick, its results are final and
-                nothing of the key is kept. An event that has not ended keeps its key. Not for windows that follow rows,
-                whose partitions can be evicted, samples, time-bound results, or early ones that are not retracted.
+            forget_keys_after: For how long a key may be silent before it is forgotten, for example `"30 days"`; by
+                default it never is. An event that has not ended keeps its key. It is part of the checkpoint. Not for
+                windows that follow rows, whose partitions can be evicted, samples, time-bound results, or early ones
+                that are not retracted.
             evaluator: How windows are computed; it makes no difference to the results. `"auto"`: in the cheapest way
                 that is right; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: in that way, for tests and
-                comparisons. A checkpoint remembers it.
+                comparisons, or with an error where it cannot. A checkpoint remembers it.
 
         Raises:
-            QueryError: The specification is none.
+            QueryError: The specification is not one of windows.
             PolicyError: A policy's or an evaluator's text names none.
             DurationError: The time for which a key may be silent cannot be read.
         """
@@ -266,11 +297,12 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
         Each row is merged once, into slices that all specifications share, so one more costs little more than its
         results. Results have a column `window_name`. A row that is late for one of the windows is late for all, so that
-        all results come from the same rows; write separate queries if each should decide by itself.
+        all results come from the same rows: with a window of 15 minutes a row is late that would still count for an
+        hour alone. Write separate queries if each should decide by itself. Events may last, and must not have ids.
 
         Args:
             unnamed: None: each specification has a name.
-            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; unsaid, as for `window`.
+            timestamps: Which lifetime the output gets, `"align"` or `"point_at_end"`; by default as for `window`.
             specifications: By name, hopping or tumbling windows, or calendar windows of one zone that are made of
                 days, or of months.
 
@@ -330,9 +362,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 `new_end`, a row for each change.
 
         Raises:
-            QueryError: The other is no event stream, one is static and one is not, keys or times are of other types,
-                a column does not exist, no column is asked for, `on` is no condition, or windows are on no grid, or
-                have gaps.
+            QueryError: The other is not an event stream, one is static and one is not, keys or times are of other
+                types, a column does not exist, no column is named, `on` is not a condition, or windows are not on a
+                grid, or have gaps.
             ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
             PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
                 or has key punctuation.
@@ -385,7 +417,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
             modules: By the name of its result column, each an aggregate.
 
         Raises:
-            QueryError: There is no module, one is none or an operator, or a name is taken.
+            QueryError: No module is given, one is an operator or something else, or a name is taken.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
             PolicyError: A module is not right under the window's policies, needs other windows, or is made for other
@@ -405,11 +437,17 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
     def apply(self, operator: ModuleCall) -> Query:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
 
+        Args:
+            operator: The operator and the columns that it reads.
+
         Raises:
-            QueryError: The module is none, or an aggregate.
+            QueryError: The module is not an operator.
             ParameterError: Its constructor does not take its parameters.
             TypeMismatchError: Its inputs are not of the types it reads.
             PolicyError: It is not right under the window's policies, or needs other windows.
+
+        Example:
+            >>> rides.window(tumbling("1 hour")).apply(stats.top_k("km", k=2)).results()  # doctest: +SKIP
         """
         check_call(operator, ModuleCall, "apply({})".format)
         check_kind(operator.cls, is_operator=True)
@@ -425,7 +463,11 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
 
 @dataclass(frozen=True, repr=False)
 class Query(Outputs, HasText, KnowsSparkWords):
-    """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does."""
+    """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
+
+    A prompt shows it in three lines: its windows, its modules and the columns of its results. A notebook shows what
+    `explain` says, as a picture where `muntin-cli` is installed and otherwise as a table.
+    """
 
     @step
     def as_events(
@@ -440,7 +482,9 @@ class Query(Outputs, HasText, KnowsSparkWords):
 
         An event has the lifetime of its result: the window, unless `timestamps` differs. Retracting or revising a
         result retracts or revises the event. The watermark of the other query is the output watermark of this one, in
-        the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input.
+        the same micro-batch, also while no window has a result. `explain()` shows how far it is behind the input. The
+        stream may be joined, and united with others. `select` and `where` of this query are not read: they are the last
+        steps of results.
 
         Args:
             key: Columns of the results to group by, as in `events`. By default those of this query; None makes all

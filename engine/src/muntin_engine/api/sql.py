@@ -33,8 +33,8 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         tables: DataFrames by the names that the text has for them.
 
     Raises:
-        QueryError: The text is no such query. The message shows the line with a caret below the place, and the closest
-            name.
+        QueryError: The text is not such a query. The message shows the line with a caret below the place, and the
+            closest name.
         SetupError: `sqlglot` is not installed.
 
     Example:
@@ -75,7 +75,7 @@ def is_streaming_sql(text: str) -> bool:
     """Return True if a text is a query of windows, streams or patterns, and False if it is Spark's SQL alone.
 
     Raises:
-        QueryError: It is no SQL.
+        QueryError: It is not SQL.
         SetupError: `sqlglot` is not installed.
     """
     needed("sqlglot", "sql(...)", "sql")

@@ -20,13 +20,16 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     """Make one stream of several, each with a progress policy, sources, heartbeats and lifetimes of its own.
 
     The union has all events of all streams, with the columns that any of them has; they are null where a stream has
-    them not. Its watermark is the least of theirs, so a silent stream holds it back. A row is late by the watermark
-    of the union: what is late only by that of its own stream is still in time. Each stream is a source of the union,
-    `rides`, and each source of it one, `rides.north`, in metrics and in `explain()`.
+    them not. Its watermark is the least of theirs, so a silent stream holds it back, unless its policy leaves it out
+    while it is idle (`with_idle`). A row is late by the watermark of the union: what is late only by that of its own
+    stream is still in time. Each stream is a source of the union, `rides`, and each source of it one, `rides.north`, in
+    metrics and in `explain()`.
 
     A module that reads several inputs gets the events of each stream as an input of its own, by its name.
 
-    Keys, ids and times are of the same types. An id names an event of the union: where two streams have one of the same
+    Keys, ids and times are of the same types, and so are columns of the same name. Points and events with ends may be
+    united; samples only with samples. `late_policy`, `unit` and `shedding` are the same in all streams, and the number
+    of buckets is that of the first. An id names an event of the union: where two streams have one of the same
     key, id and start, the second is rejected as a duplicate. Windows, later filters and later changes of lifetimes are
     those of all.
 
@@ -93,7 +96,7 @@ def _check_stream(name: str, stream: object) -> None:
     """Refuse what cannot be one of the streams of a union.
 
     Raises:
-        QueryError: It is no stream of events, its keys punctuate themselves, or it never says how complete it is.
+        QueryError: It is not a stream of events, its keys punctuate themselves, or it never says how complete it is.
     """
     if not isinstance(stream, EventStream):
         raise QueryError(f"union({name}=...) takes streams of events, got {stream!r:.80}\n  expected: events(df, ...)")

@@ -54,7 +54,7 @@ def alert(**limits: Duration | float) -> Alert:
             counts, such as `state_bytes`, `events_held` or `late`.
 
     Raises:
-        QueryError: There is no such limit, or it is no number.
+        QueryError: There is no such limit, or it is not a number.
 
     Example:
         >>> alert(lag="10 minutes", late_share=0.01).limits

@@ -46,7 +46,7 @@ def log_metrics(logger: logging.Logger = LOG) -> Callable[[BatchMetrics], None]:
     """Return a function for `MetricsListener` that logs a line for each micro-batch, with its metrics.
 
     Args:
-        logger: Where it logs, at the level `INFO`.
+        logger: Where it logs, at the level `INFO`; `muntin.metrics` by default.
     """
 
     def take(metrics: BatchMetrics) -> None:

@@ -45,8 +45,9 @@ class SourceMetrics(NamedTuple):
 class BatchMetrics:
     """The metrics of a micro-batch; `batch_metrics` reads them from a query's progress.
 
-    The reference page of numbers says what each means. Those that say how things stand after the batch are None where
-    nothing was asked: in a batch without any rows, and where a query's evaluator does not know them.
+    The reference page of metrics says what each means. Those that say how things stand after the batch are None where
+    nothing is known: in a batch without any rows, and where a query's evaluator does not know them. Times are in
+    seconds, and ticks stay ticks.
 
     Attributes:
         query: The name under which the query reports (`Query.named`).

@@ -90,7 +90,8 @@ def queries(spark: Session) -> list[RunningQuery]:
     """Return the running queries of a session, each with its pace, its state and what holds it back.
 
     A Spark query that contains several Muntin queries gives one entry for each. One that has not ended a micro-batch
-    yet is listed without numbers, whether it contains Muntin queries or not; later, other queries are left out.
+    yet is listed without numbers, whether it contains Muntin queries or not; later, other queries are left out. It
+    reads what Spark keeps, the last 100 micro-batches; set `spark.sql.streaming.numRecentProgressUpdates` to keep more.
 
     Args:
         spark: The session.

@@ -24,6 +24,9 @@ _SLICE: Final = 0.1
 def monitor(query: Watched, *, refresh: float = 1.0) -> None:
     """Show the metrics of a streaming query in the terminal until it ends.
 
+    It shows the metrics of the last micro-batch, their sums over the micro-batches that Spark keeps, and what holds the
+    results back. It needs rich, which `muntin` brings, as does the extra `monitor` of `muntin-engine`.
+
     Ctrl-C ends the watching and never the query. A query that fails is shown as failed; `query.awaitTermination()`
     then raises its error.
 
@@ -32,7 +35,7 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         refresh: The seconds to wait between looks.
 
     Raises:
-        QueryError: The thing to watch is no streaming query.
+        QueryError: The thing to watch is not a streaming query.
         SetupError: rich is not installed.
         ValueError: The time between looks is not above zero.
     """

@@ -80,7 +80,7 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """Refuse a progress policy that would fail in the workers, by asking it about one row.
 
     Raises:
-        PolicyError: It cannot be copied or asked, or answers with what is no time.
+        PolicyError: It cannot be copied or asked, or answers with what is not a time.
     """
     name = f"the progress policy {type(policy).__name__}"
     try:

@@ -41,7 +41,7 @@ class PairCondition:
 
         Raises:
             ModuleError: The function raises an error.
-            ModuleContractError: It returns what is no boolean.
+            ModuleContractError: It returns what is not a boolean.
         """
         both = (left, right)
         row = tuple(both[side][place] for side, place in self.columns)

@@ -103,8 +103,8 @@ class AxisScale:
             name: Its name, for messages.
 
         Raises:
-            QueryError: A length of time on an axis that does not measure time, or that is no whole number of its unit;
-                or a bare number where it does.
+            QueryError: A length of time on an axis that does not measure time, or that is not a whole number of its
+                unit; or a bare number where it does.
         """
         found: Any = policy
         if isinstance(found, DecimalLength):

@@ -110,7 +110,7 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
 
     Raises:
         ModuleError: The policy raises an exception.
-        ModuleContractError: It returns something that is no time.
+        ModuleContractError: It returns something that is not a time.
 
     Example:
         >>> from muntin.progress import BoundedDelay, BoundedDisorder, Periodic

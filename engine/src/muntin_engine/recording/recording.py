@@ -128,6 +128,12 @@ class Recording:
             evaluator: How windows are computed, as for `window`; None for the way in which the query ran.
             restarts: True to restart where the query did: a new process has the state and new modules alone.
 
+        Returns:
+            The output. `results` are the results that are there in the end, as dicts; `changes` all rows of the
+            results, as sinks got them; `late_rows`, `rejected_rows` and `evicted_rows` the other outputs; `batches` has
+            the same for each micro-batch, with its `metrics`. `check(results=..., changes=..., ...)` raises an
+            `AssertionError` unless outputs have the expected rows, in any order and as far as these name columns.
+
         Raises:
             RecordingError: A module is not here, or the evaluator cannot run the query, or not from its first state.
             ModuleFailedError: A module raised an exception, with its key and window.
@@ -168,6 +174,9 @@ class Recording:
 
         Args:
             keys: The keys that it is told of, each a value, or a tuple of one per key column. None for all.
+
+        Returns:
+            The story as data: its `rows`, its `changes` and its `batches`.
 
         Raises:
             RecordingError: A module is not here.

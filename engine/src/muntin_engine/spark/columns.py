@@ -156,7 +156,7 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
         call: The call that takes it, for errors.
 
     Raises:
-        QueryError: It is no condition, or reads columns that the input does not have.
+        QueryError: It is not a condition, or reads columns that the input does not have.
     """
     column, reader = F.expr(condition) if isinstance(condition, str) else condition, call.partition("(")[0]
     if not isinstance(column, Column):

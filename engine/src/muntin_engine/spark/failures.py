@@ -81,7 +81,8 @@ def root_cause(error: BaseException) -> str:
 
     Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. An
     error that Spark had no part in is returned as its own message, and so is one of Muntin's that the driver raised.
-    Where a worker on this machine died, the module that ran last is named.
+    Where a worker on this machine died, the module that ran last is named; and so it is where code of Muntin, Spark or
+    a library fails after a module ran, for example because the module replaced one of its functions.
 
     Args:
         error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.

@@ -211,7 +211,7 @@ def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
     """Return the axis that a time column measures.
 
     Raises:
-        QueryError: It is no timestamp, integer or decimal, or a decimal of too many places.
+        QueryError: It is not a timestamp, integer or decimal, or a decimal of too many places.
     """
     if isinstance(data_type, spark_types.TimestampType | spark_types.TimestampNTZType):
         return Axis.TIME

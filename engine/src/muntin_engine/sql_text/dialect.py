@@ -235,7 +235,7 @@ def parse(text: str) -> Any:
     """Return the tree of a text that is one query.
 
     Raises:
-        SqlError: It is no SQL, or not one statement.
+        SqlError: It is not SQL, or not one statement.
     """
     dialect = StreamingSpark()
     try:

@@ -388,7 +388,7 @@ def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[
         known: The names of modules and functions that the caller has beside those of plugins.
 
     Raises:
-        SqlError: It is no query.
+        SqlError: It is not a query.
     """
     tree = parse(source.text)
     return SqlReader(source, is_operator, known).query(tree) if is_streaming(tree) else None

@@ -44,6 +44,11 @@ def crash_everywhere(
     A module that declares `contract = OutputContract.TIME_BOUND` is tried without that promise as well, where its
     output differs from the reference's: if it then does not, the report says that the module breaks the promise.
 
+    The evaluators over slices are among them where a query could use them: for final results of windows with slices,
+    without revisions. In row windows rows follow one another by time, and at one time in the order in which their ids
+    came; what the windows read of a row is a field of its payload by that name, and the second output is compared as
+    results are.
+
     A restarted process has modules as they were when the query was made: what they kept on themselves is gone. What
     they keep in their class or in global variables is not, as it is one Python.
 

@@ -17,9 +17,12 @@ _CLAIMS = {
 class RestartError(ModuleError, AssertionError):
     """A restart, or a crash, shows in the output of a query; the module writer must act.
 
+    The message draws the smallest stream and the output with and without the restart, and says what to do.
+
     Attributes:
         evaluator: What evaluated the query.
-        mishap: What happened: a restart after a step, a crash in one, a second run, or nothing at all.
+        mishap: What happened: `restart` after a step, `crash` in one, `second run` if each run has a different output,
+            or `nothing` if it differs from the reference without a restart.
         step: The number of the step, from 1, after which the output is another, or which raised.
         stream: The smallest stream found that shows it, as a time line.
     """

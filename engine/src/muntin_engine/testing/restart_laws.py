@@ -132,17 +132,27 @@ class RestartLaws(ModuleLaws):
 
     @law(_REMEDY, does_not_apply=_is_never_sliced)
     def test_results_over_slices_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show where windows are made of slices, or fused."""
+        """A restart after any step, or a crash in it, does not show where windows are made of slices, or fused.
+
+        Skipped for a module that is time-sensitive, and for one without `combine` and `columnar_form`.
+        """
         trial.survives_over_slices(trial.draw(st.sampled_from(trial.kinds_over_slices)))
 
     @law(_REMEDY, does_not_apply=_wants_other_windows)
     def test_results_of_row_windows_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show where windows follow rows, in either output."""
+        """A restart after any step, or a crash in it, does not show where windows follow rows, in either output.
+
+        For an operator that follows rows it is the only one of these laws. Skipped for a module that wants
+        lifetimes clipped, or other windows.
+        """
         trial.survives("points", EmitPolicy.FINAL)
 
     @law(_REMEDY, does_not_apply=_is_windowed)
     def test_results_without_windows_survive_restarts(self, trial: RestartTrial) -> None:
-        """A restart after any step, or a crash in it, does not show where an operator follows a stream."""
+        """A restart after any step, or a crash in it, does not show where an operator follows a stream.
+
+        For an operator that follows a stream it is the only one of these laws; it is skipped for all others.
+        """
         trial.survives("revised" if isinstance(self.subject(), IntervalOperator) else "points", EmitPolicy.FINAL)
 
 

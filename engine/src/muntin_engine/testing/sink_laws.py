@@ -27,6 +27,8 @@ _BATCHES: Final = 10
 class SinkLawError(MuntinError, AssertionError):
     """A sink breaks one of its laws; who wrote it must act.
 
+    The message says which rows are missing or too many, after a crash at which line, and what to do.
+
     Attributes:
         law: The law.
     """
@@ -53,7 +55,21 @@ def check_sink(
 
     The rows have the columns `station` (a text or null), `rides` (an integer), `km` (a float) and `window` (a struct of
     `start` and `end`); a changelog has `change` and `event_id` too. At each line of the sink's package a crash is
-    tried, so a sink of a hundred lines is written to some hundreds of times.
+    tried, so a sink of a hundred lines is written to some hundreds of times. A crash is an exception in the process of
+    the test; it is not the end of the process, nor of the machine.
+
+    | law | what is tried |
+    |---|---|
+    | every row arrives | micro-batches with rows and without |
+    | a micro-batch that comes again changes nothing | each comes twice, in another order, also to a new sink |
+    | a crash loses nothing and doubles nothing | a crash at each line, in the first micro-batch and in later ones |
+    | `last_written` is the last micro-batch | it is read after each one |
+    | another query's rows are told apart | a query of another checkpoint is refused, or its rows come too |
+    | a new column is taken with its values, or refused | its values arrive, null in older rows; or nothing changes |
+    | what was written is taken away, and it is missed | an error, or an earlier `last_written`; the rows come again |
+
+    If the sink says that it writes `"exactly once"`, readers see a micro-batch whole or not at all, also during a
+    crash. One that says at least once may double rows, and loses none.
 
     Args:
         make_sink: Takes the name of a place, such as `"trial1"`, and returns a new sink of it, as a new process would.

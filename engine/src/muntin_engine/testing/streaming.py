@@ -233,7 +233,12 @@ def muntin_spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
-    """A function that returns a job under test; see `StartsJob`."""
+    """A function that returns a job under test: `streaming(build, schema)`, or `streaming(build, left=..., right=...)`.
+
+    `build` makes the job's query: it is a function of the stream, or of several by their names. A schema is text such
+    as `"station string, leaves timestamp"`. The line `pytest_plugins = ["muntin_engine.testing.streaming"]` in
+    `conftest.py` brings the fixture.
+    """
     started: list[StreamingJob] = []
 
     def start(build: Callable[..., Query], schema: str | None = None, **schemas: str) -> StreamingJob:

@@ -21,7 +21,7 @@ _NEEDED = ("change", "event_id")
 
 
 class ChangelogTable(ToldSink):
-    """Keeps the results that stand in a table of Parquet files: insertions come in, retractions go, revisions change.
+    """Folds results that may be retracted into a table of Parquet files, with a row per key and `event_id`.
 
     For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
     what `fold` makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a
@@ -48,7 +48,7 @@ class ChangelogTable(ToldSink):
                 knows, or that the results say they have; so it can be left out.
 
         Raises:
-            QueryError: It is no path, or none of this machine, such as a URL; or the key names no columns.
+            QueryError: It is not a path, or not one of this machine, such as a URL; or the key names no columns.
         """
         self._versions = TableVersions(path)
         self._path = path

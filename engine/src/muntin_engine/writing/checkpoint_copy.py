@@ -179,7 +179,7 @@ def copy_checkpoint(
         What was copied.
 
     Raises:
-        QueryError: The source is no checkpoint, the target is not empty, or one lies in the other.
+        QueryError: The source is not a checkpoint, the target is not empty, or one lies in the other.
         StateError: The source is itself a copy that was cut short, a file is damaged, or its query runs: files changed
             in the meantime. What was copied is deleted again.
 

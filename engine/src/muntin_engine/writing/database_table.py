@@ -31,17 +31,36 @@ _MOST_CHARACTERS: Final = 200
 class DatabaseTable(TableSink):
     """Writes to a table of PostgreSQL or SQLite, each micro-batch in one transaction with its number.
 
-    Rows of results are appended; a changelog is merged, see `TableSink`. The table belongs to one query.
+    Rows of results are appended. A changelog is merged: the table has one row per key and `event_id`. The table belongs
+    to one query.
 
-    The table is made if it is not there, with the columns of the output. Those of a record are columns of their own:
-    `window` becomes `window_start` and `window_end`. Lists and maps are JSON. A table that is there keeps its
-    constraints and indexes, and may have more columns.
+    The table is made if it is not there, with the columns of the output, and for a changelog with a `UNIQUE` constraint
+    on the keys and `event_id`. The fields of a record are columns of their own: `window` becomes `window_start` and
+    `window_end`. A table that is there must have all columns of the output with their types; it keeps its constraints
+    and indexes, and may have more columns.
 
-    The table `muntin_batches` beside it holds, for each table, the id of the query, the last micro-batch, the output's
-    watermark as a tick, and of the row that was written last, as JSON, the columns that are numbers without fractions,
-    texts or times. Where that row is gone when the query starts, it does not go on.
+    | in Spark | in PostgreSQL | in SQLite |
+    |---|---|---|
+    | boolean | `boolean` | `INTEGER` |
+    | byte and short, int, long | `smallint`, `integer`, `bigint` | `INTEGER` |
+    | float, double | `real`, `double precision` | `REAL`; NaN is null |
+    | decimal | `numeric(p,s)` | `TEXT`, all digits |
+    | string, binary | `text`, `bytea` | `TEXT`, `BLOB` |
+    | date | `date` | `TEXT`, as in `2024-05-01` |
+    | timestamp | `timestamp with time zone` | `TEXT` in UTC, as in `2024-05-01T08:00:00.000000Z` |
+    | timestamp without a zone | `timestamp without time zone` | `TEXT`, without the `Z` |
+    | interval | `interval` | `INTEGER`, microseconds |
+    | array, map | `jsonb` | `TEXT`, JSON |
 
-    Cost: see `TableSink`. Each start looks for the row that was written last: an index on the window makes that quick.
+    PostgreSQL stores no text with a NUL character: such a row stops the query.
+
+    The table `muntin_batches` beside it has a row for each table: `table_name`, `query_id`, `batch`, the last
+    micro-batch, `read`, `watermark` as a tick, and `last_row`, of the row that was written last, as JSON, the columns
+    that are numbers without fractions, times or short texts. Where that row is gone when the query starts, it does not
+    go on. Whoever deletes it on purpose sets `last_row` to null.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. Each start
+    looks for the row that was written last, by a scan of the table unless it has an index on the window or the keys.
 
     Example:
         >>> str(DatabaseTable("sqlite:results.db?table=bikes"))

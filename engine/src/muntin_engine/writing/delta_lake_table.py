@@ -31,11 +31,17 @@ _COMMITS: Final = 100
 class DeltaLakeTable(TableSink):
     """Writes results to a table of Delta Lake, through the package `deltalake`, without Spark's connector.
 
-    The number of a micro-batch is an application transaction of its commit, by which it is left out if it comes again.
-    Rows of results are appended; a changelog is merged, see `TableSink`. New columns are added to the table.
+    Each micro-batch is one commit, also one without rows. Its number is an application transaction of the commit, under
+    the id of the query, by which it is left out if it comes again; so several queries may write to one table. Rows of
+    results are appended. A changelog is merged: the table has one row per key and `event_id`, null being a key like any
+    other. New columns are added to the table, and are null in the rows that were there.
 
-    Cost: see `TableSink`. Each micro-batch is a commit, also one without rows. A merge rewrites the files that have a
-    row which changes.
+    The commit has the metadata `muntin.query`, `muntin.batch`, `muntin.read` and `muntin.watermark`, a tick. A table
+    that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. One that was
+    emptied or overwritten as a whole is refused; rows may be deleted by a condition, and files compacted.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. A merge
+    rewrites the files that have a row which changes.
 
     Example:
         >>> str(DeltaLakeTable("lake/hours"))
@@ -47,6 +53,7 @@ class DeltaLakeTable(TableSink):
 
         Args:
             path: Its folder, or an address that `deltalake` takes, such as `s3://bucket/hours`. It is made if need be.
+                A query names such a sink by the text `"delta:PATH"` too.
             storage_options: What `deltalake` needs to know of an object store, such as keys.
 
         Raises:

@@ -25,12 +25,19 @@ _CATALOG: Final = "catalog.db"
 class IcebergTable(TableSink):
     """Writes results to a table of Iceberg, through the package `pyiceberg`, without Spark's connector.
 
-    The number of a micro-batch is a property of the snapshot and of the table, both committed with the rows; by the
-    property of the table it is left out if it comes again, also once its snapshot has expired. Rows of results are
-    appended; a changelog is merged, see `TableSink`. New columns are added to the table.
+    Each micro-batch is one commit, also one without rows. Its number is a property of the snapshot and of the table,
+    `muntin.` and the id of the query, committed with the rows: a JSON list of the number, what it read, and the
+    watermark. By the property of the table it is left out if it comes again, also once its snapshot has expired;
+    several queries may write to one table. Rows of results are appended. A changelog is merged: the table has one row
+    per key and `event_id`, null being a key like any other. New columns are added to the table, and are null in the
+    rows that were there.
 
-    Cost: see `TableSink`. Each micro-batch is a commit, also one without rows. For a merge all changes of a micro-batch
-    are in the driver's memory, and the files are rewritten that have a row which changes.
+    A table that was rolled back has the micro-batches of the snapshots that it is made of. One that was emptied is
+    refused. An overwrite in one snapshot, as by `INSERT OVERWRITE`, cannot be distinguished from an update of all
+    files.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. For a merge
+    all changes of a micro-batch are in the driver's memory, and the files are rewritten that have a row which changes.
 
     Example:
         >>> str(IcebergTable("bikes.hours", Path("/data/lake")))
@@ -43,7 +50,8 @@ class IcebergTable(TableSink):
         Args:
             table: Its name in the catalogue, with its namespace: `bikes.hours`. It is made if need be.
             catalog: The name of a catalogue that `pyiceberg` is configured for; or the properties of one; or a path,
-                for a folder that has a SQLite catalogue, `catalog.db`, and its tables.
+                for a folder that has a SQLite catalogue, `catalog.db`, and its tables. A query names a sink by the text
+                `"iceberg:bikes.hours"`, in the catalogue `default`, or `"iceberg:FOLDER/bikes.hours"`.
 
         Raises:
             QueryError: The table has no namespace.

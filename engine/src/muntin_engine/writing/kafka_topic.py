@@ -41,10 +41,11 @@ class Message(NamedTuple):
 class KafkaTopic(Sink):
     """Sends each row to a topic: at least once, and the same row with the same id.
 
-    A message has the query's keys as its key and the row as its value, both as JSON, so that rows of one key are in
-    one partition. The header `muntin-id` names the row: a micro-batch that comes again sends messages with ids that
-    were sent before, and a reader that skips those has each row once. The header `muntin-batch` is the number of the
-    micro-batch. All messages of a micro-batch are acknowledged by all replicas in sync before the next one begins.
+    A message has the query's keys as its key, null if it has none, and the row as its value, both as JSON objects, so
+    that rows of one key are in one partition. The header `muntin-id` names the row: a micro-batch that comes again
+    sends messages with ids that were sent before, and a reader that skips those has each row once. The header
+    `muntin-batch` is the number of the micro-batch. All messages of a micro-batch are acknowledged by all replicas in
+    sync before the next one begins.
 
     Spark's connector sends them from the workers where it is installed, as `spark-sql-kafka-0-10` brings it. Otherwise
     `confluent-kafka` sends them from the driver, through whose memory they pass.
@@ -62,7 +63,7 @@ class KafkaTopic(Sink):
         Args:
             address: `kafka://host:port,host:port/topic`. Options of the client may follow, as in `?linger.ms=50`.
             options: Options of the client, such as passwords, by the names that Spark's connector has for them without
-                `kafka.`, or `confluent-kafka`.
+                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are set and not taken.
 
         Raises:
             QueryError: It names no topic, or an option would let rows be lost.

@@ -87,7 +87,7 @@ class LocalFolder:
         """Take a path.
 
         Raises:
-            QueryError: It is no path, or none of this machine, such as a URL.
+            QueryError: It is not a path, or not one of this machine, such as a URL.
         """
         given: object = path  # nothing keeps a caller from giving what the annotation does not allow
         if not isinstance(given, str | PathLike):

@@ -20,7 +20,7 @@ def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str,
         available_now: True to stop when all that is there now has been read.
 
     Raises:
-        QueryError: Both are given, or the second is no boolean.
+        QueryError: Both are given, or the second is not a boolean.
         PolicyError: The duration is a number without a unit, or negative, or a word.
         DurationError: It cannot be read.
 

@@ -25,7 +25,8 @@ class ParquetFolder(ToldSink):
     """Writes each micro-batch as a folder of Parquet files, put in place by renaming.
 
     On this machine's file system, or one that the driver and the workers share, the workers write the files. Anywhere
-    else that pyarrow or fsspec knows, as on S3, the driver writes one file for each micro-batch, see `record_batches`.
+    else that pyarrow or fsspec knows, as on S3, the driver writes one file for each micro-batch, `rows.parquet`: rows
+    pass through its memory, up to 100,000 of them at once, beyond that one partition at a time.
 
     Spark reads all of them with `spark.read.parquet(path)`, and adds a column `batch`, the number of the micro-batch;
     pandas and Arrow do too. A reader sees a micro-batch whole or not at all. One that comes again replaces what it

@@ -36,11 +36,12 @@ class Sink(ABC):
     recognises what it wrote under that number has each row exactly once. `muntin_engine.testing.check_sink` tries that,
     with a crash at every line of the sink.
 
-    Law: *What was written is there, or it is missed.* What the checkpoint has done is not written again. A sink whose
-    last rows were taken away says an earlier `last_written`, or raises a StateError.
+    Law: *Lost rows are noticed.* Spark does not repeat the micro-batches that the checkpoint has. So a sink whose last
+    rows were taken away reports an earlier `last_written`, or raises a StateError.
 
     Attributes:
-        guarantee: In words, how often each row arrives. A sink that keeps the law may say `"exactly once"`.
+        guarantee: In words, how often each row arrives; the logger `muntin.sinks` writes it when a query starts. A sink
+            that keeps the first law may say `"exactly once"`.
 
     Example:
         >>> class Latest(Sink):
@@ -73,7 +74,7 @@ class Sink(ABC):
     def last_written(self) -> WrittenBatch | None:
         """The last micro-batch of its query that the sink has, -1 if it has none; None if it does not know.
 
-        Asked before and after `open`. A sink whose place holds several queries knows it only after.
+        It is read before and after `open`. A sink whose place holds several queries knows it only after.
 
         If it is another one than the checkpoint's last, or read something else, one of the two was restored from a copy
         without the other, and the query does not go on.

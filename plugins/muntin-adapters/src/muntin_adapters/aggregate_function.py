@@ -29,7 +29,8 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
     Args:
         aggregate_function: The class, whose constructor's parameters a query may give, or an instance.
         options: See `AdapterOptions`. An accumulator that is a PyFlink `Row` needs `serialize=list` and
-            `deserialize=lambda values: Row(*values)`; a list needs nothing.
+            `deserialize=lambda values: Row(*values)`; a list needs nothing. List and map views have no counterpart: use
+            lists and dicts.
 
     Raises:
         ModuleDefinitionError: A method is missing, or a type is not known.
@@ -46,6 +47,18 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
         >>> average = from_aggregate_function(WeightedAverage, name="demo.weighted_average", version="1.0.0")()
         >>> average.compute_result(average.add_events(average.create_state(), [(10, 1), (40, 2)]))
         30.0
+
+        One whose accumulator is not plain data:
+
+        >>> from fractions import Fraction
+        >>> class Exact(WeightedAverage):
+        ...     def create_accumulator(self):
+        ...         return [Fraction(0), Fraction(0)]
+        >>> options = {"serialize": lambda pair: [str(part) for part in pair]}
+        >>> options["deserialize"] = lambda texts: [Fraction(text) for text in texts]
+        >>> exact = from_aggregate_function(Exact, name="demo.exact_average", version="1.0.0", **options)()
+        >>> exact.add_events(exact.create_state(), [(10, 1), (40, 2)])
+        ['90', '3']
     """
     check_options(options)
     foreign = Foreign(aggregate_function, options["name"], "an aggregate function, as PyFlink has them", _PROTOCOLS)

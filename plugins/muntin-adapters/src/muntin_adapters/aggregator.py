@@ -30,7 +30,8 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
     says its types in annotations. That of PySpark from 4.4 on has `bufferSchema` and `outputType`: its buffer is a
     tuple of the schema's fields, its result has that type, and `reduce` gets the arguments of a call as a tuple, also
     where there is one. It does not say the types of its arguments, so it takes one column of any type, unless `input`
-    or an annotation of `value` says more, such as `tuple[float, int]` for two columns.
+    or an annotation of `value` says more, such as `tuple[float, int]` for two columns. A class whose constructor needs
+    parameters comes as an instance, as `udaf` takes it; as a class it needs `result`.
 
     Args:
         aggregator: The class, whose constructor's parameters a query may give, or an instance.

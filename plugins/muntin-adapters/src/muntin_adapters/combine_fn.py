@@ -21,8 +21,10 @@ def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> ty
     """Return the module class of a combine function, as Apache Beam has them.
 
     It has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which becomes
-    `combine`, and `extract_output(accumulator)`. Where they are defined, `add_inputs(accumulator, values)`,
-    `compact(accumulator)`, `setup()` and `teardown()` are called.
+    `combine`, and `extract_output(accumulator)`. Where they are defined, `add_inputs(accumulator, values)` gets all new
+    payloads at once, and `compact(accumulator)` is called before a state is kept. `setup()` is called where the module
+    is first used, on the worker, and `teardown()` when it is dropped or its process ends in good order. Side inputs are
+    not given.
 
     Args:
         combine_fn: The class, whose constructor's parameters a query may give, or an instance.

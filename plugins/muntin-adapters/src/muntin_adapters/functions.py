@@ -76,7 +76,7 @@ def from_function(function: Callable[..., object], **options: Unpack[FunctionOpt
     those of the module.
 
     Args:
-        function: Takes a list and returns a value.
+        function: Takes a list of its own and returns a value.
         options: See `FunctionOptions`. By default the types are those of the annotations.
 
     Raises:
@@ -96,7 +96,8 @@ def from_array_function(function: Callable[..., object], **options: Unpack[Funct
     """Return the module class of a function of a NumPy array.
 
     Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
-    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's.
+    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's: a scalar, an
+    array, or `NaT` or `masked`, which are null.
 
     Args:
         function: Takes an array and returns a value; its other parameters are those of the module.

@@ -14,9 +14,10 @@ class FunctionOptions(TypedDict, total=False):
     """Options of all adapters.
 
     Attributes:
-        name: `"<plugin>.<module>"`, the name of the module.
-        version: The module's version: that of the foreign code, for example.
-        input: The type of one payload; by default what the foreign code's annotations say.
+        name: `"<plugin>.<module>"`, the name of the module. It has to be given, and so has the version.
+        version: The module's version: that of the foreign code, for example. Another way to store its accumulators is
+            another version too.
+        input: The type of one payload; by default what the foreign code's annotations say. Several values are a tuple.
         result: The type of the result; by default what they say.
         continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
         reads_order: True if the result depends on the order of the payloads, as `Module.reads_order`.
@@ -32,6 +33,13 @@ class FunctionOptions(TypedDict, total=False):
 
 class AdapterOptions(FunctionOptions, total=False):
     """Options of the adapters of code that accumulates.
+
+    Between micro-batches a state is plain data, and a checkpoint holds no code. An accumulator that is plain data stays
+    as it is: numbers, text, tuples, lists, dicts. Of an object its attributes are stored, or the result of its
+    `__getstate__`, and the same of objects inside it. It is read back into a new object, whose attributes say the
+    classes; so an object must not have attributes that a new one does not have. For anything else give `serialize` and
+    `deserialize`, which are called around every method. Pickle is used only if you ask for it, with
+    `serialize=pickle.dumps, deserialize=pickle.loads`.
 
     Attributes:
         state: The type of an accumulator that is made of dataclasses or named tuples, so that these may be stored.

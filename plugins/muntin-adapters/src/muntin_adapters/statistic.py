@@ -25,7 +25,7 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
     state of a window: what its attributes hold, or what its own `__getstate__` gives, is stored.
 
     Many running statistics depend on the order of their values, or revert only what came first; those are no functions
-    of a set. The laws of `IncrementalAggregate` tell.
+    of a set. The laws of `IncrementalAggregate` tell. With `reads_order=True` it gets its values in order.
 
     Args:
         statistic: The class, whose constructor's parameters a query may give, or an instance, such as a link of two.
@@ -45,6 +45,24 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
         >>> peak = from_statistic(Peak, name="demo.peak", version="1.0.0")(least=1.0)
         >>> peak.compute_result(peak.add_events(peak.create_state(), [0.5, 3.0, 2.0]))
         3.0
+
+        Other engines require less of `revert` than sliding windows do, and the laws find that. Leave out what does not
+        keep its law:
+
+        >>> from muntin.testing import IncrementalAggregateLaws, LawError
+        >>> class Forgetful(Peak):
+        ...     def revert(self, x: float):
+        ...         self.peak = 0.0 if x == self.peak else self.peak  # the second largest is not known
+        >>> class TestForgetful(IncrementalAggregateLaws):
+        ...     module = from_statistic(Forgetful, name="demo.peak", version="1.0.0")()
+        >>> try:
+        ...     TestForgetful().test_removing_undoes_adding()
+        ... except LawError as error:
+        ...     print(error.law)
+        removing undoes adding
+        >>> safe = from_statistic(Forgetful, name="demo.peak", version="1.0.0", without=["remove_events"])
+        >>> hasattr(safe, "remove_events")
+        False
     """
     check_options(options)
     foreign = Foreign(statistic, options["name"], "a running statistic, as river has them", _PROTOCOLS)

@@ -59,6 +59,9 @@ class Variance(GroupAggregate[N | None, Moments, float | None]):
         >>> state = variance.add_events(variance.create_state(), [1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16])
         >>> variance.compute_result(state)
         30.0
+        >>> now = 1_700_000_000_000_000_000  # nanoseconds, of which a double has every 256th
+        >>> variance.compute_result(variance.add_events(variance.create_state(), [now, now + 10, now + 20, now + 30]))
+        166.66666666666666
     """
 
     name, version = "stats.variance", "0.1.0"

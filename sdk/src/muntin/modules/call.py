@@ -101,7 +101,7 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
         a parameter that the constructor does not take.
 
     Raises:
-        ModuleDefinitionError: It is no module class.
+        ModuleDefinitionError: It is not a module class.
 
     Example:
         >>> from muntin import Aggregate
@@ -150,7 +150,7 @@ def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping
 
     Raises:
         ModuleDefinitionError: The class is not a complete module.
-        QueryError: Something is no column, or one of several inputs is missing.
+        QueryError: Something is not a column, or one of several inputs is missing.
         ParameterError: The constructor does not take the parameters.
     """
     cls.check_definition()

@@ -24,14 +24,25 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     result (`compute_results`). The engine does the rest: it merges the contributions of a key per slice where the rows
     are, sends and stores only these, and makes all windows of all keys from them in a few passes.
 
-    Payloads come as NumPy arrays: `bool` for bool, `int64` for int and `Instant`, `float64` for float,
-    `datetime64[us]`, `datetime64[D]` and `timedelta64[us]` for datetime (in UTC), date and timedelta, and `object`, of
-    Python values, for the rest. An input of several fields (a dataclass, a named tuple) comes as a mapping from field
-    name to array. Nulls are left out before; with `skips_nulls = False` they come as masked entries of
+    Payloads come as NumPy arrays:
+
+    | input type | array type |
+    |---|---|
+    | `bool` | `bool` |
+    | `int`, `Instant` | `int64` |
+    | `float` | `float64` |
+    | `datetime` | `datetime64[us]`, in UTC |
+    | `date` | `datetime64[D]` |
+    | `timedelta` | `timedelta64[us]` |
+    | others | `object`, of Python values |
+    | a record | a mapping from field name to array |
+
+    Nulls, and records with a null field, are left out before; with `skips_nulls = False` they come as masked entries of
     `numpy.ma.MaskedArray`.
 
     The class is an incremental aggregate too, of one payload at a time if need be, so it runs under every window and
-    policy; there it is slower than one that was written for it.
+    policy; there it is slower than one that was written for it. It needs NumPy, which the engine brings, as does the
+    extra `columnar` of `muntin-sdk`.
 
     A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
     checkpoints of older ones. A state is plain data, `{"payloads": n, "kept": {component: value}}`, n the number of

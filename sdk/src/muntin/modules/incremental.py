@@ -152,6 +152,8 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
         ...         return 0
         ...     def add_events(self, state, events, window):
         ...         return state + sum(event.duration for event in events)
+        ...     def remove_events(self, state, events, window):
+        ...         return state - sum(event.duration for event in events)
         ...     def compute_result(self, state, window):
         ...         return state / window.duration
         >>> busy, window = Busy(), Window(0, 10)
@@ -192,6 +194,8 @@ class IncrementalOperator(Incremental[In, State], ABC, Generic[In, State, Row]):
         ...         return set()
         ...     def add_events(self, state, payloads):
         ...         return state | set(payloads)
+        ...     def combine(self, state, other):
+        ...         return state | other
         ...     def compute_result(self, state):
         ...         return sorted(state)
         >>> seen = Seen()

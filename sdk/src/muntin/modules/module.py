@@ -19,12 +19,21 @@ class Module:
 
     A concrete module sets two class attributes, `name` and `version`, of which a class that is given to a query
     itself, and that no plugin offers, may leave the version out. Its constructor's parameters are the parameters a
-    query writer may give. The constructor should raise `ValueError` on a value it cannot work with: the query is then
-    refused where it is built.
+    query writer may give; it reads a duration with `ticks`, which knows the query's axis there and nowhere else. The
+    constructor should raise `ValueError` on a value it cannot work with: building the query then raises a
+    `ParameterError`.
+
+    The engine calls the methods; only tests call them too. It calls none for a window without members. Payloads and
+    events come in any order, unless the module reads it, and are read-only. A type checker compares the methods with
+    the types in brackets, also the optional ones.
 
     Where the input type in the brackets is a union of records, dataclasses or named tuples such as `Order | Payment`,
     the module has an input for each of them, under the name of its class in lower case: `order`, `payment`. It gets the
-    events of several streams in one window, and tells them apart by the class of the payload. Any input may be silent.
+    events of several streams in one window, and tells them apart by the class of the payload. All base classes but
+    `ColumnarAggregate` take such a type. A window has a result if it has events of any stream of the query, so any
+    input may be silent; where all of them are, the result is null and the module is not called. An input whose record
+    has no fields takes no columns, only events. A type variable stands for one type in all inputs, as in
+    `Left[T] | Right[T]`, and no input has the name of a parameter.
 
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
@@ -56,6 +65,26 @@ class Module:
             laws hold, and are tried. None, the default, if they hold for any number.
         needs: Its needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
             that depends on a parameter it is a property.
+
+    Example:
+        A module of two inputs:
+
+        >>> from dataclasses import dataclass
+        >>> from muntin import Aggregate
+        >>> @dataclass(frozen=True)
+        ... class Order:
+        ...     amount: float
+        >>> @dataclass(frozen=True)
+        ... class CardPayment:
+        ...     amount: float
+        >>> class Unpaid(Aggregate[Order | CardPayment, float]):
+        ...     name, version = "demo.unpaid", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return sum(one.amount if isinstance(one, Order) else -one.amount for one in payloads)
+        >>> [part.name for part in Unpaid.input_fields()]
+        ['order', 'card_payment']
+        >>> Unpaid().compute_result([Order(5.0), CardPayment(2.0), Order(1.5)])
+        4.5
     """
 
     name: ClassVar[str]

@@ -13,20 +13,42 @@ from muntin.windows import HoppingWindows, WindowSpecification
 class Needs:
     """The requirements of a module on a query, as its `needs` says.
 
-    A query whose windows are not enough is refused where it is built. The two policies are what a query gets that names
-    none; one that names another has that one, as long as the module accepts it.
+    A query whose windows are not enough is refused where it is built, with a call that works. The two policies are what
+    a query gets that names none; one that names another has that one, as long as the module accepts it. Aggregates of
+    one query must agree, or the query must choose. A `WindowedQuery` of a test names its policies itself.
 
     Attributes:
         windows: The kinds of windows in which the module finds something; any, unless it says which.
         reach: For how many ticks after its end an event must be a member still, in at least one of the windows of what
             comes then. Overlapping windows hold some of that themselves; the rest is the `reach` of the windows.
         clip: The clip that the module is made for; None for the one among its `accepted_clips` that changes the least.
-        timestamps: The timestamps that it is made for; None for `align`.
+        timestamps: The timestamps that it is made for; None for `align`, under which the lifetimes of an operator's own
+            rows are lost.
 
     Example:
-        >>> from muntin.windows import HoppingWindows
-        >>> Needs(windows=(HoppingWindows,), reach=11).reach
-        11
+        Those who come back within some time after they left:
+
+        >>> from muntin import Operator, ticks, tumbling
+        >>> from muntin.testing import Computation, WindowedQuery
+        >>> class Returns(Operator[str, str]):
+        ...     name, version = "demo.returns", "1.0.0"
+        ...     is_time_sensitive = True
+        ...     def __init__(self, within):
+        ...         self.within = ticks(within)
+        ...     @property
+        ...     def needs(self):
+        ...         return Needs(windows=(HoppingWindows,), reach=self.within + 1, clip=ClipPolicy.RIGHT)
+        ...     def compute_result(self, events, window):
+        ...         left = {(event.payload, event.end) for event in events}
+        ...         for event in events:
+        ...             gone = (event.start - end for who, end in left if who == event.payload)
+        ...             if window.start <= event.start and any(0 <= time <= self.within for time in gone):
+        ...                 yield event
+        >>> try:
+        ...     WindowedQuery(tumbling(60), [Computation(Returns(within=30))])
+        ... except ValueError as error:
+        ...     print(str(error).splitlines()[-1].strip())
+        write: tumbling(60, reach=31)
     """
 
     windows: tuple[type[WindowSpecification], ...] = (WindowSpecification,)

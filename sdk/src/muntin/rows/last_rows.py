@@ -41,6 +41,14 @@ class LastRows(RowAutomaton):
     A row whose attribute is null or NaN makes no row leave by delta and triggers nothing. It leaves with the row before
     it; before the first row that has the attribute, with that one.
 
+    The window of a result starts with its oldest row, or its length of time before it is computed, and ends where it is
+    computed: right after a row that is a member. It is emitted when the watermark has passed the row, or reached that
+    time; a row that comes behind the watermark is late. At the end of a stream a trigger by time fires once more, at
+    its next multiple, for keys that had a row since it last fired; rows that are too old by then have left, and the
+    window ends after the last row of the stream. Other triggers do not fire at the end.
+
+    Source: IBM Streams, *Window handling*, tables 1 and 2.
+
     Attributes:
         evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.
@@ -77,12 +85,12 @@ class LastRows(RowAutomaton):
         """Return the same rows, computed at other times.
 
         Args:
-            when: After so many rows; every so much time, such as `"1 minute"`; when an attribute has grown, with
-                `delta`; or at rows that meet a condition, with `on_row`. By time windows are computed at multiples of
-                the period, counted from tick 0.
+            when: A number of rows; a period, such as `"1 minute"`; `delta`, for when an attribute has grown; or
+                `on_row`, for rows that meet a condition. With a period windows are computed at its multiples, counted
+                from tick 0.
 
         Raises:
-            WindowError: It is no policy, or a marker.
+            WindowError: It is not a policy, or a marker.
 
         Example:
             >>> print(last(10).trigger(2))
@@ -128,11 +136,11 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
 
     Args:
-        size: So many rows; those of so much time, such as `"5 minutes"`; or, with `delta`, those whose attribute is not
-            too far behind that of the newest.
+        size: The rows that a window keeps: a number of them; those of a length of time, such as `"5 minutes"`; or, with
+            `delta`, those whose attribute is not too far behind that of the newest.
 
     Raises:
-        WindowError: It is no policy, or a marker.
+        WindowError: It is not a policy, or a marker.
         DurationError: A length of time cannot be read.
 
     Example:

@@ -64,9 +64,9 @@ class PartitionedRows(RowWindows):
 
         Args:
             by: The column, or SQL expression, that says which partition a row belongs to.
-            age: Remove a partition without an insertion for so long.
-            most: Remove partitions until there are so many, the least recently used first.
-            most_rows: Remove partitions until they hold so many rows together.
+            age: The time without an insertion after which a partition is removed.
+            most: The most partitions that are kept; the least recently used are removed first.
+            most_rows: The most rows that all partitions hold together; the same are removed first.
             on_insertion: Remove partitions that are too old only when a row is inserted.
 
         Raises:
@@ -96,14 +96,14 @@ class PartitionedRows(RowWindows):
     def admit(self, condition: str) -> Self:
         """Return the same windows, of the rows alone that meet a condition.
 
-        Other rows are no members and count for nothing, but time passes with them, and a `RowOperator` is told of them:
-        queries beside the readings that they ask for, in one stream.
+        Other rows are no members and count for nothing, but time passes with them, and a `RowOperator` gets them in
+        `on_pass`: for a stream that has both readings and queries for them.
 
         Args:
             condition: An SQL expression over the columns of the input. Null keeps a row out.
 
         Raises:
-            WindowError: It is no text.
+            WindowError: It is not a text.
 
         Example:
             >>> from muntin.rows import last
@@ -118,7 +118,8 @@ class PartitionedRows(RowWindows):
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
         """Return the partitions to remove: there are too many, too many rows, or the first one is too old.
 
-        By default that is the first one. A class of its own may choose others. It is asked again while there are still
+        By default that is the first one. A subclass, which needs a `name` and a `version` of its own, may choose
+        others. It is called again while there are still
         too many, or the first one is still too old.
 
         Args:

@@ -53,6 +53,10 @@ class RowBatches(_Tumbling):
     it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
     marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
 
+    A window that is flushed by a multiple of time is the whole period; any other starts with its oldest row, and one
+    that `within` ends has that length. As time is that of the axis, a replay gives the same batches. With modules that
+    are all incremental and not time-sensitive no row is kept: its place is taken by their states.
+
     The fields are the arguments of `batch`, `evicts` the first; see also `PartitionedRows`.
     """
 
@@ -108,16 +112,17 @@ class RowBatches(_Tumbling):
 
 
 def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = None) -> RowBatches:
-    """Return tumbling windows: so many rows at a time, or those up to the next flush.
+    """Return tumbling windows: a number of rows at a time, or the rows up to the next flush.
 
     Args:
-        size: So many rows; those of so much time, such as `"5 minutes"`; with `delta`, those whose attribute is not too
-            far from that of the first; or, with `marker`, those up to a row that ends the window.
+        size: The rows of a window: a number of them; those of a length of time, such as `"5 minutes"`; with `delta`,
+            those whose attribute is not too far from that of the first; or, with `marker`, those up to a row that ends
+            the window.
         within: The time after its first row at which a window is flushed though it is not full. It is time of the axis,
             and the rows at that tick are not in it.
 
     Raises:
-        WindowError: It is no policy, or one of time besides `within`.
+        WindowError: It is not a policy, or one of time besides `within`.
         DurationError: A length of time cannot be read.
 
     Example:
@@ -132,9 +137,19 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
 class RowsBetween(_Tumbling):
     """The rows from one that opens to one that closes, of each partition; made by `between`.
 
-    Of each partition at most one window is open. Without one, a row that opens begins a window and is its first
-    member, and any other row is ignored. While it is open each row is a member, up to the first that closes. A row for
-    which a condition is null does neither.
+    Of each partition at most one window is open. It starts at the time of its first row, and ends right after the row
+    that closes it, or where it is broken off. A row for which a condition is null neither opens nor closes.
+
+    | the row | no window is open | a window is open |
+    |---|---|---|
+    | opens | begins a window | is a member; with `reopens` ends the window, and begins another |
+    | closes | is in no window | is the last member; with `closing_row=False` ends it and is no member |
+    | does both | is a window of its own | is the last member |
+    | does both, with `closing_row=False` | begins a window | ends the window, and begins another |
+    | does neither | is in no window | is a member |
+
+    With `closed_only` only windows that a row closed give a result; otherwise those that are reopened, too old, or open
+    at the end of the stream do so too.
 
     The fields are the arguments of `between`; for `partitions` and other modifiers see `PartitionedRows`.
     """

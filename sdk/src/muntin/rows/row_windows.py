@@ -37,6 +37,29 @@ class RowWindows(WindowSpecification):
         leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take
             the place of rows, where modules have states.
         reads: SQL expressions over the columns of the input; `Row.values` has their values.
+
+    Example:
+        Each row with the one before it:
+
+        >>> from dataclasses import dataclass
+        >>> from muntin import Window
+        >>> from muntin.rows import Action, ActionKind
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Pairs(RowWindows):
+        ...     name, version = "retail.pairs", "1.0"
+        ...     def create_state(self):
+        ...         return []
+        ...     def step(self, state, row):
+        ...         state.append((row.number, row.time))
+        ...         yield Action(ActionKind.INSERT, rows=(row.number,))
+        ...         if len(state) == 2:
+        ...             yield Action(ActionKind.TRIGGER, window=Window(state[0][1], row.time + 1))
+        ...             yield Action(ActionKind.EVICT, rows=(state.pop(0)[0],))
+        >>> pairs, state = Pairs(), []
+        >>> for row in (Row(1, 10), Row(2, 12)):
+        ...     print(*(f"{action.kind} {action.window or list(action.rows)}" for action in pairs.step(state, row)))
+        insert [1]
+        insert [2] trigger Window(start=10, end=13) evict [1]
     """
 
     __slots__ = ()
@@ -96,15 +119,15 @@ class RowWindows(WindowSpecification):
     def close(self, state: Any, tick: int) -> Iterator[Action]:
         """Yield the actions at the end of the stream. None, by default.
 
-        The tick is the first one after all rows of all keys, and after all that was said of time; for a key that is
-        done before the stream, after its own rows, and after its watermark.
+        The tick is the first one after all rows and watermarks of all keys; for a key that ends before the stream,
+        after its own rows and its watermark.
         """
         return iter(())
 
     def is_empty(self, state: Any) -> bool:
         """Return True if a state need not be kept: the same windows are computed with a new one. False, by default.
 
-        A state is kept all the same if a module was told that a window is full: it is told so once.
+        A state is kept all the same once a module's `on_full` was called, because that happens once.
         """
         return False
 

@@ -84,6 +84,8 @@ class KeyedChange:
 class KeyPunctuation:
     """A guarantee for some keys: no later change of them has a sync time strictly below `time`.
 
+    It counts in `Script.run`; `crash_everywhere` and `measure` refuse it.
+
     Attributes:
         key: The key, or a pattern of keys: `...` stands for any value, a `KeyRange` for the values in it, and a tuple
             for a composite key.

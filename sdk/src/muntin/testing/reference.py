@@ -67,7 +67,7 @@ class WindowedQuery:
             alike in it, or all of one time if it is None, come as they are given.
 
     Raises:
-        QueryError: The window is none, or an operator is not alone or not for such a query.
+        QueryError: The window is not a specification, or an operator is not alone or not for such a query.
         PolicyError: A module cannot find what it looks for in such windows, or a policy is not right for a module or
             for the windows. The engine refuses the same, by the same checks.
     """
@@ -157,6 +157,9 @@ def evaluate(
 ) -> list[OutputEvent]:
     """Return the output of one key, of the windows that no legal change can alter any more.
 
+    This is the reference evaluator, slow and plain: it lists the windows, finds the members of each by looking at every
+    event, and calls the modules. The engine is tested against it.
+
     Args:
         query: The windows, policies and modules.
         events: The rows of the input's canonical history table, in any order.
@@ -167,6 +170,18 @@ def evaluate(
 
     Cost:
         Every event is compared with every window.
+
+    Example:
+        >>> from muntin import Aggregate, tumbling
+        >>> class Number(Aggregate[str, int]):
+        ...     name, version = "demo.number", "1.0.0"
+        ...     def compute_result(self, payloads):
+        ...         return len(payloads)
+        >>> query, rides = WindowedQuery(tumbling(5), [Computation(Number())]), [Event(1, 6, "a"), Event(4, 12, "b")]
+        >>> [(row.start, row.value) for row in evaluate(query, rides)]
+        [(0, (2,)), (5, (2,)), (10, (1,))]
+        >>> [(row.start, row.value) for row in evaluate(query, rides, complete_to=10)]
+        [(0, (2,)), (5, (2,))]
     """
     whole = list(events)
     query.check_events(whole)

@@ -28,7 +28,8 @@ class Script:
     """A stream as data: changes, punctuation and the seams between micro-batches, in order of arrival.
 
     Every method that adds a step returns a new script. An illegal step is refused where it is added, so that a test
-    has the stream that its writer means; `allow_illegal` admits it, to test an engine with it.
+    has the stream that its writer means; `allow_illegal` admits it, to test an engine with it. Times are whole numbers,
+    in ticks.
 
     Steps: `insert`, `point`, `edge`, `revise`, `retract`, `add`, `punctuate`, `close`, `batch`, `restart`.
     Meaning: `history`, `last_watermark`, `horizon`, `run`. Input of an engine: `batches`. Text: `drawing`.
@@ -102,7 +103,7 @@ class Script:
         """Add a change as it is; it may come before those that it applies to.
 
         Raises:
-            StreamError: Its time is none; or the step is illegal.
+            StreamError: Its time is not a tick, or the step is illegal.
         """
         start = change.event.start
         if not isinstance(start, int):

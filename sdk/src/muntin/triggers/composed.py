@@ -275,7 +275,7 @@ def all_of(*triggers: Trigger) -> Trigger:
     A trigger that has fired is remembered and not called again. If one ends without firing, so does the whole.
 
     Raises:
-        PolicyError: There is no trigger, or something that is none.
+        PolicyError: No trigger is given, or something else than a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, on_signal
@@ -292,7 +292,7 @@ def any_of(*triggers: Trigger) -> Trigger:
     firing drops out.
 
     Raises:
-        PolicyError: There is no trigger, or something that is none.
+        PolicyError: No trigger is given, or something else than a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, on_signal
@@ -309,7 +309,7 @@ def each(*triggers: Trigger) -> Trigger:
     finishes, such as `every(...)`, no other gets its turn; bound it by `until`.
 
     Raises:
-        PolicyError: There is no trigger, or something that is none.
+        PolicyError: No trigger is given, or something else than a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, every
@@ -325,7 +325,7 @@ def repeat(trigger: Trigger) -> Trigger:
     What is repeated begins with the next micro-batch after it finished.
 
     Raises:
-        PolicyError: What is given is no trigger.
+        PolicyError: It is not a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, any_of, on_signal
@@ -336,12 +336,12 @@ def repeat(trigger: Trigger) -> Trigger:
 
 
 def until(trigger: Trigger, end: Trigger) -> Trigger:
-    """Return a trigger that fires as one does, and is finished when another one has fired (Beam's OrFinally).
+    """Return a trigger that fires as another does until a second one fires and ends it (Beam's OrFinally).
 
     The end fires too. If it ends without firing, the trigger goes on without it.
 
     Raises:
-        PolicyError: One of them is no trigger.
+        PolicyError: One of them is not a trigger.
 
     Example:
         >>> from muntin.triggers import every, past_end

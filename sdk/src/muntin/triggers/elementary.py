@@ -20,7 +20,7 @@ _UNKNOWN = EARLIEST
 
 @dataclass(frozen=True, slots=True)
 class AfterCount(Trigger):
-    """Fires once, when so many members have come; made by `after_count`."""
+    """Fires once, when a number of members have come; made by `after_count`."""
 
     name: ClassVar[str] = "after_count"
 
@@ -45,9 +45,9 @@ class AfterCount(Trigger):
 
 
 def after_count(count: int) -> Trigger:
-    """Return a trigger that fires once, when a window has got so many new members.
+    """Return a trigger that fires once, when a window has got a number of new members.
 
-    What leaves a window again was counted. Members of one micro-batch come together: `after_count(2)` in one that
+    Members that left again count too. Members of one micro-batch come together: `after_count(2)` in one that
     brings five fires once.
 
     Raises:
@@ -61,7 +61,7 @@ def after_count(count: int) -> Trigger:
 
 
 def every_count(count: int) -> Trigger:
-    """Return a trigger that fires each time a window has got so many more members.
+    """Return a trigger that fires each time a window has got a number of members more.
 
     Counting starts anew with each firing.
 
@@ -133,7 +133,7 @@ class Timer(Trigger):
 
 
 def after(delay: Duration) -> Trigger:
-    """Return a trigger that fires once, so long after a window got its first member since the trigger started.
+    """Return a trigger that fires once, a delay after the window got its first member since the trigger started.
 
     Time is that of the clock which the input brings, never of the machine: see `TriggerView.clock`.
 
@@ -151,8 +151,8 @@ def after(delay: Duration) -> Trigger:
 def every(period: Duration) -> Trigger:
     """Return a trigger that fires at each full period of the clock, for each window that got members since.
 
-    With `"1 minute"` all windows fire together, on the minute. Members that came with a reading of 12:00:10 are put
-    out by the first micro-batch whose reading is 12:01 or later.
+    With `"1 minute"` all windows fire together, on the minute. The result with members that came at a reading of
+    12:00:10 is emitted by the first micro-batch whose reading is 12:01 or later.
 
     Raises:
         DurationError: The period cannot be read.
@@ -364,7 +364,7 @@ def when(condition: str) -> Trigger:
             `"kind = 'settlement'"`. Spark computes it for each row.
 
     Raises:
-        PolicyError: It is no text, or empty.
+        PolicyError: It is not a text, or empty.
 
     Example:
         >>> from muntin.triggers import repeat
@@ -414,7 +414,7 @@ def reaches(result: str, limit: float) -> Trigger:
         limit: The limit; a result at it or above has reached it.
 
     Raises:
-        PolicyError: The name is no text, or the limit no number.
+        PolicyError: The name is not a text, or the limit is not a number.
 
     Example:
         >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(came=1, results={"total": 120.0}))

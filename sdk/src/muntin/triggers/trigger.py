@@ -210,6 +210,14 @@ class Trigger(ABC):
         Returns:
             The state with which the trigger goes on; `FINISHED` if it is finished. It is stepped in the same
             micro-batch, unless the window closes.
+
+        Example:
+            Two sessions with two events each, and the event that joins them:
+
+            >>> from muntin.triggers import after_count
+            >>> joined, counting = Window(0, 30), after_count(5)
+            >>> counting.step(counting.merge([2, 2], joined), joined, TriggerView(came=1))[1]
+            <Decision.FIRE_LAST: 'fire last'>
         """
         raise NotImplementedError(f"{self.name} does not say how its states are merged")
 

@@ -33,7 +33,8 @@ class CalendarWindows(WindowKind):
 
     A day begins when the clock first shows its first second, so it has 23 or 25 hours where summer time begins or ends.
     Where the clock skips that second, the day begins when the clock is set forward; where it shows it twice, the first
-    time counts. If a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
+    time counts; if the clock is set back over midnight, the repeated part of the day before counts for the new day. If
+    a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
     same instant the last one is there, of windows that would end at the same instant the first.
 
     Times before the year 2 and after 9998 follow the first offset and the last rule that are known of the zone.
@@ -207,6 +208,15 @@ def calendar(
 ) -> CalendarWindows:
     """Return windows of days, weeks, months, quarters or years, as a calendar on the wall has them.
 
+    `CalendarWindows` says what happens where the clock is set. Times of the query are timestamps, or integers with a
+    unit; `timestamp_ntz` has no zone, so it takes only `zone="UTC"`. The boundaries come from the time zone database of
+    the machine, so all machines should have the same version. A machine without one needs the package `tzdata`;
+    `zone="UTC"` needs none.
+
+    Final results are evaluated over slices of days or months. The general evaluator takes windows with a `reach`, and
+    two kinds of windows of days where the zone skipped a day: those that overlap, and those of single days over events
+    with lifetimes.
+
     Args:
         size: Length of each window: `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or some of them, as in
             `"2 weeks"`.
@@ -219,13 +229,26 @@ def calendar(
         reach: For how long after its end an event stays a member.
 
     Raises:
-        WindowError: A size is none of these, no zone or no start has such a name, or the reach is negative.
+        WindowError: A size, a zone or a start does not exist by that name, or the reach is negative.
 
     Example:
         >>> print(calendar("3 months", "month", zone="America/New_York"))
         calendar('quarter', 'month', zone='America/New_York')
         >>> print(calendar("week", start="sunday"))
         calendar('week', zone='UTC', start='1970-01-04')
+
+        Where summer time begins, a day has 23 hours:
+
+        >>> from datetime import UTC, datetime
+        >>> from muntin import instant
+        >>> from muntin.windows import Stretches
+        >>> noon = instant(datetime(2024, 3, 31, 12, tzinfo=UTC))
+        >>> for day in calendar("day", zone="Europe/Berlin").cut(Stretches(), noon, noon + 1):
+        ...     print(f"{day.starts_at:%Y-%m-%d %H:%M} - {day.ends_at:%Y-%m-%d %H:%M}")
+        2024-03-30 23:00 - 2024-03-31 22:00
+        >>> for year in calendar("year", zone="Europe/London", start="2000-04-06").cut(Stretches(), noon, noon + 1):
+        ...     print(f"{year.starts_at:%Y-%m-%d %H:%M} - {year.ends_at:%Y-%m-%d %H:%M}")
+        2023-04-05 23:00 - 2024-04-05 23:00
     """
     (length, unit), (distance, other) = read_size(size), read_size(size if hop is None else hop)
     if unit != other:

@@ -148,13 +148,20 @@ class CountWindows(WindowKind):
 def count_by_start(count: int, every: int = 1) -> CountWindows:
     """Return windows over `count` distinct starts of events.
 
+    There is a window from each start over the next `count` starts, which ends one tick after the last of them. Times
+    are counted, not events: a window may have more members than the count, and the order of events at one time does not
+    matter. With `every`, an event that comes late or is retracted changes all later windows. Where that must not be,
+    let windows wait for the watermark (`emit="final"`), or use `batch`, which numbers rows in the order of a column. A
+    key whose number of starts is no multiple of `every` is kept for ever, as a number of a few bytes; all its events
+    go. Time-bound results are refused, except with `every=1`.
+
     Args:
         count: How many distinct starts a window spans.
         every: How many distinct starts lie between the starts of neighbouring windows: by default each start opens a
             window; `count_by_start(10, every=10)` puts windows of ten end to end.
 
     Raises:
-        WindowError: One is no whole number above zero.
+        WindowError: One is not a whole number above zero.
 
     Example:
         >>> print(count_by_start(10), count_by_start(10, every=10))
@@ -164,14 +171,16 @@ def count_by_start(count: int, every: int = 1) -> CountWindows:
 
 
 def count_by_end(count: int, every: int = 1) -> CountWindows:
-    """Return windows over `count` distinct ends of events.
+    """Return windows over `count` distinct ends of events; as `count_by_start`, with ends.
+
+    An event that has not ended is not counted yet.
 
     Args:
         count: How many distinct ends a window spans.
         every: How many distinct ends lie between the starts of neighbouring windows, as for `count_by_start`.
 
     Raises:
-        WindowError: One is no whole number above zero.
+        WindowError: One is not a whole number above zero.
 
     Example:
         >>> print(count_by_end(5, every=5))

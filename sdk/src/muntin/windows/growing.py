@@ -195,6 +195,14 @@ def _steps(step: int, offset: int, start: int, end: int) -> Iterator[Window]:
 def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> CumulateWindows:
     """Return windows that start together and grow by a step up to a size, as Flink's CUMULATE.
 
+    A window is emitted when the watermark reaches its end, so a day with a step of an hour gives the total since
+    midnight every hour. When the stream closes, windows are emitted up to the end of the last period that has an event.
+    If that event has no end, they are emitted up to the horizon, by the start of a window's last step: after one event
+    without an end at 1, `cumulate(6, 2)` gives the window from 0 to 2 alone, as the horizon is 2.
+
+    Results of a period start together, so the output watermark waits for the end of the period, except with
+    `timestamps="point_at_end"`.
+
     Args:
         size: Length of the last window of a period, for example `"1 day"`; a multiple of the step.
         step: By how much each window is longer than the one before, for example `"1 hour"`.
@@ -202,7 +210,7 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
             which one starts, a datetime or a date, which are in UTC unless they say otherwise.
 
     Raises:
-        WindowError: The step is not positive, or the size is no multiple of it.
+        WindowError: The step is not positive, or the size is not a multiple of it.
 
     Example:
         >>> print(cumulate(12, 4))
@@ -213,7 +221,13 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
 
 
 def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows:
-    """Return windows that all start at a landmark and grow by a step.
+    """Return windows that all start at a landmark and grow by a step: all events so far, every step.
+
+    An event counts for ever, so a key has a result for every step up to the horizon of the input. Where events last one
+    tick and modules have a columnar form or `combine`, one state per key holds all that came before. Otherwise all
+    events of a key are kept, and each micro-batch that closes a window computes it from all of them;
+    `forget_keys_after` ends that for keys that fall silent. All results start at the landmark, so there is no output
+    watermark beyond it, except with `timestamps="point_at_end"`.
 
     Args:
         step: By how much each window is longer than the one before.
@@ -221,7 +235,7 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
             a tick. By default tick 0 (the epoch where the axis is time).
 
     Raises:
-        WindowError: The step is not positive, or the landmark is no time.
+        WindowError: The step is not positive, or the landmark is not a time.
 
     Example:
         >>> print(landmark(10)), landmark("1 hour", since="1970-01-01 00:00:01").since
@@ -237,5 +251,14 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
 
 
 def global_windows() -> GlobalWindows:
-    """Return one window with all events of a key."""
+    """Return one window with all events of a key.
+
+    It closes when the stream is closed; before that there are early results, or those of `emit="eager"`. In the results
+    its start and its end are null. With `timestamps="point_at_end"` there is no result, as the window has no end. All
+    events of a key are kept.
+
+    Example:
+        >>> print(global_windows())
+        global_windows()
+    """
     return GlobalWindows()

@@ -101,7 +101,9 @@ class HoppingWindows(WindowKind):
 
 
 def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
-    """Return windows of a size at every multiple of a hop.
+    """Return windows of a size at every multiple of a hop, in both directions.
+
+    With a hop below the size windows overlap, and above it there are gaps.
 
     Args:
         size: Length of each window, for example `"1 hour"`.
@@ -109,7 +111,8 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
         offset: Where one of the windows starts, counted from tick 0 (the epoch where the axis is time); or the time or
             day at which one starts, a datetime or a date, which are in UTC unless they say otherwise.
         reach: For how long after its end an event stays a member (StreamInsight's altered duration, for
-            membership alone); a pattern that looks back six hours wants a reach of at least that.
+            membership alone); a pattern that looks back six hours wants a reach of at least that. The module still
+            sees the event's own lifetime.
 
     Raises:
         WindowError: The size or the hop is not positive, or the reach is negative.
@@ -125,8 +128,19 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
 def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
     """Return windows of a size, one after the other: a hop equal to the size.
 
+    Args:
+        size: Length of each window, for example `"1 hour"`; above zero.
+        offset: Where one of the windows starts, as for `hopping`; it may be negative, as in `"-15 minutes"`, and
+            windows go on before it. For windows that begin at a time, with none before it, see `landmark`.
+        reach: For how long after its end an event stays a member, as for `hopping`.
+
+    Raises:
+        WindowError: The size is not positive, or the reach is negative.
+
     Example:
         >>> tumbling(60) == hopping(60, 60)
+        True
+        >>> tumbling("7 days", date(2024, 5, 1)) == tumbling("7 days", "6 days")
         True
     """
     return hopping(size, size, offset, reach=reach)

@@ -17,8 +17,9 @@ class WindowKind(WindowSpecification):
 
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
     one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
-    Everything else has a default that is right for most kinds. The engine asks per key: `known` are the stretches of
-    one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls.
+    Everything else has a default that is right for most kinds. The engine calls it per key: `known` are the stretches
+    of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls. A
+    kind that keeps the laws works with final, speculative, eager and early results, with revisions and after restarts.
 
     Laws (checked by `muntin.testing.WindowKindLaws`):
 
@@ -100,8 +101,8 @@ class WindowKind(WindowSpecification):
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the events, given by start and end, that are members of a window of `cut`: the dual of `windows_of`.
 
-        The engine asks for the windows of an event. Override this with the definition that a user of the windows would
-        give, from the times of events and without `membership`: the laws then check one against the other.
+        The engine calls `windows_of`. Override this with the definition that a user of the windows would give, from the
+        times of events and without `membership`: the laws then check one against the other.
 
         Example:
             >>> from muntin import hopping

@@ -16,7 +16,7 @@ class Periods(ABC):
     as a frozen dataclass: two that are equal are the same periods, so windows of both share their slices. State in a
     checkpoint goes by the numbers, so these must not change their meaning while a version lasts.
 
-    Cost: an engine asks for the periods that a micro-batch brings rows of, not for each row.
+    Cost: the engine calls it for the periods that a micro-batch brings rows of, not for each row.
 
     Example:
         Months of 30 days in years of 360, five of whose days lie between two years:
@@ -45,7 +45,7 @@ class Periods(ABC):
     def some_are_empty(self) -> bool:
         """True if a period may begin where the next one does, though not where the one after that does.
 
-        A window of that period alone is none. Windows that overlap are no grid of such periods.
+        A window of that period alone does not exist. Windows of such periods must not overlap.
         """
         return False
 

@@ -34,7 +34,7 @@ class ScheduledWindows(WindowKind):
     An event between two windows is a member of none. There may be a last window, and events after it are members of
     none. There is no window before the year 2, and none begins after 9997.
 
-    Cost: `ending_after` is asked for each event and once for each closed window of a key, and no further than needed.
+    Cost: `ending_after` is called for each event and once for each closed window of a key, and read as far as needed.
     Let it begin near the time that it gets.
 
     Attributes:

@@ -97,9 +97,16 @@ class SessionWindows(WindowKind):
 def session(gap: Duration | None = None) -> SessionWindows:
     """Return windows that end when nothing happens for a gap.
 
+    A point event at `t` covers `[t, t + gap)`, and an event `[start, end)` covers `[start, end - 1 + gap)`; what
+    overlaps or touches is one session. So two events exactly a gap apart are in one session, as in Spark, Flink and
+    Kafka Streams. A session may still change while the watermark is at its end, because an event there belongs to it:
+    an insertion may extend a session or join two, and a retraction may shorten or split one. A session with an event
+    that has not ended has no end; samples, which last until the next one, are one session.
+
     Args:
         gap: For how long a key is silent before its session ends, for example `"30 minutes"`. Without one, events that
-            overlap or touch are one session; an event that ends where its own gap is over then has a gap of its own.
+            overlap or touch are one session. So each event may have a gap of its own, as its end:
+            `events(..., start="at", end=F.expr("at + gap"))`.
 
     Raises:
         WindowError: The gap is not positive.
@@ -107,5 +114,12 @@ def session(gap: Duration | None = None) -> SessionWindows:
     Example:
         >>> session("30 minutes"), session()
         (SessionWindows(gap=1800000000), SessionWindows(gap=1))
+        >>> from muntin.windows import Stretches
+        >>> windows = session(5)
+        >>> for second in (15, 16):
+        ...     known = Stretches([windows.membership(10, 11), windows.membership(second, second + 1)])
+        ...     print([(window.start, window.end) for window in windows.cut(known, 0, 100)])
+        [(10, 20)]
+        [(10, 15), (16, 21)]
     """
     return SessionWindows(1 if gap is None else ticks(gap))

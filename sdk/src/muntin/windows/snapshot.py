@@ -71,5 +71,14 @@ def _edges(known: Stretches) -> Sequence[int]:
 
 
 def snapshot() -> SnapshotWindows:
-    """Return windows between neighbouring endpoints of events."""
+    """Return windows between neighbouring endpoints of events: their starts and ends.
+
+    Nothing starts or ends inside a snapshot, so its members are the same all through it. Between two endpoints where no
+    event is valid there is none. An insertion may split a window, and a revision may merge two.
+
+    Example:
+        >>> from muntin.windows import Stretches
+        >>> [(window.start, window.end) for window in snapshot().cut(Stretches([(1, 5), (3, 9)]), 0, 10)]
+        [(1, 3), (3, 5), (5, 9)]
+    """
     return SnapshotWindows()

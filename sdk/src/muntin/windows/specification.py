@@ -24,11 +24,14 @@ class WindowContext(StrEnum):
     """
 
     FREE = "free"
-    """Nothing: the windows follow from the row alone."""
+    """Nothing: the windows follow from the row alone, as hopping, tumbling, calendar, cumulating, landmark and global
+    windows do, and count windows over one time."""
     BACKWARD = "backward"
-    """Rows before it, such as how many there were."""
+    """Rows before it, such as how many there were: for count windows over one start of several, batches of rows and
+    rows between two, and the last rows, where a number of rows both evicts and triggers."""
     FORWARD = "forward"
-    """Rows after it too."""
+    """Rows after it too: for snapshot, session and trailing windows, count windows over several times, other sliding
+    row windows, and those that are only computed if a row closes them."""
 
 
 class WindowSpecification(ABC):
@@ -84,7 +87,7 @@ class WindowSpecification(ABC):
         return None
 
     def fuses_within(self) -> int | None:
-        """Return a gap, if an event counts until so long after its last tick and windows are what is then connected.
+        """Return the gap, if an event counts until a gap after its last tick and windows are the connected stretches.
 
         That is: `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of `known.covered`.
         Partial states of such windows may be fused. None, the default, if windows are others.
@@ -126,7 +129,7 @@ class WindowSpecification(ABC):
         return WindowContext.FORWARD if self.waits_for_events else WindowContext.FREE
 
     def with_reach(self, reach: int) -> Self:
-        """Return the same windows with a reach of at least so many ticks; themselves where a reach means nothing."""
+        """Return the same windows with at least this reach, in ticks; themselves where a reach means nothing."""
         return self
 
     @property

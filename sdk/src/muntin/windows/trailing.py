@@ -102,6 +102,10 @@ def _carried(known: Stretches) -> tuple[int, int]:
 def trailing(length: Duration, every: int = 1) -> TrailingWindows:
     """Return windows that look back from each start of an event, or from every n-th.
 
+    The window at a start `t` is `[t - length + 1, t + 1)`, and events at one time share it. An event that comes late
+    opens a window of its own and is a member of those after it; with `every` above 1 it also moves them. Unlike
+    `last("5 minutes")`, these windows need no order of rows, and their events may be revised.
+
     Args:
         length: How far they look back, for example `"5 minutes"`.
         every: How many distinct starts lie between those of neighbouring windows, in the order of time: 1 for a window

@@ -22,7 +22,8 @@ class HasText(PlannedQuery):
 
         Each call is an object: its first argument under its name, the others beside it, by the names of the parameters.
         Windows, policies and triggers are objects too, with the function that makes them as `kind`. Only what was given
-        is written. `named` and `untimed` are no part of it.
+        is written. `named` and `untimed` are no part of it. A column that was given as an expression of PySpark's is
+        written as SQL if Spark takes that for the same.
 
         Args:
             tables: By the names that they get, the DataFrames that the query reads; others are called `input`,
@@ -39,6 +40,9 @@ class HasText(PlannedQuery):
 
     def to_sql(self, **tables: DataFrame) -> str:
         """Return the query as SQL, from which `sql` makes it again.
+
+        SQL has no words for several windows at once (`windows`), a `clip` join, a join in windows that overlap, modules
+        of several streams, and refinements of your own.
 
         Args:
             tables: By the names that they get, the DataFrames that the query reads, as for `to_dict`.

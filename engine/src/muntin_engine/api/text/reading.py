@@ -32,13 +32,21 @@ def query_from_dict(
 ) -> Query:
     """Return the query that data describe.
 
+    Nothing is imported but what installed plugins offer. Nothing is skipped either: an unknown name is an error, and so
+    is a value of a type that its argument does not take. Texts of more than 64 levels or 100,000 values, which a few
+    lines of YAML can stand for, are refused.
+
     Args:
-        data: What `Query.to_dict` returned.
+        data: What `Query.to_dict` returned, or the same written by hand.
         tables: The DataFrames by name, or a function that returns the one of a name, which is called once for each.
         modules: Classes that are not installed: modules, functions of joins, policies, triggers and windows.
 
     Raises:
-        QueryError: The data describe no query, or something is not here; the message says the place in the data.
+        QueryError: The data describe no query, or something is not here; the message says the place in the data, such
+            as `query[2].aggregate.p90`, and the closest name.
+
+    Example:
+        >>> query_from_dict(query.to_dict(rides=df), {"rides": df})  # doctest: +SKIP
     """
     return QueryReader(_found_in(tables), modules).query(_content(data, "query", "one_pass_from_dict"))
 
@@ -48,7 +56,8 @@ def one_pass_from_dict(
 ) -> OnePass:
     """Return the queries of one pass that data describe.
 
-    Steps that queries begin with alike are called once, so they share the input, or the results of another query.
+    Steps that queries begin with alike are called once, so they share the input, or the results of another query. In
+    YAML they can also be written once: `&rides` before a step, and `*rides` where the same step stands again.
 
     Args:
         data: What `OnePass.to_dict` returned.

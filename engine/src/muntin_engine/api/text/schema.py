@@ -30,7 +30,8 @@ def query_schema() -> dict[str, Any]:
 
     It knows the calls, their parameters, and the windows, policies and triggers of Muntin. Names of modules, and kinds
     of plugins, which have a dot or a colon in their name, are open. Columns and their types are checked by
-    `query_from_dict`, which refuses all that the schema refuses.
+    `query_from_dict`, which refuses all that the schema refuses. Each parameter has the description of its docstring,
+    so an editor that is given the schema completes, explains and checks queries in YAML. `muntin schema` prints it.
 
     Example:
         >>> sorted(query_schema()["properties"])

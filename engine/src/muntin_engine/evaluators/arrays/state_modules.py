@@ -102,7 +102,7 @@ class StateModules:
             first: The place of the first state, as `at` counts them.
 
         Raises:
-            StateError: A state is no plain data.
+            StateError: A state is not plain data.
         """
         states = [Part(place, STATE) for place in range(len(self.modules))]
         some = (stretches.parts[part] for part in states)

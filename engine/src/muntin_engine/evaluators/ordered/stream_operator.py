@@ -73,7 +73,7 @@ class OperatorCalls:
         """Return the time that the operator asks to be woken at, which may have passed; None if it asks for none.
 
         Raises:
-            ModuleContractError: The operator returned something that is no time.
+            ModuleContractError: The operator returned something that is not a time.
         """
         if self._next_time is None:
             return None

@@ -29,7 +29,8 @@ def read_query(spark: SparkSession, checkpoint: str | PathLike[str]) -> Mapping[
     """Return the query of a checkpoint as data, or the queries of one pass, as they were when they last ran.
 
     Neither their program nor their modules are needed. `query_from_dict` makes the query of it again, and
-    `one_pass_from_dict` the queries of one pass.
+    `one_pass_from_dict` the queries of one pass. `Query.write` keeps the text in the checkpoint with its first
+    micro-batch, and again whenever the query was started with another text.
 
     Args:
         spark: The session that reads it.

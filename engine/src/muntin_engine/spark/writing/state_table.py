@@ -57,8 +57,40 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         checkpoint: The checkpoint.
 
     Returns:
-        A row for each event, row that waits, state of a module, and result that may change. The reference page of
-        checkpoints lists the columns.
+        A row for each event, row that waits, state of a module, and result that may change, with these columns:
+
+        | column | meaning |
+        |---|---|
+        | `query` | the number of the query, 0 unless several share the checkpoint; in one pass its name |
+        | `bucket` | the bucket |
+        | `kind` | what the row is, see below |
+        | `key` | the key, as JSON by key column |
+        | `start`, `end` | its lifetime, in the type of the input's times; null where it has none, or no end yet |
+        | `input` | the input, of a join |
+        | `partition` | the partition, of row windows |
+        | `id` | the id of the event, where events have ids |
+        | `module`, `version` | the module that keeps the state, with its columns and parameters, and its version |
+        | `events` | the number of events in it |
+        | `value` | the payload, the state or the result, as JSON; records as objects, bytes in hexadecimal |
+        | `batch` | the micro-batch that last wrote the part of the state it lies in; null where that is not known |
+
+        | kind | the row |
+        |---|---|
+        | `event` | an event that windows, or a join, may still need |
+        | `filtered` | an event that `where` left out, kept because it may be revised |
+        | `waiting` | a row that waits for others of its event; of a revision, `value` has the old and the new end |
+        | `member` | a row in a row window |
+        | `window` | the state of a module for a window that was emitted and may change |
+        | `slice`, `slices`, `session` | a partial state: of a slice, an event in several slices, an open session |
+        | `partition`, `key` | the state of a module for a partition of row windows, or for a key |
+        | `trigger` | the state of the trigger of a window with early results |
+        | `result` | a result that was emitted and may change |
+        | `wake-up` | the time, in `start`, at which an operator wants to be called |
+        | `watermark` | the key's own watermark, in `start`, where it is beyond that of the input |
+
+        A micro-batch adds its own partial states. Where only the module knows how to combine them, as in the evaluator
+        `sliced`, those that were not combined yet are rows of their own. Windows of a kind that a plugin offers need
+        that plugin where the state is read.
 
     Raises:
         StateError: It has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged, or another

@@ -30,7 +30,9 @@ def all_of(**modules: str | type[Module]) -> type[Any]:
     """Return an aggregate that computes several of the same payloads: its result has one field for each.
 
     It removes, combines and deducts if all of them do, is time-sensitive if one of them is, and has a columnar form if
-    all of them have one that leaves nulls out.
+    all of them have one that leaves nulls out. They read the same type; those that take any type take it too. It is for
+    one struct column, and for use inside other combinators: a query gives each aggregate a column of its own as
+    cheaply, with `aggregate(mean=..., n=...)`.
 
     Args:
         modules: By the name of the field, an aggregate's name or class. A query gives them no parameters: use `preset`.

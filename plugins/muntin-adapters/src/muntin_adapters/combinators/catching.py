@@ -47,11 +47,16 @@ def catching(module: str | type[Module]) -> type[Any]:
     The window fails, not one row of it: its state takes further rows and stays failed. Of several errors the least, as
     text, is kept, so that neither the order of rows nor their split into calls matters: if a call fails, each of its
     rows is tried on a state of its own. A failure of `combine` is reported as one of `add_events`, because the engine
-    chooses which of the two merges rows. A module that reads the order has its first error.
+    chooses which of the two merges rows. A module that reads the order has its first error. A window that the bad row
+    is not in, or no longer is in, is computed as ever. If a window has no rows but those that the module skips, the
+    whole record is null. The row of a failed operator has the window's lifetime; for it `catching` lowers the contract
+    `time_bound` to `window_based`.
 
-    Three failures still stop the query: a `MemoryError`, which depends on the machine and not on the rows; one of
-    `upgrade_state`, which would cost every window; and a mistake in code, such as a result of another type than
-    declared.
+    Any `Exception` is caught, also one that a second attempt would not meet, such as of a network. Some failures still
+    stop the query: a `MemoryError`, which depends on the machine and not on the rows; one of `upgrade_state`, which
+    would cost every window; a mistake in code, such as a result of another type than declared; and the watchdog. If
+    only `combine` fails for rows that `add_events` takes, the module breaks the law *combining equals adding*, and
+    whether a window has an error depends on the evaluator.
 
     Cost: a tuple around each state, and a call around each method. The module loses `remove_events` and `deduct`, as
     removing a row cannot undo its failure, and its columnar form, in which one failure would be that of all windows.

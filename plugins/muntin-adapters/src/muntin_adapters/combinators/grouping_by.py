@@ -38,7 +38,8 @@ def grouping_by(module: str | type[Module]) -> type[Any]:
     """Return an aggregate that gives each group its own result, as a map from group to result.
 
     The query's first column says the group, the second is the module's payload; a module of several columns takes them
-    as a struct. Map keys are no nulls: a row without a group is rejected.
+    as a struct, and a count needs no second one. A row without a group is left out, as a map has no null keys. All
+    groups of a window are in one state: for many groups, or for rows of their own, make the group a key of the query.
 
     Args:
         module: An aggregate's name or class. Its parameters and its capabilities stay.

@@ -31,7 +31,7 @@ def top_n(module: str | type[Module], n: int, *, largest: bool = True) -> type[A
     """Return an aggregate that gives the `n` groups with the largest results, largest first, as a list.
 
     Equal results go by group, the smaller one first. Groups whose result is null are left out; NaN is larger than any
-    number.
+    number. For the largest payloads themselves there is `stats.top_k`.
 
     Args:
         module: An aggregate that gives a map, such as `grouping_by("stats.average")`. Its parameters and its

@@ -136,6 +136,10 @@ class ColumnarFormLaws(ArrayLaws):
         """The columnar form gives every window the module's own result; floats may differ by the rounding of sums.
 
         That of a time-sensitive module does so where all members last as long as the window.
+
+        Whole numbers are equal, whatever the tolerance. The form is requested with the module's own input type;
+        type variables are bound by the first payloads. Skipped for a module without `columnar_form`, or where
+        that returns None.
         """
         module, reads = trial.tested, self.reads()
         if variables_in(reads):
@@ -215,7 +219,10 @@ class LiftingLaws(ArrayLaws):
 
     @law("build the same components, at least one, from the parameters alone")
     def test_components_stay_the_same(self, trial: ModuleTrial) -> None:
-        """The components have the same names, in the same order, and are of the same kinds and types at any time."""
+        """The components have the same names, in the same order, and are of the same kinds and types at any time.
+
+        They are the layout of a checkpoint.
+        """
         subject = self.arrays(trial)
         before = _layout(subject)
         trial.expect(bool(before), "there is no component")
@@ -235,7 +242,10 @@ class LiftingLaws(ArrayLaws):
 
     @law("compute each row from itself alone, and let no rows give no values", does_not_apply=_LIFTS_NOTHING)
     def test_rows_are_independent(self, trial: ModuleTrial) -> None:
-        """Lifting two batches, one of them perhaps empty, gives what lifting all their rows in any order gives."""
+        """Lifting two batches, one of them perhaps empty, gives what lifting all their rows in any order gives.
+
+        Do not use ranks, running totals or averages over the rows of one call.
+        """
         subject = self.arrays(trial)
         payloads = subject.present(trial.members())
         order = trial.order(len(payloads))
@@ -262,7 +272,10 @@ class LiftingLaws(ArrayLaws):
 
     @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
     def test_arrays_are_read_only(self, trial: ModuleTrial) -> None:
-        """Neither lift nor compute_results nor the function of a component changes an array that it is given."""
+        """Neither lift nor compute_results nor the function of a component changes an array that it is given.
+
+        Arrays may be views that the engine or another module reads: `payloads * 2`, not `payloads *= 2`.
+        """
         subject = self.arrays(trial)
         if payloads := subject.present(trial.members()):
             arrays = columns.arrays_of(subject.form, subject.reads, payloads)
@@ -303,7 +316,10 @@ class MergingLaws(ArrayLaws):
 
     @law("merge values that have the same place, and nothing else", does_not_apply=_NEEDS_FUNCTION)
     def test_merging_goes_pair_by_pair(self, trial: ModuleTrial) -> None:
-        """Merging n pairs of values gives n values, each what merging the pair alone gives."""
+        """Merging n pairs of values gives n values, each what merging the pair alone gives.
+
+        It is tried for components with a function of their own.
+        """
         subject = self.arrays(trial)
         for name, part, values in subject.values(subject.present(trial.members()), _has_own):
             others = _turned(trial, values)
@@ -352,7 +368,10 @@ class MergingLaws(ArrayLaws):
         does_not_apply=_lacks(lambda part: part.has_inverse, "has no component with an inverse"),
     )
     def test_inverse_undoes_merging(self, trial: ModuleTrial) -> None:
-        """Merging a value and taking it out again leaves the other one as it was, to the last bit."""
+        """Merging a value and taking it out again leaves the other one as it was, to the last bit.
+
+        A sum of floats that a function of the writer's own adds has no such inverse.
+        """
         subject = self.arrays(trial)
         payloads = subject.present(trial.members()) + self._rough(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):

@@ -304,7 +304,10 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
 
     @law("let rows start at the time of the call or after it: earlier output may be final")
     def test_no_row_starts_before_its_cause(self, trial: StreamOperatorTrial) -> None:
-        """No row starts before the time of the event or the wake-up that it comes from."""
+        """No row starts before the time of the event or the wake-up that it comes from.
+
+        Output before that time may be final already.
+        """
         for cause, start, _, row in trial.given(trial.items()):
             trial.expect(start >= cause, f"the row {row!r} starts at {start}, before its cause at {cause}")
 
@@ -335,7 +338,12 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         does_not_apply=_has_no_time,
     )
     def test_wake_ups_do_not_come_at_each_tick(self, trial: StreamOperatorTrial) -> None:
-        """Without events, wake-ups do not come at one tick after another, up to the watermark."""
+        """Without events, wake-ups do not come at one tick after another, up to the watermark.
+
+        Where times are timestamps, a tick is a microsecond: an operator whose `next_time` returns `time + 1` is
+        called 60 million times for each minute. Set `wakes_at_each_tick = True` for a module that is meant to
+        be woken at each tick, as it is made in the test.
+        """
         is_woken = trial.wakes_itself_at_each_tick(trial.items(), _IN_A_ROW)
         told = f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another"
         trial.expect(self.wakes_at_each_tick or not is_woken, told)
@@ -346,7 +354,12 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         does_not_apply=_has_no_time,
     )
     def test_no_time_is_asked_for_again(self, trial: StreamOperatorTrial) -> None:
-        """After a wake-up, the module does not ask for the same time again."""
+        """After a wake-up, the module does not ask for the same time again.
+
+        Each time is answered once, so such an operator is not woken any more, and a later time that its answer
+        hides never comes. It breaks this law if `on_time` leaves the time that was due in the state, if it
+        looks for the very time of the call although its time had passed, or if `next_time` returns a length.
+        """
         time = trial.closed(trial.items()).asks_again
         trial.expect(time is None, f"it asks for {time} once more, after it was woken for that")
 
@@ -356,7 +369,10 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         does_not_apply=_has_no_time,
     )
     def test_wake_ups_come_to_an_end(self, trial: StreamOperatorTrial) -> None:
-        """Without events, the module asks for a number of wake-ups that ends, unless it is periodic."""
+        """Without events, the module asks for a number of wake-ups that ends, unless it is periodic.
+
+        A module that is meant to be woken again and again sets `is_periodic = True`.
+        """
         run = trial.closed(trial.items())
         is_ended = trial.tested.is_periodic or run.wake_up is None
         trial.expect(is_ended, f"after the last event it is woken {_MOST_AFTER_THE_END} times, and asks for more")

@@ -90,7 +90,11 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
 
     @law("return what is declared, or declare what it returns; on every path; NumPy's numbers are numbers")
     def test_result_has_declared_type(self, trial: FunctionTrial) -> None:
-        """Every value fits the declared type."""
+        """Every value fits the declared type.
+
+        It may be any value that Spark accepts for that type: NumPy's numbers and booleans as well as Python's.
+        None fits a type such as `float | None` alone; on Spark it is null whatever is declared.
+        """
         for value in trial.values(trial.rows()):
             reason = misfit(trial.tested.result, value)
             trial.expect(not reason, f"the value {value!r} does not fit: {reason}")

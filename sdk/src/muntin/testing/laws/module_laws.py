@@ -85,7 +85,10 @@ class DefinitionLaws(ModuleLaws):
 
     @law("complete the class attributes, the types in brackets and the methods", is_random=False)
     def test_definition_is_complete(self, trial: ModuleTrial) -> None:
-        """The class has a name, a version, types and every method that its base class asks for, rightly spelt."""
+        """The class has a name, a version, types and every method that its base class asks for, rightly spelt.
+
+        A method that nothing calls, such as `remove_event`, is reported with the name that was meant.
+        """
         try:
             type(trial.tested).check_definition()
         except ModuleDefinitionError as error:
@@ -97,7 +100,12 @@ class DefinitionLaws(ModuleLaws):
         "return what the class declares, on every path, or declare None too: float | None; NumPy's numbers are numbers"
     )
     def test_result_has_declared_type(self, trial: ModuleTrial) -> None:
-        """Every result, and every row of an operator, fits the declared result type."""
+        """Every result, and every row of an operator, fits the declared result type.
+
+        It may be any value that Spark accepts for that type: NumPy's numbers and booleans as well as Python's.
+        None, which a path without `return` gives, fits a type such as `float | None` alone; on Spark it is null
+        whatever is declared.
+        """
         module = trial.tested
         result = trial.subject.result(trial.members())
         for value in result if module.is_operator else [result]:
@@ -154,7 +162,12 @@ class PurityLaws(ModuleLaws):
         does_not_apply=reads_order,
     )
     def test_order_does_not_matter(self, trial: ModuleTrial) -> None:
-        """Any permutation of the members gives an equal result."""
+        """Any permutation of the members gives an equal result.
+
+        Rows come in any order, and the engine keeps no order among them. Sort by a key without ties, keep all
+        that tie, or say `reads_order = True`: the engine then gives the members in order, and this law does not
+        apply.
+        """
         members = trial.members()
         moved = trial.order(len(members))
         trial.expect_same(
@@ -164,7 +177,13 @@ class PurityLaws(ModuleLaws):
 
     @law("keep nothing between calls on self, the class or a global; draw no random numbers, read no clock")
     def test_same_payloads_same_result(self, trial: ModuleTrial) -> None:
-        """The same members give the same result at any time, to the last bit."""
+        """The same members give the same result at any time, to the last bit.
+
+        No random numbers, no clock, nothing kept between calls outside of the state. Before each side, plain
+        data that the module keeps on itself, on its class, in default arguments and in globals is reset to its
+        value when the laws class was created, as in a new process. So a cache with an incomplete key is found,
+        and a correct cache is not reported.
+        """
         members, others = trial.members("member"), trial.members("other")
         with self.as_at_first():
             first = trial.subject.copy(trial.subject.result(members))
@@ -176,7 +195,10 @@ class PurityLaws(ModuleLaws):
 
     @law("copy what you change: sorted(payloads), not payloads.sort(); dict(payload), not payload.pop()")
     def test_payloads_are_read_only(self, trial: ModuleTrial) -> None:
-        """Neither a payload nor the collection they come in is changed."""
+        """Neither a payload nor the collection they come in is changed.
+
+        Other windows share the payload: `sorted(payloads)`, not `payloads.sort()`.
+        """
         seen = trial.subject.see(trial.members())
         with trial.unchanged("given", "afterwards", seen):
             trial.subject.lives_through(seen)
@@ -204,7 +226,10 @@ class ClipLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_accepted_clips_work(self, trial: ModuleTrial) -> None:
-        """Under each clip in accepted_clips the module computes a result, also of events without an end."""
+        """Under each clip in accepted_clips the module computes a result, also of events without an end.
+
+        List in `accepted_clips` only those under which the module is correct.
+        """
         window = trial.subject.window
         for policy in ClipPolicy:
             if policy in trial.tested.accepted_clips:
@@ -213,7 +238,10 @@ class ClipLaws(ModuleLaws):
 
     @law("do not look at lifetimes, or leave reads_times as it is", does_not_apply=_reads_times, is_for_some=True)
     def test_unread_times_do_not_matter(self, trial: ModuleTrial) -> None:
-        """A module that declares reads_times = False gives the same result whatever the lifetimes of its members."""
+        """A module that declares reads_times = False gives the same result whatever the lifetimes of its members.
+
+        The engine closes its windows without waiting for ends.
+        """
         members, others = trial.members("member"), trial.members("with times of")
         times = [others[place % len(others)].lifetime for place in range(len(members))]
         moved = [Event(time.start, time.end, event.payload) for time, event in zip(times, members, strict=True)]
@@ -231,7 +259,10 @@ class LifetimeLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_outputs_obey_the_contract(self, trial: ModuleTrial) -> None:
-        """No output starts before its window; if time-bound, a change alters no output before its sync time."""
+        """No output starts before its window; if time-bound, a change alters no output before its sync time.
+
+        Declare a weaker `contract` if that is impossible.
+        """
         window, members = trial.subject.window, trial.members("member")
         rows = _events(trial, members)
         early = [row for row in rows if row.start < window.start]
@@ -293,7 +324,10 @@ class SeveralInputsLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:
-        """A window has a result if all of its events are of one input."""
+        """A window has a result if all of its events are of one input.
+
+        Divide by the number of orders only if there are any.
+        """
         (name, alone), *_ = _by_input(trial, trial.members()).items()
         try:
             trial.subject.result(alone)
@@ -308,7 +342,11 @@ class SeveralInputsLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
-        """The events of one input may come before those of another or among them, in one call or in several."""
+        """The events of one input may come before those of another or among them, in one call or in several.
+
+        For a module with `combine`, also in a state for each input. A module that matches the events of one
+        call, or neighbours of the list, breaks it.
+        """
         subject, members = trial.subject, trial.members()
         parts, mixed = list(_by_input(trial, members).values()), ("as listed below", subject.result(members))
         trial.expect_same(mixed, ("input after input", subject.result([*chain.from_iterable(parts)])))
@@ -326,7 +364,10 @@ class SeveralInputsLaws(ModuleLaws):
         is_for_some=True,
     )
     def test_an_input_leaves_no_trace(self, trial: ModuleTrial) -> None:
-        """The result without the events of an input is that of the other inputs alone."""
+        """The result without the events of an input is that of the other inputs alone.
+
+        It is tried where there is `remove_events`.
+        """
         subject, members = trial.subject, trial.members()
         (name, gone), *others = _by_input(trial, members).items()
         kept = [event for _, part in others for event in part]

@@ -114,7 +114,11 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         "micro-batches sets depends_on_batches = True"
     )
     def test_it_makes_no_difference_where_micro_batches_end(self, trial: ProgressPolicyTrial) -> None:
-        """The watermark after some rows is the same, however these were cut into micro-batches."""
+        """The watermark after some rows is the same, however these were cut into micro-batches.
+
+        Set `depends_on_batches = True` for a policy that is meant to look at them, such as
+        `punctuate_every(rows=...)`.
+        """
         if self.depends_on_batches:
             return
         batches = trial.batches(has_clock=False)

@@ -22,7 +22,10 @@ class StateLaws(ModuleLaws):
 
     @law("let add_events depend on the state and the new members alone, not on how many come at once")
     def test_splitting_does_not_matter(self, trial: ModuleTrial) -> None:
-        """Members added in several calls give the same result as in one."""
+        """Members added in several calls give the same result as in one.
+
+        The cut of a stream into micro-batches is random.
+        """
         groups = [trial.members(f"call {call}") for call in range(1, 2 + trial.draw(st.integers(1, 3)))]
         together = [member for group in groups for member in group]
         trial.expect_same(
@@ -32,7 +35,10 @@ class StateLaws(ModuleLaws):
 
     @law("create what you return in create_state: no class attribute, no default argument, no module global")
     def test_each_state_is_its_own(self, trial: ModuleTrial) -> None:
-        """Adding members to one state leaves another new state as it was."""
+        """Adding members to one state leaves another new state as it was.
+
+        `create_state` creates what it returns; a class attribute or a default argument is shared.
+        """
         subject = trial.subject
         changed, other = subject.create(), subject.create()
         with trial.unchanged("another new state", "afterwards", other, subject.copy):
@@ -40,7 +46,10 @@ class StateLaws(ModuleLaws):
 
     @law("return a copy of what the state holds: list(state), not state")
     def test_results_do_not_alias_the_state(self, trial: ModuleTrial) -> None:
-        """A result stays as it is when its state changes."""
+        """A result stays as it is when its state changes.
+
+        Return `list(state)`, not `state`.
+        """
         subject, members = trial.subject, trial.members("member")
         state = subject.state_of(members)
         result, later = subject.result_of(state), trial.members("later")
@@ -53,14 +62,21 @@ class StateLaws(ModuleLaws):
 
     @law("do not change the state in compute_result: sorted(state), not state.sort()")
     def test_compute_result_leaves_the_state_as_it_was(self, trial: ModuleTrial) -> None:
-        """Computing a result changes nothing in the state."""
+        """Computing a result changes nothing in the state.
+
+        The engine goes on with the state.
+        """
         state = trial.subject.state_of(trial.members())
         with trial.unchanged("state", "after compute_result", state, trial.subject.copy):
             trial.subject.result_of(state)
 
     @law("build the state from plain data, and do not rely on two parts of it being one object")
     def test_state_survives_its_codec(self, trial: ModuleTrial) -> None:
-        """A state that was stored and read back gives the same results, now and with more members."""
+        """A state that was stored and read back gives the same results, now and with more members.
+
+        A state is plain data: None, numbers, text, bytes, dates and times, and lists, tuples, sets, dicts and
+        dataclasses of these.
+        """
         members, later = trial.members("member"), trial.members("later", at_least=0)
         kept = trial.subject.add(trial.subject.state_of(members), later)
         read = trial.subject.add(trial.subject.stored(trial.subject.state_of(members)), later)
@@ -71,7 +87,10 @@ class StateLaws(ModuleLaws):
 
     @law("compare add_events and remove_events with what a new state of the members left would hold")
     def test_incremental_equals_recomputed(self, trial: ModuleTrial) -> None:
-        """A state that has been through adding, removing and computing gives what a new state of its members gives."""
+        """A state that has been through adding, removing and computing gives what a new state of its members gives.
+
+        The engine may drop a state and rebuild it from the events at any time.
+        """
         subject, present = trial.subject, trial.members("member")
         state = subject.state_of([*present])
         for _ in range(trial.draw(st.integers(1, 3))):
@@ -126,7 +145,11 @@ class UpgradingLaws(ModuleLaws):
         does_not_apply=lacks("upgrade_state"),
     )
     def test_old_states_are_upgraded(self, trial: ModuleTrial) -> None:
-        """A state of an older version, upgraded, gives the result of a new state of its members, now and with more."""
+        """A state of an older version, upgraded, gives the result of a new state of its members, now and with more.
+
+        It is tried on the `old_states` that a laws class gives, each an `OldState`, and skipped where there are
+        none.
+        """
         if not self.old_states:
             pytest.skip(f"does not apply: no old_states of {trial.module} are given")
         for old in self.old_states:
@@ -154,7 +177,10 @@ class RemovingLaws(ModuleLaws):
         does_not_apply=lacks("remove_events"),
     )
     def test_removing_undoes_adding(self, trial: ModuleTrial) -> None:
-        """Members that were added and removed again leave no trace; where the order is read, the oldest are removed."""
+        """Members that were added and removed again leave no trace; where the order is read, the oldest are removed.
+
+        If that is impossible, as for a maximum, leave `remove_events` out; the engine then rebuilds the state.
+        """
         subject, order = trial.subject, ("kept", "removed")
         groups = {label: trial.members(label) for label in (order[::-1] if subject.module.reads_order else order)}
         kept, gone = groups["kept"], groups["removed"]
@@ -232,7 +258,10 @@ class CombiningLaws(ModuleLaws):
 
     @law("copy what you take over from the second state", does_not_apply=_NEEDS_COMBINE)
     def test_second_state_is_read_only(self, trial: ModuleTrial) -> None:
-        """Neither combining or deducting nor adding to their result changes the second state."""
+        """Neither combining or deducting nor adding to their result changes the second state.
+
+        Copy the parts that you take from it.
+        """
         subject = trial.subject
         first, second, later = trial.members("first", at_least=0), trial.members("second"), trial.members("later")
         other = subject.state_of(second)

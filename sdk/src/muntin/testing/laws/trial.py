@@ -112,6 +112,8 @@ _BEFORE: Final = 20
 class LawError(ModuleError, AssertionError):
     """A module does not keep a law of its base class; the module writer must act.
 
+    The message draws the smallest stream that shows it, and says what to do.
+
     Attributes:
         law: The law's name, for example `"order does not matter"`.
         module: The module's name and version.

@@ -200,12 +200,18 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
 
     @law("build the state from numbers, text, lists and dicts")
     def test_states_are_plain_data(self, trial: TriggerTrial) -> None:
-        """Every state can be stored in a checkpoint."""
+        """Every state can be stored in a checkpoint.
+
+        Numbers, text, lists and dicts are plain data; an object of the trigger's own class is not.
+        """
         trial.decisions(trial.views(), sleeps=False)
 
     @law("return a new state; copy a list or a dict before you change it")
     def test_a_step_leaves_its_state_as_it_was(self, trial: TriggerTrial) -> None:
-        """A step changes nothing in the state that it is given."""
+        """A step changes nothing in the state that it is given.
+
+        The engine may call `step` twice with one state, if a micro-batch is repeated.
+        """
         state = trial.create()
         for view in trial.views():
             with trial.unchanged("state", "afterwards", state, trial.stored):
@@ -216,14 +222,20 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
 
     @law("decide from the state and the view alone: no clock, no random number, nothing kept in the trigger")
     def test_the_same_views_give_the_same_decisions(self, trial: TriggerTrial) -> None:
-        """A window to which the same happens gets the same decisions."""
+        """A window to which the same happens gets the same decisions.
+
+        A trigger reads no clock; the time is in its view.
+        """
         views = trial.views()
         first = trial.decisions(views, sleeps=False)
         trial.expect_same(("at first", first), ("again", trial.decisions(views, sleeps=False)))
 
     @law("say in next_clock, next_event_time and signals what it waits for, and count nothing but members")
     def test_it_sleeps_until_it_is_woken(self, trial: TriggerTrial) -> None:
-        """Called only when members come or leave, or at its wake-ups, it decides as if it were called each time."""
+        """Called only when members come or leave, or at its wake-ups, it decides as if it were called each time.
+
+        A trigger that counts micro-batches breaks it, and so does one with a missing timer.
+        """
         views = trial.views()
         called = trial.decisions(views, sleeps=False)
         trial.expect_same(("called each time", called), ("called when woken", trial.decisions(views, sleeps=True)))
@@ -233,7 +245,11 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         does_not_apply=_merges_nothing,
     )
     def test_it_does_not_matter_how_states_are_merged(self, trial: TriggerTrial) -> None:
-        """States merged in another order, or one after the other, give the same decisions."""
+        """States merged in another order, or one after the other, give the same decisions.
+
+        Sessions may be joined in any order, by one micro-batch or by several. The law does not apply to a
+        trigger without `merge`, which is refused over windows that events cut.
+        """
         states, latest = trial.merging()
         with trial.unchanged("states", "afterwards", states):
             merged = trial.merge(states)

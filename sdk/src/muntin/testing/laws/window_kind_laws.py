@@ -238,7 +238,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("let windows that ended depend on nothing that may still come; or say ends_move = True")
     def test_windows_that_ended_are_settled(self, trial: WindowKindTrial) -> None:
-        """Whatever comes after a watermark, windows that ended by then are what they were."""
+        """Whatever comes after a watermark, windows that ended by then are what they were.
+
+        With `ends_move`, those that ended before it.
+        """
         history, watermark, later = trial.continued()
         limit = trial.limit(watermark)
         before, after = (
@@ -248,7 +251,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("return from unborn the least start of a window that known stretches may still open")
     def test_later_windows_start_where_they_may(self, trial: WindowKindTrial) -> None:
-        """No later event opens a window before the first open one, `unborn` and the watermark."""
+        """No later event opens a window before the first open one, `unborn` and the watermark.
+
+        Where windows do not wait for events, none before the first that ends after the watermark.
+        """
         history, watermark, later = trial.continued()
         known, limit = trial.stretches(history), trial.limit(watermark)
         before = trial.with_members(history)
@@ -306,7 +312,11 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("let grid, growing, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
-        """A grid, steps, a gap within which events fuse, or edges make the windows of `cut`, with the same members."""
+        """A grid, steps, a gap within which events fuse, or edges make the windows of `cut`, with the same members.
+
+        Where a grid counts `Periods`, a tick lies in the one that `number_at` says. Kinds that return nothing
+        from `grid`, `growing` and `fuses_within`, and False from `cuts_at_edges`, take no shortcut.
+        """
         history = trial.history()
         steps: GrowingSteps | None = trial.ask("growing")
         if steps is not None:
@@ -349,7 +359,13 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("let members and windows_of be two definitions of one thing: which event is in which window")
     def test_members_and_windows_are_dual(self, trial: WindowKindTrial) -> None:
-        """An event is a member of a window if, and only if, that window is one of the event's."""
+        """An event is a member of a window if, and only if, that window is one of the event's.
+
+        So `members` and `windows_of` are two definitions of one thing. By default both follow from `membership`
+        and `cut`, and there is nothing to compare: override `members` with the definition that users of the
+        windows know, and the law checks the one against the other. Muntin's own kinds are compared with their
+        definitions in the reference evaluator.
+        """
         history = trial.history()
         known = trial.stretches(history)
         windows, of = trial.cut(known), {event: trial.windows_of(known, event) for event in history}
@@ -363,7 +379,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("say as context what the windows of an event depend on besides its own times")
     def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
-        """Events of which a kind says that they do not matter leave the windows of another event as they are."""
+        """Events of which a kind says that they do not matter leave the windows of another event as they are.
+
+        A kind says so by its `context`.
+        """
         context, history = trial.kind.context, trial.history()
         if context is WindowContext.FORWARD:
             return
