@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.site.test_names import collection, target_of
+from tests.docs.test_reference import collection, target_of
 
 import muntin.testing
 import muntin_engine.testing
