@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
 
 ROOT: Final = Path(__file__).parent.parent
 
@@ -79,8 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Without the name, a hundred imports would fail.
     """
-    if not hasattr(config, "workerinput"):  # the other processes of a run get the options of the first
-        config.option.runs_everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if config.getoption("quick"):
         settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=EXAMPLES)
         settings.load_profile("quick")
@@ -124,7 +123,19 @@ def chosen_items(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.
     nightly = nightly_items(items)
     if config.getoption("nightly"):
         return nightly
-    return {item for item in items if item not in nightly} if config.option.runs_everything else {*items}
+    return {item for item in items if item not in nightly} if is_whole(config) else {*items}
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Return whether a run is of all tests, because none are named."""
+    told: dict[str, bool] | None = getattr(config, "workerinput", None)
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS if told is None else told["is_whole"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Tell each process of a run what only the first one knows: the others are started with names of tests."""
+    node.workerinput["is_whole"] = is_whole(node.config)
 
 
 def nightly_items(items: list[pytest.Item]) -> set[pytest.Item]:
