@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
+from benchmarks.systems.plain_averages import PlainAverage, WholeAverage
 from muntin import tumbling
 from muntin_engine import Query, events, local_session, module
 

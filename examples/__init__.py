@@ -1,0 +1,1 @@
+"""Examples that users run: see README.md in this folder."""
