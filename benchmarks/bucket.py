@@ -31,6 +31,8 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.kept_stores import KEPT
 
 Column: TypeAlias = "Sequence[Any] | Ints | Floats"
+"""The values of a column, in any form of which Arrow makes an array."""
+
 START: Final = 1_699_999_200 * SECOND
 """The time of the first row, a whole hour."""
 

@@ -336,10 +336,10 @@ JOINS_AND_OTHERS: Final = (
         name="metering",
         questions=(Hopping(10, 10),),
         systems=(UNMETERED, METERED),
-        keys=50_000,
+        keys=1_000,
         floors=(TimesBetter("general in process, metered", "general in process, unmetered", CPU, 0.96),),
         rows=200_000,
-        files=1,
+        files=2,
     ),
 )
 

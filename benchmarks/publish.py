@@ -88,7 +88,6 @@ def _by_system(medians: Medians) -> list[list[str]]:
         "spark window": "Spark, built in",
         "pathway": "Pathway, built in",
         "bytewax": "Bytewax, Python",
-        "pyflink": "PyFlink, Python",
     }
     rows = []
     for system, words in systems.items():

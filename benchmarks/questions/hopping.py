@@ -32,7 +32,10 @@ class Hopping(Question):
     aggregate: Aggregate = "average"
 
     def __str__(self) -> str:
-        return f"tumbling {self.size} s" if self.size == self.hop else f"hopping {self.size} s / {self.hop} s"
+        aggregate = "" if self.aggregate == "average" else f"{self.aggregate}, "
+        if self.size == self.hop:
+            return f"{aggregate}tumbling {self.size} s"
+        return f"{aggregate}hopping {self.size} s / {self.hop} s"
 
     def answers(self, rows: Rows) -> pa.Table:
         """Add each row to each of its windows."""

@@ -109,8 +109,5 @@ class ProgramSystem(System):
 ELSEWHERE: Final = (
     ProgramSystem("pathway", "pathway", 1_000_000, "in one process, with its built-in reducers"),
     ProgramSystem("bytewax", "bytewax", 1_000_000, "in two threads of one process, folding in Python"),
-    ProgramSystem(
-        "pyflink", "pyflink.table", 200_000, "on its mini cluster, with a Python aggregate; its start counts"
-    ),
 )
-"""An engine of each kind: with a compiled aggregate, with one in Python, and with one in Python beside a JVM."""
+"""One engine whose aggregate is compiled, and one whose aggregate is in Python."""

@@ -204,9 +204,7 @@ OPEN_WINDOW: Final = BucketSystem(
     "general in process, open window", PlainAverage, "general", rows_per_batch=20_000, most_rows=60 * 20_000
 )
 HOT_KEY: Final = BucketSystem("general in process, hot key", PlainAverage, "general")
-UNMETERED: Final = BucketSystem(
-    "general in process, unmetered", PlainAverage, "general", rows_per_batch=5_000, most_rows=40_000
-)
+UNMETERED: Final = BucketSystem("general in process, unmetered", PlainAverage, "general", rows_per_batch=5_000)
 METERED: Final = BucketSystem(
-    "general in process, metered", PlainAverage, "general", rows_per_batch=5_000, most_rows=40_000, is_timed=True
+    "general in process, metered", PlainAverage, "general", rows_per_batch=5_000, is_timed=True
 )
