@@ -339,7 +339,7 @@ JOINS_AND_OTHERS: Final = (
         keys=1_000,
         floors=(TimesBetter("general in process, metered", "general in process, unmetered", CPU, 0.96),),
         rows=200_000,
-        files=2,
+        files=1,
     ),
 )
 
