@@ -31,12 +31,14 @@ class NotMeasuredError(KeyError):
 
 
 class Medians:
-    """The medians of a run, from its `results.json`."""
+    """The medians of a run, from its `results.json`, of the cases that had the full number of rows."""
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         self.when = datetime.fromisoformat(results["when"])
         self._medians: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
         for case in results["cases"]:
+            if not case["is_full_size"]:
+                continue
             for trial in case["trials"]:
                 if trial["medians"] is not None:
                     self._medians.setdefault((case["name"], trial["system"]), []).append(trial["medians"])
@@ -96,7 +98,7 @@ def _by_system(medians: Medians) -> list[list[str]]:
             try:
                 cells.append(medians.rate(case, system))
             except NotMeasuredError:
-                cells.append("")  # it is in the table by its tumbling windows
+                cells.append("")  # a system is in the table if it computed tumbling windows
         rows.append([words, *cells])
     return rows
 
@@ -290,12 +292,12 @@ def publish(medians: Medians, conditions: str) -> list[str]:
             page = with_rows(page, table.corner, table.rows(medians))
             report.append(f"written: {table.corner}")
         except NotMeasuredError as error:
-            report.append(f"left as it is: {table.corner}; the run has not measured {error.args[0]}")
+            report.append(f"left as it is: {table.corner}; no full run of {error.args[0]}")
     try:
         page = with_rows(page, _RUNS, [*rows_of(page, _RUNS), row_of_run(medians, conditions)])
         report.append("added: a row of the table of runs")
     except NotMeasuredError as error:
-        report.append(f"not added to the table of runs; the run has not measured {error.args[0]}")
+        report.append(f"not added to the table of runs; no full run of {error.args[0]}")
     MEASUREMENTS.write_text(page, encoding="utf-8")
     for path, words, figure in sentences(page):
         path.write_text(with_figure(path.read_text(encoding="utf-8"), words, figure), encoding="utf-8")
@@ -320,7 +322,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--conditions", required=True, help="of the machine during the run, such as 'quiet'")
     options = parser.parse_args(arguments)
     medians = Medians(json.loads(options.results.read_text(encoding="utf-8")))
-    sys.stdout.writelines(f"{line}\n" for line in publish(medians, options.conditions))
+    report = publish(medians, options.conditions)
+    report.append("read what the pages say of the run beside these tables: its date, its machine, what else ran")
+    sys.stdout.writelines(f"{line}\n" for line in report)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from benchmarks.case import FULL_ROWS
 from benchmarks.floors import WRITTEN_PER_SLICE
 from benchmarks.measurement import Summary
 from benchmarks.runner import CaseResults, Trial
@@ -60,6 +61,7 @@ def _case_data(results: CaseResults) -> dict[str, Any]:
     return {
         "name": results.case.name,
         "seconds": results.seconds,
+        "is_full_size": results.rows == FULL_ROWS,
         "data": asdict(results.case.data(results.rows)),
         "trials": [_trial_data(trial) for trial in results.trials],
         "floors": [asdict(verdict) for verdict in results.verdicts],

@@ -37,10 +37,13 @@ def test_a_run_writes_the_tables_that_it_measured_as_a_whole(tmp_path: Path, mon
     cases = []
     for (case, system), rate in rates.items():
         medians = {"rows_per_second": rate, "warm_batch": 1e6 / rate}
-        cases.append({"name": case, "trials": [{"system": system, "medians": medians}]})
+        cases.append({"name": case, "is_full_size": True, "trials": [{"system": system, "medians": medians}]})
+    of_few_rows = {"system": "muntin columnar", "medians": {"rows_per_second": 1, "warm_batch": 1}}
+    cases.append({"name": "hopping-600-60", "is_full_size": False, "trials": [of_few_rows]})
     report = publish.publish(publish.Medians({"when": "2026-12-01T10:00:00+00:00", "cases": cases}), "quiet")
 
     after = publish.MEASUREMENTS.read_text(encoding="utf-8")
+    assert "left as it is: average of floats; no full run of muntin columnar in hopping-600-60" in report
     assert [line for line in report if not line.startswith("left")] == [
         "written: average in plain Python",
         "added: a row of the table of runs",
