@@ -156,7 +156,7 @@ build/others.stamp: requirements-others.txt
 	@touch $@
 
 .venv/bench.stamp: .venv/run.stamp requirements-bench.txt
-	@echo "installing what the benchmarks draw and measure with into .venv"
+	@echo "installing what the benchmarks measure with into .venv"
 	@$(INSTALL) $(EDITABLE) --requirement requirements-bench.txt
 	@touch $@
 

@@ -6,18 +6,22 @@ import gc
 import tracemalloc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from benchmarks.data import SECOND
+from benchmarks.questions.question import ANSWERS, Floats, Ints
 from muntin import Axis, ClipPolicy, EmitPolicy, JoinKind, Module, TimestampPolicy
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import Field, describe
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
-from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
+from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket
 from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.shuffle import SIDE, collect, shared_name
+from muntin_engine.exchange.shuffle import SIDE, collect, from_blob, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
@@ -26,7 +30,9 @@ from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.kept_stores import KEPT
 
-SECOND: Final = 1_000_000
+Column: TypeAlias = "Sequence[Any] | Ints | Floats"
+"""The values of a column, in any form of which Arrow makes an array."""
+
 START: Final = 1_699_999_200 * SECOND
 """The time of the first row, a whole hour."""
 
@@ -39,6 +45,7 @@ _ADDED: Final[Mapping[str, pa.DataType]] = {
     "event_id": pa.int64(),
 }
 _VALUE: Final = describe(float, "value")
+_RESULT: Final = "result"
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,15 @@ class BucketQuery:
         module: The module that reads the number; None of a join, or of events that are the results.
         evaluator: The name of the evaluator; None for the cheapest.
         key: The type of the key, `bigint` or `string`.
-        lasting: How many seconds events last; 0 for points.
+        lasting: How many seconds events last, unless their ends are given; 0 for points.
         has_ids: True if events may be revised.
         in_order: True if the number says the order of rows of one time.
         join: The kind of a join of two streams; None of other queries.
         passes_events: True if the events themselves are the results.
         progress: What says how far the input is; by default nothing, so that all that came is held.
+        emit: When results are emitted.
         buckets: How many buckets there are.
+        is_timed: True if it measures how long modules take.
     """
 
     window: WindowSpecification | None = None
@@ -69,7 +78,9 @@ class BucketQuery:
     join: JoinKind | None = None
     passes_events: bool = False
     progress: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
+    emit: EmitPolicy = EmitPolicy.FINAL
     buckets: int = 1
+    is_timed: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -84,7 +95,7 @@ class BucketQuery:
                 window=self.window or Unwindowed(),
                 clip=ClipPolicy.NONE,
                 timestamps=TimestampPolicy.ALIGN,
-                emit=EmitPolicy.FINAL,
+                emit=self.emit,
                 modules=self._modules,
                 join=self._joined,
                 buckets=self.buckets,
@@ -103,25 +114,43 @@ class BucketQuery:
         columns = InputColumns((pa.float64(),), has_changes=self.has_ids)
         keys = (_ARROW[self.key],)
         return TaskPayload(
-            plan.for_workers(), plan_identity(plan), keys, (columns,) * len(plan.inputs), pa.schema(fields)
+            plan=plan.for_workers(),
+            identity=plan_identity(plan),
+            keys=keys,
+            columns=(columns,) * len(plan.inputs),
+            results=pa.schema(fields),
+            is_timed=self.is_timed,
         )
 
-    def rows(self, keys: Sequence[Any], starts: Sequence[int], values: Sequence[float]) -> pa.RecordBatch:
+    def rows(self, keys: Column, starts: Column, values: Column, ends: Column | None = None) -> pa.RecordBatch:
         """Return rows as the projection of the query has them; those of a join are all of its first stream."""
-        count = len(starts)
         start = pa.array(starts, pa.int64())
+        value = pa.array(values, pa.float64())
         columns: dict[str, Any] = {"start": start, "k0": pa.array(keys, _ARROW[self.key])}
         if self._columns.end is not None:
-            columns["end"] = pa.array([at + self.lasting * SECOND for at in start.to_pylist()], pa.int64())
+            columns["end"] = pc.add(start, self.lasting * SECOND) if ends is None else pa.array(ends, pa.int64())
         if self.has_ids:
-            columns["id"] = pa.array(range(10**9, 10**9 + count), pa.int64())
-            columns["change"] = pa.array(["insert"] * count)
-        columns["i0"] = pa.array(values, pa.float64())
-        if self.join is not None:
-            del columns["i0"]
-            columns[shared_name(0, "i0")] = pa.array(values, pa.float64())
-            columns[shared_name(1, "i0")] = pa.nulls(count, pa.float64())
-            columns[SIDE] = pa.array([0] * count, pa.int32())
+            columns["id"] = pa.array(range(10**9, 10**9 + len(start)), pa.int64())
+            columns["change"] = pa.array(["insert"] * len(start))
+            columns["new_end"] = pa.nulls(len(start), pa.int64())
+        if self.join is None:
+            columns["i0"] = value
+        else:
+            columns[shared_name(0, "i0")] = value
+            columns[shared_name(1, "i0")] = pa.nulls(len(start), pa.float64())
+            columns[SIDE] = pa.array([0] * len(start), pa.int32())
+        return pa.record_batch(columns)
+
+    def revised_rows(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return two rows for each: one that inserts it without an end, and one that revises it."""
+        both = np.repeat(np.arange(len(rows)), 2)
+        is_revision = np.tile([False, True], len(rows))
+        columns = {name: rows.column(name).take(pa.array(both)) for name in rows.schema.names}
+        known_end = columns["end"]
+        no_end = pa.nulls(len(both), pa.int64())
+        columns["end"] = no_end
+        columns["new_end"] = pc.if_else(pa.array(is_revision), known_end, no_end)
+        columns["change"] = pc.if_else(pa.array(is_revision), "revise", "insert")
         return pa.record_batch(columns)
 
     @property
@@ -132,6 +161,7 @@ class BucketQuery:
             end=NamedColumn("end", "bigint") if lasts else None,
             id=NamedColumn("id", "bigint") if self.has_ids else None,
             change=NamedColumn("change", "string") if self.has_ids else None,
+            new_end=NamedColumn("new_end", "bigint") if self.has_ids else None,
             keys=(NamedColumn("key", self.key),),
             payload=(NamedColumn(_VALUE.name, "double"),),
         )
@@ -140,7 +170,7 @@ class BucketQuery:
     def _modules(self) -> tuple[ModulePlan, ...]:
         if self.module is None:
             return ()
-        output = "" if self.module.is_operator else "result"
+        output = "" if self.module.is_operator else _RESULT
         return (plan_module(output, self.module, {}, [_VALUE], _place_of_value),)
 
     @property
@@ -179,6 +209,23 @@ class Bucket:
         """Evaluate a micro-batch of what map tasks sent, write the state and return the output."""
         arrived = collect(sent, len(self.task.inputs))
         return list(run_bucket(self.task, self.task.buckets[0], self.cells, arrived))
+
+
+def answers_of(blobs: Iterable[OutputBlob]) -> pa.Table:
+    """Return the results in the output of a bucket: `key`, `start`, `value`, and `change` if they may be retracted."""
+    tables = []
+    for blob in blobs:
+        if blob.stream == RESULTS and blob.data is not None:
+            results = from_blob(blob.data)
+            columns = {
+                "key": results["key"],
+                "start": pc.struct_field(results["window"], "start").cast(pa.timestamp("us", "UTC")),
+                "value": results[_RESULT],
+            }
+            if "change" in results.column_names:
+                columns["change"] = results["change"]
+            tables.append(pa.table(columns))
+    return pa.concat_tables(tables) if tables else ANSWERS.empty_table()
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -13,13 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Distribution: TypeAlias = Literal["uniform", "zipf", "regular", "each once"]
+Distribution: TypeAlias = Literal["uniform", "zipf", "each once"]
 
 SCHEMA: Final = pa.schema([("key", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("value", pa.float64())])
-MICROSECONDS: Final = 1_000_000
-"""In a second."""
+SECOND: Final = 1_000_000
+"""A second in microseconds, in which times are computed."""
 
-_LONGEST: Final = 30 * MICROSECONDS
 _EXPONENT: Final = 1.1
 
 
@@ -28,8 +26,8 @@ class Pace:
     """The event time of a stream, in whole seconds.
 
     Attributes:
-        start: When it starts, since the epoch: not at it, where Spark's first watermark lies.
-        span: How much of it a file covers; 500 at least.
+        start: The time of the first row, since the epoch; not 0, where Spark's first watermark lies.
+        span: The event time that a file covers; 500 at least.
     """
 
     start: int = 1_700_000_000
@@ -37,16 +35,16 @@ class Pace:
 
     @property
     def disorder(self) -> int:
-        """A row arrives up to this long after its time."""
+        """The longest time by which a row arrives late."""
         return self.span // 500
 
     @property
     def delay(self) -> int:
-        """Queries wait so long for rows: five times as long as they have to."""
+        """The delay of the watermark of queries: five times the disorder, so no row is late."""
         return 5 * self.disorder
 
 
-USUAL: Final = Pace()
+USUAL_PACE: Final = Pace()
 """A file in 1000 seconds, with rows up to 2 s late."""
 
 
@@ -55,12 +53,11 @@ class Data:
     """A stream; the same fields give the same rows.
 
     Attributes:
-        keys: How many keys there are: 0, 1, ...
+        keys: The number of keys: 0, 1, ...
         rows: Rows per file.
-        files: How many files; each covers a span of event time, the next one the span after it.
-        distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1.
-            Regular keys have a row each second, all at the same time; there are as many as the rows are for. Of keys
-            that are each there once, a file has each as often as all others, in random order.
+        files: The number of files; each covers a span of event time, the next one the span after it.
+        distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1. Of
+            keys that are each there once, a file has each as often as all others, in random order.
         seed: Of the random numbers.
         pace: How event time passes.
     """
@@ -70,82 +67,81 @@ class Data:
     files: int = 5
     distribution: Distribution = "uniform"
     seed: int = 20240501
-    pace: Pace = USUAL
+    pace: Pace = USUAL_PACE
 
     @property
     def name(self) -> str:
-        """A name for a folder; other fields have another name."""
+        """The name of the stream's folder; other fields give another name."""
         times = f"{self.pace.span}-s-from-{self.pace.start}"
         return f"{self.distribution.replace(' ', '-')}-{self.keys}-keys-{self.rows}-rows-{times}-seed-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The first files of a stream, in the order of their time.
+    """The first files of a stream, in the order of their times.
 
     Attributes:
-        folder: Where they lie; there may be more.
+        folder: The folder in which they lie; there may be more in it.
         paths: The files to read.
         rows: Rows per file.
+        delay: The delay of the watermark of queries over them, in seconds.
     """
 
     folder: Path
     paths: tuple[Path, ...]
     rows: int
+    delay: int = USUAL_PACE.delay
+
+    def first(self, count: int) -> Files:
+        """Return the first files alone."""
+        return replace(self, paths=self.paths[:count])
 
 
 def write_data(data: Data, folder: Path) -> Files:
     """Write those files of a stream that are not there yet, and return all that were asked for.
 
-    A file's rows do not depend on how many files there are. Spark's file source reads by time of change, so that
-    rises from file to file.
+    The rows of a file do not depend on the number of files.
 
     Args:
-        data: What to write.
-        folder: In which the stream gets a folder of its own.
+        data: The stream.
+        folder: The folder in which the stream gets a folder of its own.
     """
-    own = folder / data.name
-    own.mkdir(parents=True, exist_ok=True)
-    paths = tuple(own / f"{number:04}.parquet" for number in range(data.files))
+    stream_folder = folder / data.name
+    stream_folder.mkdir(parents=True, exist_ok=True)
+    paths = tuple(stream_folder / f"{number:04}.parquet" for number in range(data.files))
     for number, path in enumerate(paths):
         if not path.exists():
-            _write(table_of(data, number), path, data.pace.start + number)
-    return Files(own, paths, data.rows)
+            write_file(table_of(data, number), path, number)
+    return Files(stream_folder, paths, data.rows, data.pace.delay)
 
 
-def split(files: Files, parts: int, folder: Path) -> Files:
-    """Write the rows of each file as several files, in order, and return these."""
-    paths = list[Path]()
-    for path in files.paths:
-        table = pq.read_table(path)
-        bounds = [number * len(table) // parts for number in range(parts + 1)]
-        for first, stop in pairwise(bounds):
-            paths.append(folder / f"{len(paths):04}.parquet")
-            _write(table[first:stop], paths[-1], USUAL.start + len(paths))
-    return Files(folder, tuple(paths), files.rows // parts)
+def write_file(table: pa.Table, path: Path, number: int) -> None:
+    """Write a file of a stream so that it is there whole or not at all.
+
+    Args:
+        table: Its rows.
+        path: Its path.
+        number: Its place among the files. Spark's file source reads files in the order of their times of modification,
+            so these rise with it.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    pq.write_table(table, partial)
+    modified = USUAL_PACE.start + number
+    os.utime(partial, (modified, modified))
+    os.replace(partial, path)
 
 
 def table_of(data: Data, number: int) -> pa.Table:
-    """Return the rows of a file, in the order in which they arrive.
-
-    Their times are evenly spread over the file's span. Of regular keys there are as many rows as fill whole seconds.
-    """
+    """Return the rows of a file in the order of their arrival; their times are evenly spread over its span."""
     random = np.random.default_rng([data.seed, number, data.keys])
-    start, span = (time * MICROSECONDS for time in (data.pace.start, data.pace.span))
-    if data.distribution == "regular":
-        seconds, keys = (part.ravel() for part in np.indices((data.pace.span, data.rows // data.pace.span)))
-        at = start + number * span + seconds * MICROSECONDS
-    else:
-        at, keys = start + number * span + np.arange(data.rows) * span // data.rows, None
-    order = np.argsort(at + random.integers(0, data.pace.disorder * MICROSECONDS, len(at)), kind="stable")
-    key = _keys(data, random) if keys is None else keys[order]
-    columns = [key, pa.array(at[order], SCHEMA.field("at").type), random.normal(100.0, 15.0, len(at))]
-    return pa.table(columns, schema=SCHEMA)
-
-
-def lifetimes_of(at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return pseudo-random lengths up to 30 s for events that start at given times; all in microseconds."""
-    return 1 + at * 7_919 % _LONGEST
+    span = data.pace.span * SECOND
+    first = data.pace.start * SECOND + number * span
+    at = first + np.arange(data.rows) * span // data.rows
+    arrival = at + random.integers(0, data.pace.disorder * SECOND, data.rows)
+    order = np.argsort(arrival, kind="stable")
+    key = _keys(data, random)
+    value = random.normal(100.0, 15.0, data.rows)
+    return pa.table([key, pa.array(at[order], SCHEMA.field("at").type), value], schema=SCHEMA)
 
 
 def _keys(data: Data, random: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -155,11 +151,3 @@ def _keys(data: Data, random: np.random.Generator) -> npt.NDArray[np.int64]:
         return random.permutation(np.arange(data.rows, dtype=np.int64) % data.keys)
     shares = np.cumsum(np.arange(1, data.keys + 1) ** -_EXPONENT)
     return np.searchsorted(shares / shares[-1], random.random(data.rows), side="right").astype(np.int64)
-
-
-def _write(table: pa.Table, path: Path, changed: int) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    pq.write_table(table, partial)
-    os.utime(partial, (changed, changed))
-    os.replace(partial, path)

@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from benchmarks.bucket import SECOND, START, Bucket, BucketQuery, forget_decoded_state
+from benchmarks.bucket import START, Bucket, BucketQuery, forget_decoded_state
+from benchmarks.data import SECOND
 from muntin import tumbling
 from muntin.progress import bounded_delay
 from muntin_engine import batch_metrics, events, local_session, module

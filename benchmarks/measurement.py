@@ -1,4 +1,4 @@
-"""The measurements of one run, and the summary of several: their medians."""
+"""What one run of a system took, and the summary of several runs: their medians."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class Run:
         memory: The most it used.
         is_cut: True if it was stopped because its time was over; the batch it was in does not count.
         cpu_seconds: Processor time of the processes that compute, of all cores together; None if unknown.
-        row_bytes: What a row of the input takes in memory, in columns; None if unknown.
     """
 
     seconds: float
@@ -63,7 +62,6 @@ class Run:
     memory: Memory = Memory()
     is_cut: bool = False
     cpu_seconds: float | None = None
-    row_bytes: int | None = None
 
     @property
     def rows(self) -> int:
@@ -71,23 +69,7 @@ class Run:
         return sum(batch.rows for batch in self.batches)
 
     @property
-    def output_rows(self) -> int | None:
-        """Emitted rows; None if unknown."""
-        return _total(batch.output_rows for batch in self.batches)
-
-    @property
-    def has_batches(self) -> bool:
-        """True if there are several micro-batches, or one that reports its state: a stream that had one file."""
-        return len(self.batches) > 1 or any(batch.state_bytes is not None for batch in self.batches)
-
-    @property
-    def written_share(self) -> float | None:
-        """What was written to the state store, over what the rows take; None if unknown."""
-        written = _total(batch.written_bytes for batch in self.batches)
-        return written / (self.rows * self.row_bytes) if written is not None and self.rows and self.row_bytes else None
-
-    @property
-    def warm(self) -> tuple[Batch, ...]:
+    def warm_batches(self) -> tuple[Batch, ...]:
         """The batches with rows, without the first."""
         return tuple(batch for batch in self.batches if batch.rows)[1:]
 
@@ -97,23 +79,23 @@ class Summary:
     """The medians of some runs of one system. What was not measured is None.
 
     Attributes:
-        runs: How many.
+        runs: The number of runs.
         is_cut: True if the time of one was over.
+        rows: Input rows of a run.
         seconds: End to end.
         rows_per_second: Input rows over the seconds end to end.
-        first_batch: Seconds of the first micro-batch, where a system has such: the warm-up inside a run.
+        cpu_seconds: Processor time of a run.
+        first_batch: Seconds of the first micro-batch: the warm-up inside a run.
         warm_batch: Seconds of a later one with rows: the median in each run, then over runs.
+        warm_rate: Input rows of a warm micro-batch over its seconds.
         output_rows: Emitted rows of a run.
+        emitted: Rows that were emitted by the end of each micro-batch of the first run; empty if unknown.
         jvm_bytes: See `Memory`.
         python_bytes: See `Memory`.
         worker_bytes: See `Memory`.
         state_bytes: The most the state store held in a run.
         written_bytes: What a warm micro-batch wrote to the state store.
-        cpu_seconds: Processor time of a run.
-        warm_rate: Input rows of a warm micro-batch over its seconds.
-        written_share: What a run wrote to the state store, over what its rows take in memory.
-        emitted: Rows that were emitted by the end of each micro-batch of the first run; empty if unknown.
-        rows: Input rows of a run.
+        written_in_all: What a run wrote to it.
     """
 
     runs: int
@@ -121,56 +103,56 @@ class Summary:
     rows: int
     seconds: float
     rows_per_second: float
+    cpu_seconds: float | None = None
     first_batch: float | None = None
     warm_batch: float | None = None
+    warm_rate: float | None = None
     output_rows: float | None = None
+    emitted: tuple[int, ...] = ()
     jvm_bytes: float | None = None
     python_bytes: float | None = None
     worker_bytes: float | None = None
     state_bytes: float | None = None
     written_bytes: float | None = None
-    cpu_seconds: float | None = None
-    warm_rate: float | None = None
-    written_share: float | None = None
-    emitted: tuple[int, ...] = ()
+    written_in_all: float | None = None
 
 
 def summarize(runs: Sequence[Run]) -> Summary:
-    """Return the medians of runs of the same work by the same system; at least one."""
+    """Return the medians of runs of the same question by the same system; at least one."""
+
+    def over_runs(measure: Callable[[Run], float | None]) -> float | None:
+        return _median(map(measure, runs))
+
     return Summary(
         runs=len(runs),
         is_cut=any(run.is_cut for run in runs),
         rows=round(median(run.rows for run in runs)),
         seconds=median(run.seconds for run in runs),
         rows_per_second=median(run.rows / run.seconds for run in runs),
-        first_batch=_over(runs, lambda run: run.batches[0].seconds if run.has_batches else None),
-        warm_batch=_over(runs, lambda run: _middle(batch.seconds for batch in run.warm)),
-        output_rows=_over(runs, lambda run: run.output_rows),
-        jvm_bytes=_over(runs, lambda run: run.memory.jvm or None),
-        python_bytes=_over(runs, lambda run: run.memory.python or None),
-        worker_bytes=_over(runs, lambda run: run.memory.worker or None),
-        state_bytes=_over(runs, lambda run: _largest(batch.state_bytes for batch in run.batches)),
-        written_bytes=_over(runs, lambda run: _middle(batch.written_bytes for batch in run.warm)),
-        cpu_seconds=_over(runs, lambda run: run.cpu_seconds),
-        warm_rate=_over(runs, lambda run: _middle(batch.rows / batch.seconds for batch in run.warm)),
-        written_share=_over(runs, lambda run: run.written_share),
+        cpu_seconds=over_runs(lambda run: run.cpu_seconds),
+        first_batch=over_runs(lambda run: run.batches[0].seconds if len(run.batches) > 1 else None),
+        warm_batch=over_runs(lambda run: _median(batch.seconds for batch in run.warm_batches)),
+        warm_rate=over_runs(lambda run: _median(batch.rows / batch.seconds for batch in run.warm_batches)),
+        output_rows=over_runs(lambda run: _total(batch.output_rows for batch in run.batches)),
         emitted=tuple(accumulate(batch.output_rows for batch in runs[0].batches if batch.output_rows is not None)),
+        jvm_bytes=over_runs(lambda run: run.memory.jvm or None),
+        python_bytes=over_runs(lambda run: run.memory.python or None),
+        worker_bytes=over_runs(lambda run: run.memory.worker or None),
+        state_bytes=over_runs(lambda run: max(_known(batch.state_bytes for batch in run.batches), default=None)),
+        written_bytes=over_runs(lambda run: _median(batch.written_bytes for batch in run.warm_batches)),
+        written_in_all=over_runs(lambda run: _total(batch.written_bytes for batch in run.batches)),
     )
 
 
-def _over(runs: Iterable[Run], measure: Callable[[Run], float | None]) -> float | None:
-    return _middle(map(measure, runs))
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
-def _middle(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def _median(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
     return median(known) if known else None
 
 
-def _largest(values: Iterable[int | None]) -> int | None:
-    return max((value for value in values if value is not None), default=None)
-
-
-def _total(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
+def _total(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
     return sum(known) if known else None

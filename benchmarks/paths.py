@@ -53,11 +53,12 @@ class Trace:
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
         """Note a call; for `sys.setprofile`, which tells also of a generator that goes on."""
-        code, caller = frame.f_code, frame.f_back
+        code = frame.f_code
         if event != "call" or not _is_function(code) or frame in self._seen:
             return
         self._seen.add(frame)
         self.functions[code] += 1
+        caller = frame.f_back
         while caller is not None and not _is_function(caller.f_code):
             caller = caller.f_back
         if caller is not None and caller.f_code.co_filename != code.co_filename:
@@ -90,20 +91,21 @@ def traced() -> Iterator[Trace]:
 
 def planned(stream: DataFrame, evaluator: str = "auto") -> Query:
     """Return the average of each minute of a stream."""
-    known = events(stream, key="key", at="at", watermark="0 seconds", buckets=1)
-    return known.window(tumbling("1 minute"), evaluator=evaluator).aggregate(mean=module("stats.average", "value"))
+    rows = events(stream, key="key", at="at", watermark="0 seconds", buckets=1)
+    return rows.window(tumbling("1 minute"), evaluator=evaluator).aggregate(mean=module("stats.average", "value"))
 
 
 def row_traced(query: Query) -> Trace:
     """Trace a row that closes a window, from the map side to the results, in this process."""
-    task, cells = task_of(query), MemoryCells()
+    task = task_of(query)
+    cells = MemoryCells()
     for minute in range(4):
         values = {"start": datetime(2026, 1, 1, 0, minute, tzinfo=UTC), "k0": "a", "i0": float(minute)}
         rows = pa.RecordBatch.from_pylist([{name: values[name] for name in query.source.df.columns}])
         with traced() as trace:
             sent = [row for batch in distribute(task, [rows]) for row in batch.to_pylist()]
-            told = list(run_bucket(task, task.buckets[0], cells, collect(sent)))
-    assert [blob.rows for blob in told if blob.stream == "results"] == [1]
+            output = list(run_bucket(task, task.buckets[0], cells, collect(sent)))
+    assert [blob.rows for blob in output if blob.stream == "results"] == [1]
     return trace
 
 
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print a line for a plan, one for a plan with its DataFrame of results, and one for a row with each evaluator."""
     parser = argparse.ArgumentParser(prog="benchmarks.paths", description=sys.modules[__name__].__doc__)
     parser.add_argument("--files", action="store_true", help="name the files too, with the number of calls")
-    is_long = parser.parse_args(arguments).files
+    shows_files = parser.parse_args(arguments).files
     start_session(Path("build/bench/paths.log"))
     rate = spark_session().readStream.format("rate").load()
     stream = rate.selectExpr("'a' AS key", "timestamp AS at", "double(value) AS value")
@@ -126,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(f"{'':10}{'files':>6}{'functions':>11}{'changes of file':>17}\n")
     for name, trace in traces.items():
         sys.stdout.write(f"{name:10}{len(trace.files):6}{len(trace.functions):11}{trace.changes.total():17}\n")
-        sys.stdout.writelines(f"  {calls:4} {file}\n" for file, calls in trace.files.items() if is_long)
+        sys.stdout.writelines(f"  {calls:4} {file}\n" for file, calls in trace.files.items() if shows_files)
 
 
 if __name__ == "__main__":

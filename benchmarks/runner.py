@@ -1,23 +1,22 @@
-"""Running the systems of a work: each checked first, then all in turn, so that noise hits all alike."""
+"""Running the systems of a case: each checked first, then all in turn, so that noise hits all alike."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, TypeVar
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 
-from benchmarks.checking import check, closed, expected_answers
+from benchmarks.case import FULL_ROWS, Case
+from benchmarks.check import check_answers
 from benchmarks.data import Data, Files, write_data
-from benchmarks.options import Options
-from benchmarks.question import Question
-from benchmarks.report import WorkReport
-from benchmarks.systems import System
-from benchmarks.trial import Trial
-from benchmarks.works import Work
+from benchmarks.floors import Figures, Verdict
+from benchmarks.measurement import Run, Summary, summarize
+from benchmarks.questions.question import Question
+from benchmarks.systems.system import System
 from muntin_engine import root_cause
 
 T = TypeVar("T")
@@ -30,117 +29,172 @@ _CHECKED_ROWS: Final = 5_000
 _CHECKED_FILES: Final = 3
 
 
-@dataclass(frozen=True)
-class Runner:
-    """Runs works.
+@dataclass(slots=True)
+class Trial:
+    """A system with a question, as far as it has come.
 
     Attributes:
-        options: How much, how often, how long.
-        systems: All systems by name.
+        system: The system.
+        question: The question.
+        files: The number of files that it reads in a measured run.
+        absence: The reason why it does not take part, which is no fault of it.
+        check_seconds: The time of the check on little data: its warm-up, not measured.
+        windows_checked: The number of windows in that check, all of which were right.
+        runs: The measured runs so far.
+        failure: The reason why it, or its figures, cannot be used.
+        note: A note for readers on its figures.
+    """
+
+    system: System
+    question: Question
+    files: int
+    absence: str | None = None
+    check_seconds: float | None = None
+    windows_checked: int | None = None
+    runs: list[Run] = field(default_factory=list)
+    failure: str | None = None
+    note: str | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """True if it may go on running."""
+        return self.absence is None and self.failure is None
+
+    @property
+    def summary(self) -> Summary | None:
+        """Its medians; None if it has no figures that can be used."""
+        return summarize(self.runs) if self.runs and self.is_alive else None
+
+
+@dataclass(frozen=True)
+class CaseResults:
+    """The results of a case.
+
+    Attributes:
+        case: The case.
+        rows: Rows of a file, of which a full run has `FULL_ROWS`.
+        trials: What became of its systems and questions, in order.
+        seconds: How long all of it took, with the checks.
+    """
+
+    case: Case
+    rows: int
+    trials: tuple[Trial, ...]
+    seconds: float
+
+    @property
+    def figures(self) -> Figures:
+        """The medians that can be used."""
+        figures = {}
+        for trial in self.trials:
+            if trial.summary is not None:
+                figures[trial.system.name, trial.question] = trial.summary
+        return figures
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts on its floors."""
+        has_full_size = self.rows >= FULL_ROWS
+        return [floor.judge(self.figures, has_full_size=has_full_size) for floor in self.case.floors]
+
+    @property
+    def failures(self) -> list[str]:
+        """The failures of its trials."""
+        failed = [trial for trial in self.trials if trial.failure]
+        return [f"{self.case.name}, {trial.system.name}: {trial.failure}" for trial in failed]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs cases.
+
+    Attributes:
+        folder: Where the streams are written.
+        rows: Rows of a file.
+        repeats: How often each system runs, unless a run is long.
+        limit: Seconds after which a run is stopped.
         say: Tells the user what goes on, in a line.
     """
 
-    options: Options
-    systems: Mapping[str, System]
+    folder: Path
+    rows: int
+    repeats: int
+    limit: float
     say: Callable[[str], None]
 
-    def run(self, work: Work, names: Iterable[str]) -> WorkReport:
-        """Check and measure some systems, and compare them with the bars of the work."""
-        self.say(f"\n{work.name}: {work.title(self.options.rows)}")
+    def run(self, case: Case, systems: Sequence[System]) -> CaseResults:
+        """Check and measure some systems of a case."""
+        self.say(f"\n{case.title(self.rows)}")
         started = time.monotonic()
-        data = work.data(self.options.rows)
-        files = write_data(data, self.options.folder / "data")
-        trials = [
-            Trial(
-                name,
-                question,
-                work.files_of(name),
-                absence=absence(self.systems[name], question),
-            )
-            for question in work.questions
-            for name in names
-        ]
+        files = write_data(case.data(self.rows), self.folder)
+        trials = []
+        for question in case.questions:
+            for system in systems:
+                trials.append(Trial(system, question, case.files_of(system), system.missing))
         for trial in trials:
-            self._check(trial, work)
-        for number in range(self.options.repeats):
+            self._check(trial, case)
+        for _ in range(self.repeats):
             for trial in trials:
                 if sum(run.seconds for run in trial.runs) < ENOUGH:
-                    self._measure(trial, files, number)
-        compare_output_rows(trials, self.systems)
-        seconds = time.monotonic() - started
-        self.say(f"  {seconds:.0f} s in all")
-        return WorkReport(work, self.options.rows, tuple(trials), seconds)
+                    self._measure(trial, files)
+        compare_output_rows(trials)
+        return CaseResults(case, self.rows, tuple(trials), time.monotonic() - started)
 
-    def _check(self, trial: Trial, work: Work) -> None:
+    def _check(self, trial: Trial, case: Case) -> None:
         """Compare a system's answers about a little data with the right ones. It warms up by that."""
         if not trial.is_alive:
+            self.say(f"  {trial.system.name}: {trial.absence}")
             return
-        system = self.systems[trial.system]
-        data = Data(_CHECKED_KEYS, _CHECKED_ROWS, _CHECKED_FILES, work.distribution, pace=work.pace)
-        files = write_data(data, self.options.folder / "data")
+        data = Data(_CHECKED_KEYS, _CHECKED_ROWS, _CHECKED_FILES, case.distribution, pace=case.pace)
+        files = write_data(data, self.folder)
         started = time.monotonic()
-        answers = self._attempt(trial, lambda: system.answer(trial.question, files))
-        trial.check_seconds = time.monotonic() - started
-        if answers is not None:
-            trial.windows_checked = self._attempt(trial, lambda: compared(system, trial.question, files, answers))
-        right = trial.failure or f"{trial.windows_checked:,} windows right"
-        self.say(f"  {_named(trial, work)}: checked in {trial.check_seconds:.1f} s, {right}")
 
-    def _measure(self, trial: Trial, files: Files, number: int) -> None:
+        def check() -> int:
+            answers = trial.system.answer(trial.question, files)
+            return check_answers(trial.system.name, trial.question, files, answers)
+
+        trial.windows_checked = _attempt(trial, check)
+        trial.check_seconds = time.monotonic() - started
+        outcome = trial.failure or f"{trial.windows_checked:,} windows are right"
+        self.say(f"  {trial.system.name}, {trial.question}: {outcome}; {trial.check_seconds:.1f} s")
+
+    def _measure(self, trial: Trial, files: Files) -> None:
         if not trial.is_alive:
             return
-        some = Files(files.folder, files.paths[: trial.files], files.rows)
-        system = self.systems[trial.system]
-        run = self._attempt(trial, lambda: system.measure(trial.question, some, self.options.limit))
-        trial.note = system.note
+        read = files.first(trial.files)
+        run = _attempt(trial, lambda: trial.system.measure(trial.question, read, self.limit))
+        trial.note = trial.system.note
         if run is None:
-            self.say(f"  {trial.system} failed: {trial.failure}")
+            self.say(f"  {trial.system.name}, {trial.question}: {trial.failure}")
             return
         trial.runs.append(run)
         cut = ", stopped" if run.is_cut else ""
         rate = f"{run.rows / run.seconds:,.0f} rows/s"
-        self.say(f"  run {number + 1}, {trial.system}, {trial.question.windows}: {run.seconds:.1f} s, {rate}{cut}")
-
-    @staticmethod
-    def _attempt(trial: Trial, do: Callable[[], T]) -> T | None:
-        """Do something with a system; if that fails, the others go on."""
-        try:
-            return do()
-        except PySparkException as error:
-            trial.details = root_cause(error)
-            trial.failure = trial.details.splitlines()[-1]  # of a traceback
-        except Exception as error:  # whatever another system may raise
-            trial.details = f"{type(error).__name__}: {error}"
-            trial.failure = trial.details.splitlines()[0]
-        return None
+        self.say(f"  {trial.system.name}, {trial.question}: {rate} in {run.seconds:.1f} s{cut}")
 
 
-def absence(system: System, question: Question) -> str | None:
-    """Return why a system does not take part; None if it does."""
-    return system.why_not(question.windows) or system.missing
-
-
-def compared(system: System, question: Question, files: Files, answers: pa.Table) -> int:
-    """Return the number of complete windows; raise if a system's answers about them are wrong."""
-    right = expected_answers(question, files, system.members == "intervals")
-    return check(system.name, question, closed(right, question, files), closed(answers, question, files))
-
-
-def compare_output_rows(trials: Iterable[Trial], systems: Mapping[str, System]) -> None:
+def compare_output_rows(trials: Iterable[Trial]) -> None:
     """Mark the systems that emitted another number of rows than the first that read as much.
 
-    Windows of which some systems may emit more are left out.
+    Questions of which some systems may emit more are left out.
     """
     expected: dict[tuple[Question, int], tuple[str, int]] = {}
     for trial in trials:
         summary = trial.summary
-        if summary is None or summary.is_cut or summary.output_rows is None or systems[trial.system].closes_all:
+        if summary is None or summary.is_cut or summary.output_rows is None or trial.system.closes_all:
             continue
         rows = round(summary.output_rows)
-        first, count = expected.setdefault((trial.question, summary.rows), (trial.system, rows))
-        if rows != count and not trial.question.windows.counts_may_differ:
+        first, count = expected.setdefault((trial.question, summary.rows), (trial.system.name, rows))
+        if rows != count and not trial.question.counts_may_differ:
             trial.failure = f"emitted {rows:,} rows where {first} emitted {count:,}"
 
 
-def _named(trial: Trial, work: Work) -> str:
-    return trial.system if len(work.windows) == 1 else f"{trial.system}, {trial.question.windows}"
+def _attempt(trial: Trial, do: Callable[[], T]) -> T | None:
+    """Do something with a system; if that fails, the others go on."""
+    try:
+        return do()
+    except PySparkException as error:
+        trial.failure = root_cause(error)
+    except Exception as error:  # whatever another system may raise
+        trial.failure = f"{type(error).__name__}: {error}"
+    return None

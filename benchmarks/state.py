@@ -14,8 +14,9 @@ from typing import Final
 import pyarrow as pa
 from rich.console import Console
 
-from benchmarks.bucket import SECOND, START, BucketQuery, FilledBucket, fill_bucket
-from benchmarks.systems.plain_aggregates import PlainAverage, PlainMax, WholeAverage
+from benchmarks.bucket import START, BucketQuery, FilledBucket, fill_bucket
+from benchmarks.data import SECOND
+from benchmarks.systems.plain_averages import PlainAverage, PlainMax, WholeAverage
 from muntin import JoinKind, StreamOperator, hopping, session, snapshot, tumbling
 from muntin.progress import bounded_delay
 from muntin.rows import last

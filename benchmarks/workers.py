@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from os import utime
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import psutil  # type: ignore[import-untyped, unused-ignore]  # types come apart from it
 import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
+from benchmarks.data import SECOND, write_file
+from benchmarks.systems.plain_averages import PlainAverage, WholeAverage
 from muntin import tumbling
 from muntin_engine import Query, events, local_session, module
 
@@ -32,6 +32,8 @@ MODULES: Final[dict[str, Any]] = {
     "grouped": WholeAverage,
     "general": WholeAverage,
 }
+START: Final = 1_700_000_000 * SECOND
+MICRO_BATCH: Final = 30 * SECOND
 RUNS: Final = [("columnar", 500), ("columnar", 50_000), *((name, 500_000) for name in MODULES)]
 """Evaluators, and rows of a micro-batch for each core."""
 
@@ -40,56 +42,88 @@ def query_of(evaluator: str, rows: int, folder: Path) -> Query:
     """Return a query over files of random rows of 10,000 keys, a file per core and micro-batch of 30 seconds."""
     random = np.random.default_rng(1)
     for number in range(BATCHES * CORES):
-        at = 1_700_000_000_000_000 + number // CORES * 30_000_000 + random.integers(0, 30_000_000, rows)
-        columns = {"key": random.integers(0, 10_000, rows), "at": pa.array(at, pa.timestamp("us", "UTC"))}
-        file = folder / f"{number}.parquet"
-        pq.write_table(pa.table({**columns, "x": random.normal(size=rows)}), file)
-        utime(file, (number, number))
+        first = START + number // CORES * MICRO_BATCH
+        at = first + random.integers(0, MICRO_BATCH, rows)
+        columns = {
+            "key": random.integers(0, 10_000, rows),
+            "at": pa.array(at, pa.timestamp("us", "UTC")),
+            "x": random.normal(size=rows),
+        }
+        write_file(pa.table(columns), folder / f"{number}.parquet", number)
     stream = local_session().readStream.schema("key long, at timestamp, x double").option("maxFilesPerTrigger", CORES)
-    policy = "adjust" if evaluator == "general" else "drop"
-    keyed = events(stream.parquet(str(folder)), key="key", at="at", watermark="30 seconds", late_policy=policy)
-    return keyed.window(tumbling("1 minute")).aggregate(y=module(MODULES[evaluator], "x"))
+
+    # Only the general evaluator adjusts late rows, so this chooses it.
+    policy: Literal["adjust", "drop"] = "adjust" if evaluator == "general" else "drop"
+    rows_by_key = events(stream.parquet(str(folder)), key="key", at="at", watermark="30 seconds", late_policy=policy)
+    return rows_by_key.window(tumbling("1 minute")).aggregate(y=module(MODULES[evaluator], "x"))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The most memory that a process was seen to take, in bytes.
+
+    Attributes:
+        resident: A page that processes share counts once for each of them.
+        proportional: Such a page is divided among them (PSS).
+    """
+
+    resident: int = 0
+    proportional: int = 0
 
 
 class Peaks:
-    """The most memory of each daemon and of each worker that was seen, in bytes: resident, and proportional (PSS)."""
+    """The most memory of each Python process of Spark, by its id.
+
+    Attributes:
+        daemons: The processes that start workers.
+        workers: The workers.
+    """
 
     def __init__(self) -> None:
-        self.daemons: dict[int, tuple[int, int]] = {}
-        self.workers: dict[int, tuple[int, int]] = {}
+        self.daemons: dict[int, Memory] = {}
+        self.workers: dict[int, Memory] = {}
 
     def look(self) -> None:
         """See how much each process takes now."""
         for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):
-                if "pyspark.worker" in process.cmdline():
-                    is_worker = "pyspark.worker" in process.parent().cmdline()
-                    seen, memory = self.workers if is_worker else self.daemons, process.memory_full_info()
-                    resident, shared = seen.get(process.pid, (0, 0))
-                    seen[process.pid] = (max(resident, memory.rss), max(shared, memory.pss))
+            with suppress(psutil.Error):  # it may end meanwhile
+                if "pyspark.worker" not in process.cmdline():
+                    continue
+                is_worker = "pyspark.worker" in process.parent().cmdline()  # a daemon is a child of the JVM
+                peaks = self.workers if is_worker else self.daemons
+                memory = process.memory_full_info()
+                peak = peaks.get(process.pid, Memory())
+                peaks[process.pid] = Memory(max(peak.resident, memory.rss), max(peak.proportional, memory.pss))
 
     def megabytes(self) -> list[str]:
-        """Return the sums over daemons, and over the workers of a core."""
-        each = [[sum(sizes) for sizes in zip(*seen.values(), strict=True)] for seen in (self.daemons, self.workers)]
-        return [f"{size / 1e6:.0f}" for size in (*each[0], *(size / CORES for size in each[1]))]
+        """Return the cells of the table: of all daemons, and of the workers of a core."""
+        cells = []
+        for peaks, share in ((self.daemons.values(), 1), (self.workers.values(), CORES)):
+            cells.append(f"{sum(peak.resident for peak in peaks) / share / 1e6:.0f}")
+            cells.append(f"{sum(peak.proportional for peak in peaks) / share / 1e6:.0f}")
+        return cells
 
 
 def peaks_of(evaluator: str, rows: int) -> Peaks:
     """Run a query in a session of its own, and return what its Python processes took."""
-    peaks, ended = Peaks(), threading.Event()
+    peaks = Peaks()
+    has_ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(0.2):
+        while not has_ended.wait(0.2):
             peaks.look()
 
-    with TemporaryDirectory() as room:
-        files = Path(room) / "in"
+    with TemporaryDirectory() as folder:
+        files = Path(folder) / "in"
         files.mkdir()
         query = query_of(evaluator, rows, files)
         thread = threading.Thread(target=watch, name="memory of workers", daemon=True)
         thread.start()
-        query.write(checkpoint=f"{room}/c", results=lambda rows, _: rows.count(), available_now=True).awaitTermination()
-        ended.set()
+        running = query.write(
+            checkpoint=f"{folder}/checkpoint", results=lambda results, _: results.count(), available_now=True
+        )
+        running.awaitTermination()
+        has_ended.set()
         thread.join()
         local_session().stop()
     return peaks

@@ -1,6 +1,1 @@
-"""The systems that are compared."""
-
-from benchmarks.systems.all_systems import SCRIPTS, all_systems
-from benchmarks.systems.system import System
-
-__all__ = ["SCRIPTS", "System", "all_systems"]
+"""The systems that answer questions: Muntin, Spark alone, code written by hand, and other engines."""

@@ -1,8 +1,9 @@
-"""The general evaluator by itself: one bucket in this process, no Spark, no Java.
+"""One bucket of Muntin in this process: no Spark, no Java.
 
-It runs as in a worker: cyclic GC is off, decoded states are kept from batch to batch, and each batch writes what it
-changed as bytes. Events have lifetimes. Making the rows from the files is not measured:
-that is the work of the engine's intake.
+Rows pass a map task as before the shuffle, cross as bytes, and are evaluated as in a worker: decoded state is kept from
+one micro-batch to the next, and each writes what it changed as bytes. Reading the files is not measured, and making the
+rows that the projection of a query would have is not either. Seconds are of processor time, which other work on the
+machine changes less.
 """
 
 from __future__ import annotations
@@ -10,176 +11,199 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, ClassVar, Final
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.data import MICROSECONDS, Files, lifetimes_of
+from benchmarks.bucket import Bucket, BucketQuery, answers_of, forget_decoded_state
+from benchmarks.data import SECOND, Files
 from benchmarks.measurement import Batch, Memory, Run
 from benchmarks.memory import MemoryWatch
-from benchmarks.question import Question
-from benchmarks.systems.plain_aggregates import PlainAverage, WholeAverage
+from benchmarks.questions.hopping import Hopping
+from benchmarks.questions.hot_key import LASTS, WIDTH, HotKey
+from benchmarks.questions.lasting import LastingHops, ends_of
+from benchmarks.questions.question import ANSWERS, Question, ticks
+from benchmarks.questions.sessions import Session
+from benchmarks.questions.snapshots import Snapshot
+from benchmarks.systems.plain_averages import PlainAverage, WholeAverage
+from benchmarks.systems.spark import without_retracted
 from benchmarks.systems.system import System
-from benchmarks.windows import ANSWERS, Hopping
-from muntin import Aggregate, IncrementalAggregate, hopping
-from muntin_engine.core.changes import InputChange, Progress
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.evaluators.general.general_run import GeneralRun
-from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
-from muntin_engine.exchange.bucket_task import without_collector
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KeptStores
-
-_ROW_BYTES: Final = 4 * 8
-"""Of its key, start, end and value."""
+from muntin import EmitPolicy, Module, hopping, session, snapshot, tumbling
+from muntin.progress import Punctuated, bounded_delay
+from muntin_engine.exchange.bucket_task import RESULTS
+from muntin_stats import Average
 
 
-class WrittenCells(MemoryCells):
-    """Cells in memory that count the bytes that were put into them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = 0
-
-    def put(self, name: str, data: bytes) -> None:
-        """Set a cell."""
-        self.written += len(data)
-        super().put(name, data)
-
-
-@dataclass(frozen=True, slots=True)
-class EventBatch:
-    """A batch as a bucket takes it.
+class MicroBatch(NamedTuple):
+    """A micro-batch of a bucket.
 
     Attributes:
-        changes: Its events by key.
-        progress: What it says of how far the input is.
-        rows: How many events.
+        rows: Its rows as a map task reads them.
+        events: The number of events; one that is inserted and then revised is two rows.
     """
 
-    changes: list[tuple[tuple[int], list[InputChange]]]
-    progress: Progress
-    rows: int
+    rows: pa.RecordBatch
+    events: int
 
 
-class InProcess(System):
-    """The general evaluator with one aggregate.
+class BucketSystem(System):
+    """An average in one bucket.
 
-    Attributes:
-        aggregate: It.
-        batch: Events per batch.
-        most_events: How many of the input's rows are taken.
+    Args:
+        name: The name of the system.
+        module: The average.
+        evaluator: The name of the evaluator; None for the one that the planner chooses.
+        rows_per_batch: The rows of a micro-batch; None for a file each.
+        most_rows: The most rows that are read; None for all.
+        is_timed: True if it measures how long the module takes.
     """
 
-    members = "intervals"
-    batch: ClassVar[int] = 10_000
-    most_events: ClassVar[int] = 300_000
-    aggregate: ClassVar[type[Aggregate[float, float] | IncrementalAggregate[float, Any, float]]]
+    def __init__(
+        self,
+        name: str,
+        module: type[Module],
+        evaluator: str | None = None,
+        *,
+        rows_per_batch: int | None = None,
+        most_rows: int | None = None,
+        is_timed: bool = False,
+    ) -> None:
+        self.name = name
+        self._module = module
+        self._evaluator = evaluator
+        self._rows_per_batch = rows_per_batch
+        self._most_rows = most_rows
+        self._is_timed = is_timed
 
     @property
     def note(self) -> str | None:
         """Say that there is no Spark."""
-        return f"in process, without Spark: {self.most_events:,} events at most, in batches of {self.batch:,}"
+        most = "" if self._most_rows is None else f", {self._most_rows:,} events at most"
+        size = "" if self._rows_per_batch is None else f", in micro-batches of {self._rows_per_batch:,}"
+        return f"in process, without Spark, by processor time{most}{size}"
 
     def measure(self, question: Question, files: Files, limit: float) -> Run:
-        """Run all batches through a bucket."""
-        waiting = list(self._batches(question, files))
-        done: list[Batch] = []
-        cells = WrittenCells()
-        bucket = self._bucket(question, cells)
+        """Run all micro-batches through a bucket."""
+        query = self._query(question, files.delay)
+        waiting = list(self._micro_batches(question, files, query))
+        batches: list[Batch] = []
+        bucket = Bucket(query)
+        forget_decoded_state()
         gc.collect()
-        with MemoryWatch.over(os.getpid(), with_root=True) as watch, without_collector():
-            started = time.perf_counter()
-            for batch in waiting:
-                before, written = time.perf_counter(), cells.written
-                output = bucket.process(batch.changes, batch.progress).output
-                now = time.perf_counter()
-                held = sum(map(len, cells.cells.values()))
-                results = sum(len(rows) for _, rows in output)
-                done.append(Batch(batch.rows, now - before, results, held, cells.written - written))
-                if now - started > limit:
+        started = time.monotonic()
+        with MemoryWatch.over(os.getpid(), with_root=True) as watch:
+            for micro_batch in waiting:
+                batches.append(_measured(bucket, micro_batch))
+                if time.monotonic() - started > limit:
                     break
-            seconds = time.perf_counter() - started
-        is_cut, memory = len(done) < len(waiting), Memory(python=watch.peak.python)
-        return Run(seconds, tuple(done), memory, is_cut, row_bytes=_ROW_BYTES)
+        seconds = sum(batch.seconds for batch in batches)
+        is_cut = len(batches) < len(waiting)
+        return Run(seconds, tuple(batches), Memory(python=watch.peak.python), is_cut, cpu_seconds=seconds)
 
     def answer(self, question: Question, files: Files) -> pa.Table:
-        """Run all batches through a bucket and keep its output."""
-        bucket = self._bucket(question, MemoryCells())
-        results = (bucket.process(batch.changes, batch.progress) for batch in self._batches(question, files))
-        rows = [row for result in results for row in _answers(result)]
-        columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ANSWERS, strict=True)]
-        return pa.table(columns, schema=ANSWERS)
+        """Run all micro-batches through a bucket and keep its output."""
+        query = self._query(question, files.delay)
+        bucket = Bucket(query)
+        forget_decoded_state()
+        tables = []
+        for micro_batch in self._micro_batches(question, files, query):
+            answers = answers_of(bucket.process(bucket.send(micro_batch.rows)))
+            if len(answers):
+                tables.append(answers)
+        answers = pa.concat_tables(tables)
+        return without_retracted(answers) if "change" in answers.column_names else answers.cast(ANSWERS)
 
-    def _batches(self, question: Question, files: Files) -> Iterator[EventBatch]:
-        return read_batches(question, files, self.batch, self.most_events)
+    def _query(self, question: Question, delay: int) -> BucketQuery:
+        query = BucketQuery(
+            module=self._module,
+            evaluator=self._evaluator,
+            lasting=1,
+            progress=bounded_delay(delay * SECOND),
+            is_timed=self._is_timed,
+        )
+        match question:
+            case Hopping(size, hop):
+                return replace(query, window=hopping(size * SECOND, hop * SECOND), lasting=0)
+            case Session(gap):
+                return replace(query, window=session(gap * SECOND), lasting=0)
+            case LastingHops(size, hop):
+                return replace(query, window=hopping(size * SECOND, hop * SECOND), has_ids=question.is_revised)
+            case Snapshot():
+                return replace(query, window=snapshot(), has_ids=question.is_revised)
+            case HotKey():
+                window = snapshot() if question.is_snapshot else tumbling(WIDTH * SECOND)
+                return replace(query, window=window, emit=EmitPolicy.EAGER, progress=Punctuated())
+        raise TypeError(f"there is no bucket for {question}")
 
-    def _bucket(self, question: Question, cells: MemoryCells) -> KeyedBucket:
-        assert isinstance(question.windows, Hopping)
-        window = hopping(question.windows.size * MICROSECONDS, question.windows.hop * MICROSECONDS)
-        query = EvaluatorQuery(window, (Binding(self.aggregate(), _first),), has_ids=False)
-        return KeyedBucket(GeneralRun, query, cells, Codec(), {}, kept=KeptStores())
+    def _micro_batches(self, question: Question, files: Files, query: BucketQuery) -> Iterator[MicroBatch]:
+        is_revised = isinstance(question, LastingHops | Snapshot) and question.is_revised
+        for table in self._tables(question, files):
+            key = table["key"].to_numpy()
+            start = ticks(table["at"])
+            if isinstance(question, LastingHops | Snapshot):
+                rows = query.rows(key, start, table["value"].to_numpy(), ends_of(start, question.longest))
+            elif isinstance(question, HotKey):
+                rows = query.rows(np.zeros_like(key), start, table["value"].to_numpy(), start + LASTS)
+            else:
+                rows = query.rows(key, start, table["value"].to_numpy())
+            yield MicroBatch(query.revised_rows(rows) if is_revised else rows, len(table))
 
-
-class GeneralWhole(InProcess):
-    """An aggregate that sees all members of a window at once."""
-
-    name = "general, non-incremental"
-    aggregate = WholeAverage
-
-
-class GeneralIncremental(InProcess):
-    """An aggregate that keeps a state."""
-
-    name = "general, incremental"
-    aggregate = PlainAverage
-
-
-class OpenWindow(GeneralIncremental):
-    """The same, for as many batches as a window stays open."""
-
-    name = "general, open window"
-    batch = 20_000
-    most_events = 60 * 20_000
-
-
-def read_batches(question: Question, files: Files, size: int, most: int) -> Iterator[EventBatch]:
-    """Yield the first rows of the files as events with lifetimes, in batches of a size."""
-    rows = (row for path in files.paths for row in _events(path))
-    taken = islice(rows, most)
-    newest = horizon = 0
-    while some := list(islice(taken, size)):
-        newest = max(newest, *(event.start for _, event in some))
-        horizon = max(horizon, *(event.end or 0 for _, event in some))
-        yield EventBatch(_by_key(some), Progress(newest - question.delay * MICROSECONDS, horizon, newest), len(some))
-
-
-def _events(path: Any) -> Iterator[tuple[int, InputChange]]:
-    table = pq.read_table(path)
-    at = table["at"].cast(pa.int64()).to_numpy()
-    ends = (at + lifetimes_of(at)).tolist()
-    columns = (table["key"].to_pylist(), at.tolist(), ends, table["value"].to_pylist())
-    for key, start, end, value in zip(*columns, strict=True):
-        yield key, InputChange(None, start, end, (value,))
-
-
-def _by_key(events: Sequence[tuple[int, InputChange]]) -> list[tuple[tuple[int], list[InputChange]]]:
-    groups: dict[int, list[InputChange]] = {}
-    for key, event in events:
-        groups.setdefault(key, []).append(event)
-    return [((key,), some) for key, some in groups.items()]
+    def _tables(self, question: Question, files: Files) -> Iterator[pa.Table]:
+        """Yield the rows of each micro-batch."""
+        if isinstance(question, HotKey):
+            yield from _hot_key_tables(question, files)
+            return
+        left = self._most_rows
+        for path in files.paths:
+            table = pq.read_table(path).combine_chunks()
+            if left is not None:
+                table = table[:left]
+                left -= len(table)
+            size = self._rows_per_batch or max(1, len(table))
+            for first in range(0, len(table), size):
+                yield table[first : first + size]
 
 
-def _answers(result: BatchResult) -> Iterator[tuple[int, int, float]]:
-    for key, changes in result.output:
-        for change in changes:
-            yield key[0], change.window.start, change.value[0]
+def _hot_key_tables(question: HotKey, files: Files) -> Iterator[pa.Table]:
+    """Yield most rows as one micro-batch, and then those of the middle one by one."""
+    table = pa.concat_tables(pq.read_table(path) for path in files.paths)[: question.live].combine_chunks()
+    first = len(table) // 2
+    last = first + question.single
+    yield pa.concat_tables([table[:first], table[last:]]).combine_chunks()
+    for number in range(first, last):
+        yield table[number : number + 1]
 
 
-def _first(payload: tuple[float, ...]) -> float:
-    return payload[0]
+def _measured(bucket: Bucket, micro_batch: MicroBatch) -> Batch:
+    """Run a micro-batch through a bucket, and return what it took."""
+    before = time.process_time()
+    blobs = bucket.process(bucket.send(micro_batch.rows))
+    seconds = time.process_time() - before
+    return Batch(
+        rows=micro_batch.events,
+        seconds=seconds,
+        output_rows=sum(blob.rows for blob in blobs if blob.stream == RESULTS),
+        state_bytes=bucket.state_bytes,
+        written_bytes=sum(blob.rows for blob in blobs if blob.stream == "bytes_written"),
+    )
+
+
+IN_PROCESS: Final = BucketSystem("muntin in process", Average)
+GENERAL_WHOLE: Final = BucketSystem(
+    "general in process, class", WholeAverage, "general", rows_per_batch=10_000, most_rows=300_000
+)
+GENERAL_COMBINE: Final = BucketSystem(
+    "general in process, combine", PlainAverage, "general", rows_per_batch=10_000, most_rows=300_000
+)
+OPEN_WINDOW: Final = BucketSystem(
+    "general in process, open window", PlainAverage, "general", rows_per_batch=20_000, most_rows=60 * 20_000
+)
+HOT_KEY: Final = BucketSystem("general in process, hot key", PlainAverage, "general")
+UNMETERED: Final = BucketSystem("general in process, unmetered", PlainAverage, "general", rows_per_batch=5_000)
+METERED: Final = BucketSystem(
+    "general in process, metered", PlainAverage, "general", rows_per_batch=5_000, is_timed=True
+)

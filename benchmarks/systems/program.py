@@ -1,4 +1,4 @@
-"""Running a program of `benchmarks.external` by another interpreter, and ending all of its processes."""
+"""Running a program of `benchmarks.systems.programs` by another interpreter, and ending all of its processes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.test_reference import collection, target_of
 
 import muntin.testing
 import muntin_engine.testing
@@ -23,6 +22,7 @@ from muntin_engine import errors as engine_errors
 from muntin_engine.core.changes import Reason
 from muntin_engine.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric
 from tests.docs.pages import DOCS, REFERENCE, ROOT, entries, headings
+from tests.docs.test_reference import collection, target_of
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
 BASES = [name for name, cls in vars(muntin).items() if inspect.isclass(cls) and issubclass(cls, Module)]

@@ -1,0 +1,96 @@
+"""Comparing a system's answers with those of a plain computation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.data import SECOND, Files
+from benchmarks.questions.question import Question, Rows, ticks
+
+TOLERANCE: Final = 1e-9
+"""How far two values may be apart, relative to the larger."""
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A window about which answers differ.
+
+    Attributes:
+        key: Its key.
+        start: What names it in `ANSWERS`, in microseconds since the epoch.
+        expected: The right values: none where there should be no row.
+        values: The system's values: several where there is a row too many.
+    """
+
+    key: int
+    start: int
+    expected: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return f"key {self.key}, window at {self.start / SECOND:.6f} s: {self.values}, expected {self.expected}"
+
+
+class WrongAnswersError(ArithmeticError):
+    """A system computed something else than it should.
+
+    Attributes:
+        differences: All windows about which it did.
+    """
+
+    def __init__(self, system: str, question: Question, differences: list[Difference]) -> None:
+        shown = "\n  ".join(map(str, differences[:_SHOWN]))
+        super().__init__(f"{system} gave {len(differences):,} wrong answers for {question}\n  {shown}")
+        self.differences = differences
+
+
+def check_answers(system: str, question: Question, files: Files, answers: pa.Table) -> int:
+    """Compare a system's answers about the windows that are complete, and return how many these are.
+
+    Raises:
+        WrongAnswersError: They are wrong.
+    """
+    rows = Rows.of(pa.concat_tables(pq.read_table(path) for path in files.paths))
+    watermark = int(rows.at.max()) - files.delay * SECOND
+
+    def complete(table: pa.Table) -> pa.Table:
+        return table.filter(pa.array(question.are_complete(table, rows, watermark)))
+
+    expected = complete(question.answers(rows))
+    differences = compare(expected, complete(answers))
+    if differences:
+        raise WrongAnswersError(system, question, differences)
+    return len(expected)
+
+
+def compare(expected: pa.Table, answers: pa.Table) -> list[Difference]:
+    """Return the windows about which two tables of answers differ, in any order of rows."""
+    expected_values = _by_window(expected)
+    values = _by_window(answers)
+    differences = []
+    for key, start in sorted(expected_values.keys() | values.keys()):
+        right = expected_values.get((key, start), ())
+        given = values.get((key, start), ())
+        if len(right) != len(given) or not all(map(_are_close, right, given)):
+            differences.append(Difference(key, start, right, given))
+    return differences
+
+
+def _are_close(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=TOLERANCE)
+
+
+def _by_window(answers: pa.Table) -> dict[tuple[int, int], tuple[float, ...]]:
+    """Return the values of each window; of a join there may be several."""
+    values: dict[tuple[int, int], list[float]] = {}
+    columns = (answers["key"].to_pylist(), ticks(answers["start"]).tolist(), answers["value"].to_pylist())
+    for key, start, value in zip(*columns, strict=True):
+        values.setdefault((key, start), []).append(value)
+    return {window: tuple(sorted(of_window)) for window, of_window in values.items()}

@@ -1,0 +1,1 @@
+"""The questions that systems answer, each with the plain computation of its answers."""
