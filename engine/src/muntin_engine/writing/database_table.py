@@ -33,6 +33,9 @@ class DatabaseTable(TableSink):
 
     Rows of results are appended; a changelog is merged, see `TableSink`. The table belongs to one query.
 
+    Spark's JDBC writer cannot replace this class: it commits each partition by itself, so a crash leaves a part of a
+    micro-batch, and it keeps no number by which the micro-batch could be left out when it comes again.
+
     The table is made if it is not there, with the columns of the output. Those of a record are columns of their own:
     `window` becomes `window_start` and `window_end`. Lists and maps are JSON. A table that is there keeps its
     constraints and indexes, and may have more columns.

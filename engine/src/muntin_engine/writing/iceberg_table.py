@@ -29,6 +29,10 @@ class IcebergTable(TableSink):
     property of the table it is left out if it comes again, also once its snapshot has expired. Rows of results are
     appended; a changelog is merged, see `TableSink`. New columns are added to the table.
 
+    This class serves sessions that lack the connector's jar. With the jar, the connector leaves out a repeated
+    micro-batch only as the sink of `writeStream`: a function that writes in `foreachBatch` has to look for the number
+    in the snapshots itself.
+
     Cost: see `TableSink`. Each micro-batch is a commit, also one without rows. For a merge all changes of a micro-batch
     are in the driver's memory, and the files are rewritten that have a row which changes.
 
@@ -104,20 +108,29 @@ class IcebergTable(TableSink):
         import pyarrow as pa
 
         changes = rows.read_all()
-        stands = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
-        live = changes.filter(stands).drop_columns([CHANGE])
-        self._commit(_named(changes.select(list(names))), live, live.schema, query_id, mark)
+        is_live = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
+        live_rows = changes.filter(is_live).drop_columns([CHANGE])
+        self._commit(_named(changes.select(list(names))), live_rows, live_rows.schema, query_id, mark)
 
     def _commit(
         self, changing: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
     ) -> None:
+        """Delete rows, append others and set the mark, in one transaction.
+
+        Args:
+            changing: The expression that holds for the rows to delete; None for none.
+            rows: The rows to append.
+            schema: Their schema.
+            query_id: The query.
+            mark: Its progress with these rows.
+        """
         table = self._table
         if table is None:
             self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = self._loaded.create_table_if_not_exists(self._name, schema)
-        if changing is None and not table.spec().is_unpartitioned():  # of which only whole tables can be written
-            rows = rows.read_all()
-        said = {_PREFIX + query_id: json.dumps(mark)}
+        if changing is None and not table.spec().is_unpartitioned():
+            rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
+        mark_property = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
                 columns.union_by_name(schema)
@@ -125,8 +138,8 @@ class IcebergTable(TableSink):
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
                     transaction.delete(changing)  # the mark is that of the rows: of the next snapshot
-            transaction.append(rows, snapshot_properties=said)
-            transaction.set_properties(said)
+            transaction.append(rows, snapshot_properties=mark_property)
+            transaction.set_properties(mark_property)
 
     @property
     def _table(self) -> Any:
