@@ -19,6 +19,7 @@ import pytest
 from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.errors import StateError
 from muntin_engine.exchange import bucket_task
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
@@ -106,6 +107,23 @@ def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monke
         run(lambda: patched.setattr(bucket_task, "to_blob", None))
     said = "".join(traceback.format_exception_only(caught.value))
     assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in said
+
+
+class OtherCells(MemoryCells):
+    """Cells that are read back as others were written, as after a module has forked the worker."""
+
+    def get(self, name: str) -> bytes | None:
+        cell = super().get(name)
+        return None if cell is None else cell[::-1]
+
+
+def test_state_that_was_written_wrong_has_a_note_on_the_module_that_ran_last() -> None:
+    task = task_of(Breaks(lambda: None), results=SCHEMA, has_changes=True)
+    times = {"start": [3, 13, 23, None], "end": [4, 14, 24, None], "change": ["insert"] * 3 + ["close"]}
+    batch = rows(**times, k0=["a", "b", "b", None], i0=[5, 6, 7, None])
+    with pytest.raises(StateError, match="was written wrong: other bytes are read back") as caught:
+        list(run_bucket(task, 0, OtherCells(), arrived(task, batch)))
+    assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in "".join(caught.value.__notes__)
 
 
 def test_a_modules_own_error_has_no_note() -> None:

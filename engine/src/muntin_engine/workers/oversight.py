@@ -17,6 +17,7 @@ from muntin import Axis
 from muntin.errors import ModuleContractError, ModuleError, MuntinError
 from muntin.safe_text import safe_repr
 from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.errors import StateError
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.shared_code import SharedCode
 from muntin_engine.workers.traces import FileTrace
@@ -58,7 +59,7 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
         if replaced and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
             raise _broken_contract(replaced, axis) from error
-        if not isinstance(error, MuntinError) and (last_call := _describe_last_call(axis)):
+        if _may_be_of_a_module(error) and (last_call := _describe_last_call(axis)):
             error.add_note(f"  the module that ran last: {last_call}")
         raise
     else:
@@ -82,6 +83,13 @@ def _trace_of_process(folder: str) -> FileTrace | None:
 def _end_task(trace: FileTrace | None) -> None:
     if trace is not None:
         trace.end_task()
+
+
+def _may_be_of_a_module(error: BaseException) -> bool:
+    """Return True for an error that names no module, and that a module may have caused in the code of others."""
+    if isinstance(error, StateError):  # it may be damaged in the checkpoint, too, before any module has run
+        return bool(CURRENT_CALL.label) and CURRENT_CALL.label not in str(error)
+    return not isinstance(error, MuntinError)
 
 
 def _broken_contract(replaced: Sequence[str], axis: Axis) -> ModuleContractError:
