@@ -22,7 +22,6 @@ from muntin import (
 from muntin.triggers import every_count
 from muntin_engine.exchange import durations, task_payload
 from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, STAGES, metrics_of
 from muntin_engine.plan import NamedColumn
@@ -273,19 +272,6 @@ def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
     assert all(row["durations"] is None for row in sent(general(), inserts(1)))
 
 
-def test_long_calls_of_the_map_side_and_the_bucket_are_one_count_and_the_longest_of_both() -> None:
-    task = timed(general())
-    meter, there, here = task.meters[0], Durations(task), Durations(task)
-    for nanoseconds, is_new in [(2_000_000, True), (9_000_000, False), (3_000_000, True)]:
-        meter.ran_long(nanoseconds, is_new=is_new)
-    sent = there.pack()
-    meter.ran_long(5_000_000, is_new=True)
-    assert sent is not None
-    found = here.metrics([sent, sent])
-    assert (found["long_calls:m"], found["longest_call_us:m"]) == (5, 9_000)
-    assert (found["module_us:m"], here.metrics([])["long_calls:m"]) == (0, 0)
-
-
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
     every = {metric.name for metric in METRICS} | {"module_us:m"}
     for task in TASKS.values():
@@ -298,7 +284,7 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
 
     plain = names(wanted="general")
     assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
-    assert {"module_us:m", "long_calls:m", "longest_call_us:m"} <= plain
+    assert "module_us:m" in plain
     assert not {"windows_revisable", "early", "clock"} & plain
     assert "clock" in names(input=input_of(has_clock=True))
     assert "clock" in names(columns={"change": NamedColumn("what", "string")})

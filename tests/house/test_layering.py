@@ -110,7 +110,7 @@ LAYERS = (
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(
         "muntin_engine.workers",
-        (*SDK, "muntin_engine.core", "muntin_engine.state", "muntin_engine.workers"),
+        (*STATE, "muntin_engine.workers"),
         never=TESTING,
     ),
     Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS, "muntin_engine.workers"), never=TESTING),

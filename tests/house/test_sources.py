@@ -48,9 +48,8 @@ def test_two_classes_of_one_name_are_found() -> None:
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "now", "utcnow", "today", "localtime", "gmtime"}
 READERS = {
     "muntin_engine/spark/clock.py": "the one reading per micro-batch that becomes a row of the input",
-    "muntin_engine/workers/watchdog.py": "for how long a call of a module has lasted",
-    "muntin_engine/workers/traces.py": "since when it has",
-    "muntin_engine/workers/traces_folder.py": "how long ago a worker that died had a task",
+    "muntin_engine/workers/traces.py": "when a task of a worker began and ended",
+    "muntin_engine/workers/traces_folder.py": "how long a task has run, and how long ago a worker that died had one",
 }
 
 
@@ -63,7 +62,7 @@ def clocks_read(text: str) -> Iterator[str]:
                 yield f"{owner}.{node.func.attr}"
 
 
-def test_only_the_clock_and_the_watchdog_ask_what_time_it_is() -> None:
+def test_only_the_clock_and_the_traces_of_workers_ask_what_time_it_is() -> None:
     folders = (ROOT / "sdk/src", ROOT / "engine/src", *ROOT.glob("plugins/*/src"))
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert len(files) > 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import struct
@@ -9,7 +10,8 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -296,21 +298,55 @@ def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> 
     assert PLACE in said
 
 
-def test_a_module_that_hangs_fails_the_batch_where_the_session_says_so(
-    spark: SparkSession,
-) -> None:
-    hasty = setting(spark, "spark.muntin.watchdog.seconds", "1")
-    failing = setting(spark, "spark.muntin.watchdog.fail", "true")
-    with hasty, failing, pytest.raises(PySparkException) as failure:
-        query(numbers_of_dying_workers(spark), Hangs).results().collect()
+@contextmanager
+def worker_setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Change a setting that Spark reads when a session starts, and again for each task of a stateful operator."""
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set(name, value)
+    try:
+        yield
+    finally:
+        conf.remove(name)
+
+
+def test_a_module_that_hangs_is_named_where_spark_ends_its_worker(spark: SparkSession, tmp_path: Path) -> None:
+    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
+    stream = stream_of(spark, tmp_path / "stream", [batch])
+    limit = worker_setting(spark, "spark.python.worker.idleTimeoutSeconds", "3")
+    ends = worker_setting(spark, "spark.python.worker.killOnIdleTimeout", "true")
+    with limit, ends, pytest.raises(PySparkException) as failure:
+        run(query(stream, Hangs, delay=0).results(), tmp_path / "checkpoint")
     said = root_cause(failure.value)
-    assert "show.hangs 1.0.0 failed in compute_result: RunsTooLongError: the watchdog" in said
+    assert "died while or after show.hangs 1.0.0 ran" in said
     assert PLACE in said
+    assert "terminated due to idle timeout (timeout: 3 seconds)" in said
+    assert "nothing is lost: mend the module, or allow more time" in said
+
+
+class Crashes(Aggregate[int, int]):
+    name, version = "show.crashes", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[int]) -> int:
+        return self.read_address(0) if 7 in payloads else 1
+
+    def read_address(self, address: int) -> int:
+        return len(ctypes.string_at(address))
+
+
+def test_compiled_code_that_crashes_is_named_with_the_module_s_own_lines(spark: SparkSession, tmp_path: Path) -> None:
+    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
+    stream = stream_of(spark, tmp_path / "stream", [batch])
+    with pytest.raises(PySparkException) as failure:
+        run(query(stream, Crashes, delay=0).results(), tmp_path / "checkpoint")
+    said = root_cause(failure.value)
+    assert re.match(rf"a worker \(process \d+\) died while or after show.crashes 1.0.0 ran\n  {re.escape(PLACE)}", said)
+    assert "Segmentation fault" in said
+    assert "in read_address" in said
 
 
 def test_a_setting_that_cannot_be_read_is_refused(spark: SparkSession) -> None:
     with (
-        setting(spark, "spark.muntin.watchdog.seconds", "soon"),
-        pytest.raises(SetupError, match=r"watchdog\.seconds is 'soon'(.|\n)*such as 60"),
+        setting(spark, "spark.muntin.kept.bytes", "much"),
+        pytest.raises(SetupError, match=r"kept\.bytes is 'much'(.|\n)*such as 2"),
     ):
-        query(numbers_of_dying_workers(spark), Hangs).results()
+        query(numbers_of_dying_workers(spark), Exits).results()

@@ -21,7 +21,6 @@ from muntin import (
 )
 from muntin.errors import ModuleFailedError
 from muntin.windows import WindowSpecification
-from muntin_engine.core.calls import RUNNING
 from muntin_engine.errors import StateError
 from tests.modules.restarts import Buffer, Turns
 from tests.naming import spelled
@@ -106,25 +105,6 @@ def test_a_failure_names_module_key_window_and_method(
         assert caught.value.key == ("b",)
         assert caught.value.window.start <= 5 < caught.value.window.end or method in ("deduct", "remove_events")
     assert feed.cells.cells == before
-
-
-@pytest.mark.parametrize("window", [tumbling(10), session(10)], ids=spelled)
-def test_a_watchdog_knows_whose_states_are_combined(window: WindowSpecification) -> None:
-    seen: list[tuple[object, Window]] = []
-
-    class Watched(Merged):
-        name = "test.watched"
-
-        def combine(self, state: int, other: int) -> int:
-            assert RUNNING.locate is not None
-            seen.append(RUNNING.locate(len(seen)))
-            return state + other
-
-    feed = Feed(query(window, Watched(), lifetimes="points"), "sliced")
-    feed.batch(at(0, 1, "a"), at(40, 3, "b"))
-    feed.batch(at(0, 1, "c"), at(45, 3, "b"), at(5, 1, "a"), watermark=INFINITY)
-    ends = (10, 50) if window == tumbling(10) else (15, 55)
-    assert sorted(seen, key=str) == [(("a",), Window(0, ends[0])), (("b",), Window(40, ends[1]))]
 
 
 class Chain(IncrementalAggregate[int, Any, int]):

@@ -34,7 +34,6 @@ class Unit(StrEnum):
     EXTENTS = "windows"
     EVENTS = "events"
     BYTES = "bytes"
-    CALLS = "calls"
     TICKS = "ticks"
     VALUES = "values"
     MICROSECONDS = "microseconds"
@@ -75,8 +74,6 @@ _WATERMARK: Final = "watermark_"
 _MODULE: Final = "module_us:"
 _SKIPPED: Final = "skipped:"
 _OVERFLOWS: Final = "overflows:"
-_LONG_CALLS: Final = "long_calls:"
-_LONGEST_CALL: Final = "longest_call_us:"
 
 METRICS: Final = (
     Metric("accepted", Unit.ROWS),
@@ -185,36 +182,6 @@ def overflowing_column(metric: str) -> str | None:
     return metric.removeprefix(_OVERFLOWS) if metric.startswith(_OVERFLOWS) else None
 
 
-def long_calls_metric(label: str) -> str:
-    """Return the name of the metric of how many calls of a module ran for longer than the watchdog allows.
-
-    Example:
-        >>> long_calls_metric("total"), long_calls_of("long_calls:total"), long_calls_of("accepted")
-        ('long_calls:total', 'total', None)
-    """
-    return _LONG_CALLS + label
-
-
-def long_calls_of(metric: str) -> str | None:
-    """Return the module whose long calls a metric counts; None if it is another metric."""
-    return metric.removeprefix(_LONG_CALLS) if metric.startswith(_LONG_CALLS) else None
-
-
-def longest_call_metric(label: str) -> str:
-    """Return the name of the metric of how long the longest of these calls ran.
-
-    Example:
-        >>> longest_call_metric("total"), longest_call_of("longest_call_us:total"), longest_call_of("accepted")
-        ('longest_call_us:total', 'total', None)
-    """
-    return _LONGEST_CALL + label
-
-
-def longest_call_of(metric: str) -> str | None:
-    """Return the module whose longest call a metric is of; None if it is another metric."""
-    return metric.removeprefix(_LONGEST_CALL) if metric.startswith(_LONGEST_CALL) else None
-
-
 def is_count(metric: str) -> bool:
     """True for what happened and can be added up: a metric that is neither a level nor a time, or one of a source.
 
@@ -223,10 +190,8 @@ def is_count(metric: str) -> bool:
         (True, True, False, False)
         >>> is_count("watermark_web"), is_count("output_watermark")
         (False, False)
-        >>> is_count("long_calls:km"), is_count("longest_call_us:km")
-        (True, False)
     """
-    is_time = metric in _TIMES or module_of(metric) is not None or longest_call_of(metric) is not None
+    is_time = metric in _TIMES or module_of(metric) is not None
     return not is_level(metric) and not is_time
 
 
@@ -273,8 +238,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
     columns = dict.fromkeys(field.name for field in (*plan.outputs, *plan.evicted) if _may_overflow(field))
     overflows = [Metric(overflow_metric(column), Unit.VALUES) for column in columns if plan.join is None]
-    of_modules = [*skipped, *(metric for label in labels for metric in _times_of_module(label) if is_timed)]
-    return [*(metric for metric in METRICS if metric.name not in absent), *overflows, *of_modules]
+    times = [Metric(module_metric(label), Unit.MICROSECONDS) for label in labels] if is_timed else []
+    return [*(metric for metric in METRICS if metric.name not in absent), *overflows, *skipped, *times]
 
 
 def _may_overflow(field: Field) -> bool:
@@ -300,14 +265,6 @@ def waits_for_open_ends(plan: Plan) -> bool:
         return False
     follows = any(window.waits_for_events for window in plan.windows) and not plan.input.is_point
     return follows or plan.waits_for_ends
-
-
-def _times_of_module(label: str) -> Sequence[Metric]:
-    return (
-        Metric(module_metric(label), Unit.MICROSECONDS),
-        Metric(long_calls_metric(label), Unit.CALLS),
-        Metric(longest_call_metric(label), Unit.MICROSECONDS, Total.LARGEST),
-    )
 
 
 _UNBOUNDED: Final = frozenset(

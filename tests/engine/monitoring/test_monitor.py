@@ -59,15 +59,6 @@ def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
     assert "the query has ended" in text
 
 
-def test_calls_that_ran_long_are_shown_once_there_were_any() -> None:
-    slow = {"long_calls:km": 2, "longest_call_us:km": 90_500_000, "long_calls:n": 0}
-    batches = [progress(0, muntin=slow), progress(1, muntin={"long_calls:km": 1, "longest_call_us:km": 70_000_000})]
-    text = text_of(FakeQuery([*batches, progress(2, muntin={})]))
-    assert line(text, "long calls of km") == "long calls of km - 3"
-    assert line(text, "longest call of km") == "longest call of km - 1 min 30 s"
-    assert "calls of n" not in text
-
-
 def test_a_recorded_query_has_all_its_lines() -> None:
     text = text_of(FakeQuery(recorded(), name="rides"))
     assert line(text, "rows in").endswith(" 1 7")

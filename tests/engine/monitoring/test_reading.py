@@ -80,12 +80,6 @@ def test_times_are_seconds() -> None:
     assert found.seconds == 0.5
 
 
-def test_calls_that_ran_long_are_read_by_module_and_only_where_there_were_any() -> None:
-    metrics = {"long_calls:km": 2, "longest_call_us:km": 90_500_000, "long_calls:n": 0, "longest_call_us:n": 0}
-    found = numbers(**metrics)
-    assert (found.long_calls, found.longest_calls) == ({"km": 2}, {"km": 90.5})
-
-
 def test_a_lag_is_how_far_the_punctuation_is_behind() -> None:
     found = numbers(newest=EIGHT + 5 * MINUTE, watermark=EIGHT, output_watermark=EIGHT - 10 * MINUTE)
     assert (found.lag, found.output_lag) == (5 * MINUTE, 10 * MINUTE)

@@ -222,6 +222,36 @@ def test_a_worker_has_died_where_sparks_python_code_met_the_end_of_a_stream(monk
     assert root_cause(Captured(java(of_worker))).startswith("a worker (process 7) died while or after show.exits ran\n")
 
 
+def test_a_worker_that_spark_ended_for_its_silence_is_named_and_has_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 7) died while or after show.hangs ran")
+    said = "Python worker process terminated due to idle timeout (timeout: 600 seconds)"
+    assert root_cause(Captured("Task failed", Captured(f"org.a.PythonWorkerException: {said}"))) == (
+        f"a worker (process 7) died while or after show.hangs ran\n{said}\n"
+        "  Spark ended a worker that had sent nothing for so long, as spark.python.worker.killOnIdleTimeout has it\n"
+        "  nothing is lost: mend the module, or allow more time, and start the query with the same checkpoint"
+    )
+
+
+def test_the_stack_of_a_fault_has_the_module_s_own_lines() -> None:
+    said = (
+        "Python worker exited unexpectedly (crashed): Fatal Python error: Segmentation fault\n\n"
+        'Thread 0x1 (most recent call first):\n  File "/usr/lib/python3.11/threading.py", line 331 in wait\n\n'
+        "Current thread 0x2 (most recent call first):\n"
+        '  File "/home/ann/prices.py", line 7 in fast_sum\n'
+        '  File "/home/ann/prices.py", line 12 in compute_result\n'
+        '  File "/env/site-packages/muntin_engine/core/calls.py", line 80 in call\n'
+        '  File "/env/site-packages/pyspark/worker.py", line 4327 in invoke_udf\n'
+        '  File "<frozen runpy>", line 88 in _run_code\n\n'
+        "Extension modules: numpy._core._multiarray_umath (total: 1)\n\n"
+        "\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.read(PythonRunner.scala:1)\n"
+    )
+    assert root_cause(Captured("[STREAM_FAILED]", Captured(f"{FRAMES}\nCaused by: org.a.SparkException: {said}"))) == (
+        "Python worker exited unexpectedly (crashed): Fatal Python error: Segmentation fault\n"
+        '  File "/home/ann/prices.py", line 7 in fast_sum\n'
+        '  File "/home/ann/prices.py", line 12 in compute_result'
+    )
+
+
 def test_state_that_cannot_be_read_has_advice() -> None:
     of_file = "org.apache.spark.sql.execution.streaming.state.StateStoreChangelogReader.fill(Reader.scala:1)"
     said = root_cause(Captured(java(of_file)))

@@ -55,7 +55,7 @@ class DyingParts(IncrementalAggregate[int, int, int]):
 def die(folder: str, way: str) -> None:
     """Evaluate a bucket whose window from 20 on of key `b` ends the process."""
     schema = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
-    settings: dict[str, Any] = {"worker": WorkerSettings(folder=folder), "is_static": True}
+    settings: dict[str, Any] = {"worker": WorkerSettings(traces_folder=folder), "is_static": True}
     task = sliced(DyingParts(), **settings) if way == "sliced" else task_of(Dying(way), results=schema, **settings)
     ends = {} if task.plan.input.is_point else {"end": [4, 14, 24]}
     batch = rows(start=[3, 13, 23], k0=["a", "b", "b"], i0=[5, 6, 7], **ends)

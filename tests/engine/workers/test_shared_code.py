@@ -18,14 +18,15 @@ import pytest
 
 from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
-from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.errors import StateError
 from muntin_engine.exchange import bucket_task
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.workers.oversight import overseen
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import last_death, last_module
-from muntin_engine.workers.watchdog import overseen
 from tests.conftest import ROOT
 from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
 
@@ -47,7 +48,7 @@ class Breaks(Aggregate[int, int]):
 
 def run(breaks: Callable[[], object], folder: str = "") -> None:
     """Evaluate a bucket whose window from 20 on of key `b` does that."""
-    task = task_of(Breaks(breaks), results=SCHEMA, is_static=True, worker=WorkerSettings(folder=folder))
+    task = task_of(Breaks(breaks), results=SCHEMA, is_static=True, worker=WorkerSettings(traces_folder=folder))
     batch = rows(start=[3, 13, 23], end=[4, 14, 24], k0=["a", "b", "b"], i0=[5, 6, 7])
     list(run_bucket(task, 0, MemoryCells(), arrived(task, batch)))
 
@@ -108,6 +109,23 @@ def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monke
     assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in said
 
 
+class OtherCells(MemoryCells):
+    """Cells that are read back as others were written, as after a module has forked the worker."""
+
+    def get(self, name: str) -> bytes | None:
+        cell = super().get(name)
+        return None if cell is None else cell[::-1]
+
+
+def test_state_that_was_written_wrong_has_a_note_on_the_module_that_ran_last() -> None:
+    task = task_of(Breaks(lambda: None), results=SCHEMA, has_changes=True)
+    times = {"start": [3, 13, 23, None], "end": [4, 14, 24, None], "change": ["insert"] * 3 + ["close"]}
+    batch = rows(**times, k0=["a", "b", "b", None], i0=[5, 6, 7, None])
+    with pytest.raises(StateError, match="was written wrong: other bytes are read back") as caught:
+        list(run_bucket(task, 0, OtherCells(), arrived(task, batch)))
+    assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in "".join(caught.value.__notes__)
+
+
 def test_a_modules_own_error_has_no_note() -> None:
     with pytest.raises(ModuleFailedError) as caught:
         run(lambda: 1 / 0)
@@ -136,8 +154,8 @@ def test_a_worker_that_dies_of_what_it_cannot_send_is_told_of_like_one_that_dies
 def test_a_worker_that_was_idle_for_long_died_of_nothing_that_ran(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with overseen(WorkerSettings(folder=str(tmp_path)), Axis.TICKS):
-        RUNNING.one("m.odule 1.0", ("a",), Window(0, 10))
+    with overseen(WorkerSettings(traces_folder=str(tmp_path)), Axis.TICKS):
+        CURRENT_CALL.set_window("m.odule 1.0", ("a",), Window(0, 10))
     os.rename(tmp_path / str(os.getpid()), tmp_path / "99999999")  # a process that there is not
     assert last_death([tmp_path]).startswith("a worker (process 99999999) died while or after m.odule 1.0 ran")
     (trace,) = read_traces(tmp_path)

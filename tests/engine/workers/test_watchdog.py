@@ -1,161 +1,36 @@
-"""Module code that does not come back, and what is known of it when its process is gone."""
+"""What is known of the module that a worker runs, while it runs and when its process is gone."""
 
 from __future__ import annotations
 
 import io
-import logging
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
-import pyarrow as pa
 import pytest
 from pyspark.util import handle_worker_exception
 
-from muntin import Aggregate, Axis, ClipPolicy, ColumnarAggregate, Component, IncrementalAggregate, Window
+from muntin import Axis, Window
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.calls import RUNNING
-from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.evaluators.keyed.computation import ModuleComputation
-from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.state.cells import MemoryCells
+from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.workers import traces_folder
+from muntin_engine.workers.oversight import overseen
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import FileTrace, read_traces
-from muntin_engine.workers.traces_folder import last_death
-from muntin_engine.workers.watchdog import overseen
+from muntin_engine.workers.traces_folder import describe_workers, last_death
 from tests.conftest import ROOT
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
-from tests.engine.test_metrics import sliced, timed
-
-SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
-SECONDS = 0.2
-
-
-def spin(seconds: float) -> int:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        pass
-    return 1
-
-
-class Slow(Aggregate[int, int]):
-    name, version = "test.slow", "1.2.3"
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def compute_result(self, payloads: Sequence[int]) -> int:
-        return spin(self.seconds) if 7 in payloads else 1
-
-
-class SlowParts(IncrementalAggregate[int, int, int]):
-    name, version = "test.slow", "1.2.3"
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def create_state(self) -> int:
-        return 0
-
-    def add_events(self, state: int, payloads: Sequence[int]) -> int:
-        return state + sum(payloads)
-
-    def combine(self, state: int, other: int) -> int:
-        return state + other
-
-    def compute_result(self, state: int) -> int:
-        return spin(self.seconds) if state == 7 else 1
-
-
-class SlowArrays(ColumnarAggregate[int, int]):
-    name, version = "test.sums", "1"
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def components(self) -> Mapping[str, Component]:
-        return {"sum": Component.sum("int64")}
-
-    def lift(self, payloads: Any) -> Mapping[str, Any]:
-        return {"sum": payloads}
-
-    def compute_results(self, components: Mapping[str, Any]) -> Any:
-        if 7 in components["sum"]:
-            spin(self.seconds)
-        return components["sum"]
-
-
-def run(kind: str, seconds: float, settings: WorkerSettings) -> dict[str, int]:
-    """Evaluate a bucket whose window from 20 on of key `b` takes so long, and return its metrics."""
-    if kind == "general":
-        task: TaskPayload = task_of(Slow(seconds), results=SCHEMA, has_changes=True, worker=settings)
-    else:
-        module = SlowParts(seconds) if kind == "sliced" else SlowArrays(seconds)
-        task = sliced(module, has_changes=True, worker=settings)
-    task = timed(task)
-    times = {"start": [3, 13, 23, 23, None], "end": [4, 14, 24, 24, None], "change": ["insert"] * 4 + ["close"]}
-    batch = rows(**times, k0=["a", "b", "b", "c", None], i0=[5, 6, 7, 8, None])
-    return {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), arrived(task, batch))}
-
 
 PLACE = "\n  key: ('b',)\n  window: [20, 30)\n"
 
 
-LABELS = {"general": "test.slow 1.2.3", "sliced": "test.slow 1.2.3", "arrays": "test.sums 1"}
-
-
-@pytest.mark.parametrize("kind", LABELS)
-def test_a_call_that_takes_long_is_told_of_with_module_key_and_window(
-    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING, "muntin.watchdog"):
-        metrics = run(kind, 3 * SECONDS, WorkerSettings(watchdog_seconds=SECONDS, folder=str(tmp_path)))
-    assert caplog.messages
-    assert metrics["long_calls:m"] == 1
-    assert metrics["longest_call_us:m"] >= SECONDS * 1e6
-    first = caplog.messages[0]
-    assert first.startswith(f"{LABELS[kind]} has been running for 0 seconds in compute_result")
-    assert (PLACE in first) == (kind != "arrays")
-    assert "in spin\n" in first
-    (trace,) = read_traces(tmp_path)
-    assert (trace.pid, trace.is_running, trace.notice) == (os.getpid(), False, caplog.messages[-1])
-
-
-@pytest.mark.parametrize("kind", ["general", "sliced", "arrays"])
-def test_the_watchdog_fails_the_batch_if_it_is_told_to(kind: str) -> None:
-    started = time.monotonic()
-    with pytest.raises(ModuleFailedError, match="RunsTooLongError: the watchdog") as caught:
-        run(kind, 60.0, WorkerSettings(watchdog_seconds=SECONDS, watchdog_fails=True))
-    assert time.monotonic() - started < 30
-    assert caught.value.method.startswith("compute_result")
-    if kind != "arrays":
-        assert PLACE in str(caught.value)
-
-
-def test_many_short_calls_are_not_one_long_one(caplog: pytest.LogCaptureFixture) -> None:
-    binding = Binding(Slow(SECONDS / 20), itemgetter(0))
-    computation = ModuleComputation(binding, ClipPolicy.NONE)
-    settings = WorkerSettings(watchdog_seconds=SECONDS)
-    with caplog.at_level(logging.WARNING, "muntin.watchdog"), overseen(settings, Axis.TICKS):
-        for _ in range(40):
-            computation.result_of_members([StoredEvent(1, 0, 1, (7,), 0, 1)], ("k",), Window(0, 10))
-    assert caplog.messages == []
-    assert binding.meter.take_long() == (0, 0)
-
-
 def test_a_trace_says_what_ran_last_and_nothing_when_the_task_has_ended(tmp_path: Path) -> None:
-    with overseen(WorkerSettings(folder=str(tmp_path)), Axis.TIME):
-        RUNNING.one("m.odule 1.0", ("snö",), Window(0, 60_000_000))
-        RUNNING.one("m.odule 1.0", ("snö",), Window(60_000_000, 120_000_000))
+    with overseen(WorkerSettings(traces_folder=str(tmp_path)), Axis.TIME):
+        CURRENT_CALL.set_window("m.odule 1.0", ("snö",), Window(0, 60_000_000))
+        CURRENT_CALL.set_window("m.odule 1.0", ("snö",), Window(60_000_000, 120_000_000))
         (during,) = read_traces(tmp_path)
-        RUNNING.many("ot.her 2.0")
+        CURRENT_CALL.set_module("ot.her 2.0")
         (bulk,) = read_traces(tmp_path)
     (after,) = read_traces(tmp_path)
     place = "  key: ('snö',)\n  window: [1970-01-01T00:01:00Z, 1970-01-01T00:02:00Z)"
@@ -167,14 +42,46 @@ def test_a_trace_says_what_ran_last_and_nothing_when_the_task_has_ended(tmp_path
 
 def test_a_trace_holds_long_labels_and_keys_in_part(tmp_path: Path) -> None:
     trace = FileTrace(tmp_path)
-    trace.begin(Axis.TICKS)
-    trace.module("ö" * 5000)
-    trace.place(("k" * 5000,), Window(-(2**63), 2**63 - 1))
-    trace.notice("n" * 50_000)
-    (found,) = read_traces(tmp_path)
-    assert found.label.startswith("ö" * 100)
-    assert "characters left out" in found.place
-    assert found.notice.startswith("nnn")
+    trace.begin_task(Axis.TICKS)
+    trace.set_module("ö" * 5000)
+    trace.set_window(("k" * 5000,), Window(-(2**63), 2**63 - 1))
+    (read_back,) = read_traces(tmp_path)
+    assert read_back.label.startswith("ö" * 100)
+    assert "characters left out" in read_back.place
+
+
+def test_the_workers_of_all_programs_on_a_machine_are_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that another program's driver has lost, and one whose task began 90 seconds ago."""
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    assert describe_workers() == "no worker on this machine is in a task"
+    other_folder = tmp_path / "muntin-running-a"
+    dead = FileTrace(other_folder)
+    dead.begin_task(Axis.TICKS)
+    dead.set_module("o.ther 2.0")
+    (other_folder / str(os.getpid())).rename(other_folder / "99999999")  # a process that there is not
+    folder = tmp_path / "muntin-running-b"
+    death = "a worker (process 99999999) died while or after o.ther 2.0 ran"
+    with overseen(WorkerSettings(traces_folder=str(folder)), Axis.TICKS):
+        CURRENT_CALL.set_window("m.odule 1.0", ("a",), Window(20, 30))
+        (trace,) = read_traces(folder)
+        monkeypatch.setattr(traces_folder, "time", SimpleNamespace(time_ns=lambda: trace.began + 90 * 10**9))
+        assert describe_workers() == (
+            f"{death}\na worker (process {os.getpid()}) has been in a task for 90 seconds: m.odule 1.0\n"
+            "  key: ('a',)\n  window: [20, 30)"
+        )
+    assert describe_workers() == death
+
+
+def test_the_package_prints_the_description(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "muntin_engine.workers"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with overseen(WorkerSettings(traces_folder=str(tmp_path / "muntin-running-x")), Axis.TICKS):
+        CURRENT_CALL.set_module("m.odule 1.0")
+        printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith(f"a worker (process {os.getpid()}) has been in a task for ")
+    assert printed.endswith(" seconds: m.odule 1.0\n")
 
 
 def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> None:
@@ -202,9 +109,9 @@ def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Pat
     """Its task began later; its window is not the one in which a module called `os._exit`."""
     for pid, module, tick in (("99999998", "m.exits 1.0", 20), ("99999999", "m.sleeps 1.0", 50)):
         trace = FileTrace(tmp_path)
-        trace.begin(Axis.TICKS)
-        trace.module(module)
-        trace.place(("k",), Window(tick, tick + 10))
+        trace.begin_task(Axis.TICKS)
+        trace.set_module(module)
+        trace.set_window(("k",), Window(tick, tick + 10))
         (tmp_path / str(os.getpid())).rename(tmp_path / pid)  # processes that there are not
     exits = "a worker (process 99999998) died while or after m.exits 1.0 ran\n  key: ('k',)\n  window: [20, 30)"
     assert exits in last_death([tmp_path])

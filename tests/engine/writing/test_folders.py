@@ -408,10 +408,10 @@ def test_no_byte_of_a_file_can_change_without_being_noticed(tmp_path: Path) -> N
 
 def write(path: Path, batch_id: int, text: str) -> None:
     table = TableVersions(path)
-    folder = table.next(batch_id)
+    folder = table.new_version(batch_id)
     folder.mkdir()
     (folder / "rows").write_text(text)
-    table.turn_to(folder, batch_id)
+    table.publish(folder, batch_id)
 
 
 def rows(path: Path) -> str:
@@ -442,7 +442,7 @@ def test_one_old_version_is_left_to_its_readers(tmp_path: Path) -> None:
 
 def test_a_version_that_was_cut_short_counts_for_nothing(tmp_path: Path) -> None:
     write(tmp_path, 0, "a")
-    cut_short = TableVersions(tmp_path).next(1)
+    cut_short = TableVersions(tmp_path).new_version(1)
     cut_short.mkdir()
     (cut_short / "half").touch()
     assert rows(tmp_path) == "a"
@@ -458,8 +458,8 @@ def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -
     table = TableVersions(tmp_path)
     folder = table.rows
     assert folder is not None
-    table.turn_to(folder, 1)
-    table.turn_to(folder, 2)
+    table.publish(folder, 1)
+    table.publish(folder, 2)
     assert table.current is not None
     assert table.current.watermark is None
     assert table.has(2)
@@ -473,7 +473,7 @@ def test_the_watermark_moves_with_the_pointer_and_never_back(tmp_path: Path) -> 
     folder = table.rows
     assert folder is not None
     for batch_id, watermark in enumerate([None, 5, None, 3, 9], 1):
-        table.turn_to(folder, batch_id, watermark=watermark, is_revisable=batch_id > 2)
+        table.publish(folder, batch_id, watermark=watermark, is_revisable=batch_id > 2)
         pointer = TableVersions(tmp_path).current
         assert pointer is not None
         found.append((pointer.batch, pointer.watermark, pointer.is_revisable))
@@ -488,8 +488,8 @@ def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None
         TableVersions(tmp_path).has(2)
     shutil.rmtree(tmp_path / "version-0")
     with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there is version-1\n"):
-        TableVersions(tmp_path).next(2)
-    TableVersions(tmp_path).next(1)  # that may be the first, which was cut short
+        TableVersions(tmp_path).new_version(2)
+    TableVersions(tmp_path).new_version(1)  # that may be the first, which was cut short
 
 
 @pytest.mark.parametrize(
@@ -530,5 +530,5 @@ def test_the_pointer_says_what_its_micro_batch_read(tmp_path: Path) -> None:
     table = TableVersions(tmp_path)
     assert ChangelogTable(tmp_path).last_written == WrittenBatch(0, "")
     assert table.rows is not None
-    table.turn_to(table.rows, 1, read="these files")
+    table.publish(table.rows, 1, read="these files")
     assert ChangelogTable(tmp_path).last_written == WrittenBatch(1, "these files")

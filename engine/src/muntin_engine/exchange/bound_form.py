@@ -20,7 +20,7 @@ from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
-from muntin_engine.core.calls import RUNNING, Call, Meter, describe_calls
+from muntin_engine.core.calls import CURRENT_CALL, Meter
 from muntin_engine.core.skipping import forbids_null
 from muntin_engine.exchange.sums import Sums, finished
 from muntin_engine.exchange.value_flags import flags, forbidden_nulls
@@ -165,7 +165,7 @@ class BoundForm:
         return array if self.form.skips_nulls else np.ma.MaskedArray(array, flags(column.is_null()))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
-        RUNNING.many(self.label)
+        CURRENT_CALL.set_module(self.label)
         started = self.meter.now()
         try:
             return function()
@@ -177,9 +177,6 @@ class BoundForm:
             raise failed from safe_cause(error)
         finally:
             self.meter.since(started)
-
-
-describe_calls(BoundForm._call, lambda local: Call(local["self"].label, local["method"], meter=local["self"].meter))
 
 
 def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:

@@ -26,7 +26,7 @@ from muntin_engine.plan import Input
 from muntin_engine.plan.choice import Arrivals
 from muntin_engine.progress import InputsProgress, Observation
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
-from muntin_engine.workers.watchdog import overseen
+from muntin_engine.workers.oversight import overseen
 
 RESULTS: Final = "results"
 LATE: Final = "late"

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from muntin_engine.core.calls import clock
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import STAGES, long_calls_metric, longest_call_metric, module_metric, stage_metric
+from muntin_engine.metrics import STAGES, module_metric, stage_metric
 
 _WIRE: Final = np.dtype("<i8")
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-"""Whole numbers, one for each stage and module, or for each module."""
+"""Nanoseconds, one number for each stage and then for each module."""
 
 
 class Durations:
@@ -38,37 +38,28 @@ class Durations:
 
     def pack(self) -> bytes | None:
         """Return the times as bytes, to be added to those of a bucket."""
-        return np.concatenate(self._take()).tobytes() if self._task.is_timed else None
+        return self._take().tobytes() if self._task.is_timed else None
 
     def metrics(self, packed: Iterable[bytes]) -> dict[str, int]:
-        """Return microseconds by the name of their metric, and how many calls ran for long.
+        """Return microseconds by the name of their metric.
 
         Args:
             packed: Other times to add, as `pack` gave them.
         """
         if not self._task.is_timed:
             return {}
-        labels = self._task.plan.module_labels
-        names = [*_STAGES, *map(module_metric, labels)]
-        spent, counts, longest = self._take()
+        spent = self._take()
         for data in packed:
-            more = np.split(np.frombuffer(data, _WIRE), [len(spent), len(spent) + len(counts)])
-            spent, counts, longest = spent + more[0], counts + more[1], np.maximum(longest, more[2])
-        return {
-            **dict(zip(names, (spent // 1000).tolist(), strict=True)),
-            **dict(zip(map(long_calls_metric, labels), counts.tolist(), strict=True)),
-            **dict(zip(map(longest_call_metric, labels), (longest // 1000).tolist(), strict=True)),
-        }
+            spent = spent + np.frombuffer(data, _WIRE)
+        names = [*_STAGES, *map(module_metric, self._task.plan.module_labels)]
+        return dict(zip(names, (spent // 1000).tolist(), strict=True))
 
-    def _take(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Return nanoseconds of all stages and modules; of each module, how many calls ran long, and the longest."""
-        modules = self._task.meters
-        spent = [stage.spent for stage in self._timed] + [meter.take() for meter in modules]
-        long = [meter.take_long() for meter in modules]
+    def _take(self) -> Numbers:
+        """Return the nanoseconds of all stages and modules, and start anew."""
+        spent = [stage.spent for stage in self._timed] + [meter.take() for meter in self._task.meters]
         for stage in self._timed:
             stage.spent = 0
-        counts, longest = [calls.number for calls in long], [calls.longest for calls in long]
-        return np.array(spent, _WIRE), np.array(counts, _WIRE), np.array(longest, _WIRE)
+        return np.array(spent, _WIRE)
 
 
 _UNTIMED: Final = nullcontext()

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from muntin_engine.exchange.distribute import Distribution
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.workers.watchdog import overseen
+from muntin_engine.workers.oversight import overseen
 
 if TYPE_CHECKING:
     from muntin_engine.exchange.recorded_rows import RecordedRows

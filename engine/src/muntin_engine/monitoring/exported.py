@@ -118,7 +118,6 @@ EXPORTED: Final = (
     _counter("module_seconds", "Time inside a module, over all tasks", _by("modules"), "module", "seconds"),
     _counter("module_skipped_rows", "Events that a module does not accept", _by("skipped"), "module"),
     _counter("overflow_values", "Values that a result column could not hold", _by("overflows"), "column", "values"),
-    _counter("module_long_calls", "Calls of a module that ran too long", _by("long_calls"), "module", "calls"),
     _gauge("state_bytes", "Size of the state", unit="bytes"),
     _gauge("keys_held", "Keys with state", unit="keys"),
     _gauge("events_held", "Events in the state", unit="events"),

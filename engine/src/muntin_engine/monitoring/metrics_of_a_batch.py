@@ -16,8 +16,6 @@ from muntin_engine.metrics import (
     UNREAD,
     WAITS_FOR_ENDS,
     Unit,
-    long_calls_of,
-    longest_call_of,
     module_of,
     of_sources,
     overflowing_column,
@@ -84,8 +82,6 @@ class BatchMetrics:
         is_time: True if ticks are microseconds since the epoch.
         stages: Seconds of work by stage, over all tasks; they add up to more than passed where tasks run side by side.
         modules: Seconds of work inside each module, which are part of those of the stages.
-        long_calls: The number of a module's calls that ran for longer than the watchdog allows, for those that had any.
-        longest_calls: For how many seconds the longest of these was seen running.
         skipped: By module, how many new events it was not given, because it does not read a null in them.
         overflows: By result column, how many values it could not hold, which are null or infinite there.
         sources: The metrics of each source, or of each of several inputs.
@@ -124,8 +120,6 @@ class BatchMetrics:
     is_time: bool = True
     stages: Mapping[str, float] = field(default_factory=dict)
     modules: Mapping[str, float] = field(default_factory=dict)
-    long_calls: Mapping[str, int] = field(default_factory=dict)
-    longest_calls: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     overflows: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, SourceMetrics] = field(default_factory=dict)
@@ -225,7 +219,6 @@ def _as_dict(metrics: Any) -> Mapping[str, object]:
 
 def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchMetrics:
     plain = {metric: metrics[metric] for metric in _PLAIN if metrics.get(metric) is not None}
-    slow = {label: value for label, value in metrics.items() if value}
     return BatchMetrics(
         query=name,
         query_id=_text(progress.get("id")),
@@ -237,10 +230,10 @@ def _numbers(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any])
         is_time=metrics[TIME_AXIS] == 1,
         stages=_spent({stage: metrics.get(stage_metric(stage)) for stage in STAGES}),
         skipped={module: value or 0 for metric, value in metrics.items() if (module := skipped_by(metric))},
-        overflows={column: value for metric, value in slow.items() if (column := overflowing_column(metric))},
+        overflows={
+            column: value for metric, value in metrics.items() if value and (column := overflowing_column(metric))
+        },
         modules=_spent({module: value for metric, value in metrics.items() if (module := module_of(metric))}),
-        long_calls={module: value for label, value in slow.items() if (module := long_calls_of(label))},
-        longest_calls=_spent({module: value for label, value in slow.items() if (module := longest_call_of(label))}),
         sources=_sources(metrics),
         waits_for_ends=bool(metrics.get(WAITS_FOR_ENDS)),
         unread=frozenset(output for output, constant in UNREAD.items() if metrics.get(constant)),

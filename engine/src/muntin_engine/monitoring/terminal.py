@@ -99,16 +99,10 @@ def _times(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     yield "time", spell_seconds(batches[-1].seconds), spell_seconds(sum(metrics.seconds for metrics in batches))
     yield from _parts(batches, "stages", "  {}", spell_seconds)
     yield from _parts(batches, "modules", "  in {}", spell_seconds)
-    yield from _parts(batches, "long_calls", "  long calls of {}", spell_count)
-    yield from _parts(batches, "longest_calls", "  longest call of {}", spell_seconds, total=max)
 
 
 def _parts(
-    batches: Sequence[BatchMetrics],
-    metric: str,
-    label: str,
-    spell: Callable[[float | None], str],
-    total: Callable[[Sequence[float]], float] = sum,
+    batches: Sequence[BatchMetrics], metric: str, label: str, spell: Callable[[float | None], str]
 ) -> Iterator[Line]:
     """Yield a line for each module, stage or column that a metric tells apart, unless all of it is zero."""
     values: dict[str, list[float]] = {}
@@ -117,4 +111,4 @@ def _parts(
             values.setdefault(part, []).append(value)
     for part, known in values.items():
         if any(known):
-            yield label.format(part), spell(getattr(batches[-1], metric).get(part)), spell(total(known))
+            yield label.format(part), spell(getattr(batches[-1], metric).get(part)), spell(sum(known))

@@ -13,7 +13,7 @@ from muntin.errors import ModuleContractError, ModuleError, ParameterError
 from muntin.modules.parameters import check_types, spell
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, Struct, describe
-from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_columns
 
@@ -45,8 +45,8 @@ class PairCondition:
         """
         both = (left, right)
         row = tuple(both[side][place] for side, place in self.columns)
-        if RUNNING.label != self.label:
-            RUNNING.many(self.label)
+        if CURRENT_CALL.label != self.label:
+            CURRENT_CALL.set_module(self.label)
         try:
             met = self.select(row)
         except Exception as error:

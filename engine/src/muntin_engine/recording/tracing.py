@@ -16,7 +16,7 @@ from muntin import Event, IntervalOperator, LatePolicy, Module, RowOperator, Str
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import MemberRow, RowsInWindow
 from muntin.schemas import Field, Scalar, ScalarKind
-from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.skipping import SKIPPED, Accepted, BySource, Choosy, Present
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
@@ -91,8 +91,8 @@ class Notes:
 
         A result of no row that the module accepts is that of the rows which it did not.
         """
-        assert RUNNING.window is not None, "a module is called for a window"
-        name = place, RUNNING.key, RUNNING.window
+        assert CURRENT_CALL.window is not None, "a module is called for a window"
+        name = place, CURRENT_CALL.key, CURRENT_CALL.window
         skipped, self.skipped = self.skipped, []
         if name not in self.fresh:
             self.fresh.add(name)
@@ -264,17 +264,17 @@ def _following(module: Any, notes: Notes, place: int) -> dict[str, Any]:
     seen: dict[Hashable, list[int]] = {}
 
     def create_state(_: Any) -> Any:
-        seen[RUNNING.key] = []
+        seen[CURRENT_CALL.key] = []
         return module.create_state()
 
     def noted(rows: Iterable[Any] | None) -> list[Any]:
         found = list(rows or ())
         if found:
-            notes.add(place, found, tuple(seen[RUNNING.key]))
+            notes.add(place, found, tuple(seen[CURRENT_CALL.key]))
         return found
 
     def on_event(_: Any, state: Any, given: Numbered, time: int) -> list[Any]:
-        seen[RUNNING.key].append(given.number)
+        seen[CURRENT_CALL.key].append(given.number)
         return noted(getattr(module, begins)(state, given.payload, time))
 
     def on_end(_: Any, state: Any, given: Numbered, time: int) -> list[Any]:

@@ -46,6 +46,10 @@ _ADVICE: Final = {
         "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
         "  nothing is lost: make room, and start the query with the same checkpoint"
     ),
+    re.compile("terminated due to idle timeout"): (
+        "Spark ended a worker that had sent nothing for so long, as spark.python.worker.killOnIdleTimeout has it\n"
+        "  nothing is lost: mend the module, or allow more time, and start the query with the same checkpoint"
+    ),
     re.compile("connect back"): (
         "the machine is too busy: Spark waits ten seconds for the Python process that asks a query for its state\n"
         "  nothing is lost: start the query with the same checkpoint"
@@ -64,10 +68,23 @@ _ADVICE: Final = {
 _CAUSED_BY: Final = re.compile(r"^Caused by: (.*)", re.MULTILINE)
 
 _DEAD: Final = re.compile(
-    r"exited unexpectedly|\(crashed\)"
+    r"exited unexpectedly|\(crashed\)|terminated due to idle timeout"
     r"|(?:EOFException|Connection reset|Broken pipe)[^\n]*(?:\n\s+at (?:java|sun|jdk)[^\n]*)*\n\s+at \S*\.python\."
 )
 """The signs of a dead worker. A file or a server may come to an end too, so it counts which code met that."""
+
+_DEATH: Final = re.compile(
+    r"Python worker (?:process terminated due to idle timeout \(timeout: \d+ seconds\)"
+    r"|exited unexpectedly \(crashed\): (?P<fault>Fatal Python error: .*))"
+)
+"""Spark's words about a worker that it ended, or about a fault whose stack Python wrote."""
+
+_FAULT_STACK: Final = re.compile(r'^Current thread .*\n((?:  File "[^"]*", line \d+ in .*\n)+)', re.MULTILINE)
+_FAULT_MACHINERY: Final = re.compile(
+    r"[/\\](?:(?:site|dist)-packages[/\\](?:pyspark|py4j|muntin|muntin_engine)|src[/\\](?:muntin|muntin_engine))[/\\]"
+    r"|[/\\](?:pyspark|py4j[^/\\]*)\.zip[/\\]|<frozen "
+)
+"""The frames around the module's own in the stack of a fault."""
 
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
@@ -98,7 +115,12 @@ def root_cause(error: BaseException) -> str:
     if of_sinks:
         return _led(ran, _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]))
     of_python = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
-    said = _of_worker(of_python[-1]) if of_python else _last_telling(messages)
+    if death := _death_in("\n".join(whole)):
+        said = death  # a traceback around it is the driver's
+    elif of_python:
+        said = _of_worker(of_python[-1])
+    else:
+        said = _last_telling(messages)
     if _NO_STATE in said and (causes := _CAUSED_BY.findall("\n".join(whole))):
         said += f"\n  because of {causes[-1]}"
     if advice := [advice for sign, advice in _ADVICE.items() if sign.search(said)]:
@@ -117,6 +139,21 @@ def _error_of_driver(error: BaseException) -> MuntinError | None:
             return link
         link = _cause_of(link)
     return None
+
+
+def _death_in(text: str) -> str:
+    """Return Spark's words about a worker that it ended or that met a fault, with the module's own lines of the stack.
+
+    The result is empty if there are none: Spark knows no more of any other death than that the worker is gone.
+    """
+    death = _DEATH.search(text)
+    if death is None:
+        return ""
+    lines = [death[0]]
+    stack = _FAULT_STACK.search(text, death.end()) if death["fault"] else None
+    if stack is not None:
+        lines += [frame for frame in stack[1].splitlines() if not _FAULT_MACHINERY.search(frame)]
+    return "\n".join(lines)
 
 
 def _cause_of(error: BaseException) -> object:

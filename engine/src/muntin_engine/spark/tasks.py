@@ -28,7 +28,7 @@ from muntin_engine.spark.stateful import OUTPUT
 from muntin_engine.spark.types import arrow_schema_of
 from muntin_engine.spark.worker_errors import module_error_first
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.workers.watchdog import overseen
+from muntin_engine.workers.oversight import overseen
 
 if TYPE_CHECKING:
     from muntin_engine.exchange.recorded_rows import RecordedRows

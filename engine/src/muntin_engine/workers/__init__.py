@@ -1,1 +1,1 @@
-"""Workers' code beside modules: a watchdog, and traces that outlive the worker. It needs no PySpark."""
+"""Workers' code around modules: supervision, and traces that outlive the worker. It needs no PySpark."""

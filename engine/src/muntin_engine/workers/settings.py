@@ -15,18 +15,14 @@ class WorkerSettings:
 
     Attributes:
         kept_bytes: The size of decoded state that each keeps.
-        watchdog_seconds: The seconds in one call of a module after which the watchdog warns; 0 for no watchdog.
-        watchdog_fails: True if it then fails the micro-batch.
-        folder: The folder of the workers' traces; none if it is empty.
+        traces_folder: The folder of the workers' traces; empty for no traces.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
         most_patterns: The most patterns of keys that are complete beyond the watermark.
         overflow_fails: True if a result that its column cannot hold fails the micro-batch; otherwise it is null.
     """
 
     kept_bytes: int = MOST_BYTES
-    watchdog_seconds: float = 0.0
-    watchdog_fails: bool = False
-    folder: str = ""
+    traces_folder: str = ""
     most_wake_ups: int = MOST_WAKE_UPS
     most_patterns: int = MOST_PATTERNS
     overflow_fails: bool = False

@@ -1,7 +1,7 @@
 """Traces of what runs in a worker, in a file that outlives it.
 
 The file is mapped into the worker's memory, so a few stores keep it up to date. The operating system has it when the
-process ends in whatever way: by `os._exit`, a fault in compiled code, or for want of memory.
+process ends in whatever way: by `os._exit`, a fault in compiled code, a signal of Spark's, or for want of memory.
 """
 
 from __future__ import annotations
@@ -16,16 +16,26 @@ from typing import Final
 from muntin import Axis, Window
 from muntin.safe_text import safe_repr
 
-_RUNS, _START, _END, _HAS_PLACE, _NOTICES, _BEGAN, _IS_TIME, _ENDED = range(8)
+# The numbers at the beginning of a trace, by their place; each has eight bytes.
+_IS_RUNNING: Final = 0
+_START: Final = 1
+_END: Final = 2
+_HAS_WINDOW: Final = 3
+_BEGAN: Final = 4
+_ENDED: Final = 5
+_IS_TIME: Final = 6
+_NUMBERS_SIZE: Final = 64
+
+# The texts after them: where each begins, and how many bytes it may have, its length included.
 _LABEL: Final = (64, 256)
 _KEY: Final = (320, 1024)
-_NOTICE: Final = (1344, 6144)
-_SIZE: Final = 8192
-_NOTHING: Final = object()
+
+_SIZE: Final = 2048
+_NO_KEY: Final = object()
 
 
 class FileTrace:
-    """Writes what runs in this process.
+    """Records what runs in this process.
 
     Cost: a quarter of a microsecond for a window, one more for another key.
     """
@@ -41,49 +51,48 @@ class FileTrace:
         path.write_bytes(bytes(_SIZE))  # all of it: a full disk is an error here, and a signal later
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), _SIZE)
-        self._numbers = memoryview(self._map)[: _LABEL[0]].cast("q")
-        self._key: object = _NOTHING
+        self._numbers = memoryview(self._map)[:_NUMBERS_SIZE].cast("q")
+        self._key: object = _NO_KEY
 
-    def begin(self, axis: Axis) -> None:
-        """Take note that a task has begun."""
-        self.module("")
+    def begin_task(self, axis: Axis) -> None:
+        """Record that a task has begun."""
+        self.set_module("")
         numbers = self._numbers
-        numbers[_BEGAN], numbers[_IS_TIME], numbers[_RUNS] = time.time_ns(), axis is Axis.TIME, 1
+        numbers[_BEGAN] = time.time_ns()
+        numbers[_IS_TIME] = axis is Axis.TIME
+        numbers[_IS_RUNNING] = 1
 
-    def end(self) -> None:
-        """Take note that it has ended well, as far as is known: Spark has still to take what it returned."""
-        self._numbers[_ENDED], self._numbers[_RUNS] = time.time_ns(), 0
-        self._key = _NOTHING
+    def end_task(self) -> None:
+        """Record that the task has ended well, as far as is known: Spark has still to take what it returned."""
+        self._numbers[_ENDED] = time.time_ns()
+        self._numbers[_IS_RUNNING] = 0
+        self._key = _NO_KEY
 
-    def module(self, label: str) -> None:
-        """Take note of a module, whose window is not known yet."""
-        self._numbers[_HAS_PLACE] = 0
-        self._key = _NOTHING
+    def set_module(self, label: str) -> None:
+        """Record a module, whose window is not known yet."""
+        self._numbers[_HAS_WINDOW] = 0
+        self._key = _NO_KEY
         self._write(_LABEL, label)
 
-    def place(self, key: object, window: Window) -> None:
-        """Take note of a key and a window."""
+    def set_window(self, key: object, window: Window) -> None:
+        """Record a key and a window."""
         numbers = self._numbers
-        numbers[_START], numbers[_END] = window.start, window.end
+        numbers[_START] = window.start
+        numbers[_END] = window.end
         if key is not self._key:
             self._key = key
             self._write(_KEY, safe_repr(key, 200))
-            numbers[_HAS_PLACE] = 1
-
-    def notice(self, text: str) -> None:
-        """Leave a text for the driver to show."""
-        self._write(_NOTICE, text)
-        self._numbers[_NOTICES] += 1
+            numbers[_HAS_WINDOW] = 1
 
     def _write(self, field: tuple[int, int], text: str) -> None:
-        start, most = field
-        data = text.encode("utf-8", "replace")[: most - 2]
+        start, size = field
+        data = text.encode("utf-8", "replace")[: size - 2]
         self._map[start : start + 2 + len(data)] = len(data).to_bytes(2, "little") + data
 
 
 @dataclass(frozen=True, slots=True)
-class LastCall:
-    """The content of a trace.
+class WorkerTrace:
+    """The content of a worker's trace.
 
     Attributes:
         pid: The process.
@@ -92,8 +101,6 @@ class LastCall:
         is_running: True unless the task has ended.
         label: The module that was called last; empty if none was.
         place: The key and the window, in words; empty where they are unknown.
-        notices: The number of notices that it left.
-        notice: The last one.
     """
 
     pid: int
@@ -102,8 +109,6 @@ class LastCall:
     is_running: bool
     label: str
     place: str
-    notices: int
-    notice: str
 
     @property
     def is_alive(self) -> bool:
@@ -120,38 +125,56 @@ class LastCall:
             return not Path("/proc/self").exists()
 
     @property
+    def last_call(self) -> str:
+        """The module that was called last, with its key and window if they are known; empty if none was."""
+        return "\n".join(line for line in (self.label, self.place) if line)
+
+    @property
     def death_message(self) -> str:
-        """The message about it if it has died."""
-        ran = f"while or after {self.label} ran" if self.label else "before any module ran"
-        return "\n".join(
-            part for part in (f"a worker (process {self.pid}) died {ran}", self.place, self.notice) if part
-        )
+        """The message about the worker if it has died."""
+        if not self.label:
+            return f"a worker (process {self.pid}) died before any module ran"
+        message = f"a worker (process {self.pid}) died while or after {self.label} ran"
+        return f"{message}\n{self.place}" if self.place else message
 
 
-def read_traces(folder: Path) -> list[LastCall]:
+def read_traces(folder: Path) -> list[WorkerTrace]:
     """Read the traces in a folder, in the order in which their tasks began."""
-    found = []
-    for path in sorted(folder.glob("[0-9]*")) if folder.is_dir() else ():
-        try:
-            found.append(_last_call(int(path.name), path.read_bytes()))
-        except (OSError, ValueError):  # it has gone, or is none
-            continue
-    return sorted(found, key=lambda call: call.began)
+    traces: list[WorkerTrace] = []
+    if folder.is_dir():
+        for path in sorted(folder.glob("[0-9]*")):
+            try:
+                traces.append(_parse_trace(int(path.name), path.read_bytes()))
+            except (OSError, ValueError):  # it was removed meanwhile, or is no trace
+                continue
+    return sorted(traces, key=lambda trace: trace.began)
 
 
-def _last_call(pid: int, data: bytes) -> LastCall:
+def _parse_trace(pid: int, data: bytes) -> WorkerTrace:
+    """Return the trace that a file holds.
+
+    Raises:
+        ValueError: The file is no trace.
+    """
     if len(data) != _SIZE:
         raise ValueError(f"a trace has {_SIZE} bytes, not {len(data)}")
-    numbers = memoryview(data)[: _LABEL[0]].cast("q")
-    axis = Axis.TIME if numbers[_IS_TIME] else Axis.TICKS
-    window = axis.spell_interval(numbers[_START], numbers[_END])
-    place = f"  key: {_text(data, _KEY)}\n  window: {window}" if numbers[_HAS_PLACE] else ""
-    label, notice = _text(data, _LABEL), _text(data, _NOTICE) if numbers[_NOTICES] else ""
-    runs, began, ended = bool(numbers[_RUNS]), numbers[_BEGAN], numbers[_ENDED]
-    return LastCall(pid, began, ended, runs, label, place, numbers[_NOTICES], notice)
+    numbers = memoryview(data)[:_NUMBERS_SIZE].cast("q")
+    place = ""
+    if numbers[_HAS_WINDOW]:
+        axis = Axis.TIME if numbers[_IS_TIME] else Axis.TICKS
+        window = axis.spell_interval(numbers[_START], numbers[_END])
+        place = f"  key: {_read(data, _KEY)}\n  window: {window}"
+    return WorkerTrace(
+        pid=pid,
+        began=numbers[_BEGAN],
+        ended=numbers[_ENDED],
+        is_running=bool(numbers[_IS_RUNNING]),
+        label=_read(data, _LABEL),
+        place=place,
+    )
 
 
-def _text(data: bytes, field: tuple[int, int]) -> str:
+def _read(data: bytes, field: tuple[int, int]) -> str:
     start, _ = field
     length = int.from_bytes(data[start : start + 2], "little")
     return data[start + 2 : start + 2 + length].decode("utf-8", "replace")

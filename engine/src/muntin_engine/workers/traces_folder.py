@@ -1,23 +1,20 @@
-"""The traces of workers on the driver's machine: of dead ones, and of those that a watchdog warns of."""
+"""The folder of workers' traces: what runs in the workers of this machine, and what ran in those that died."""
 
 from __future__ import annotations
 
 import atexit
-import logging
 import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from muntin_engine.workers.traces import LastCall, read_traces
+from muntin_engine.workers.traces import WorkerTrace, read_traces
 
-LOG: Final = logging.getLogger("muntin.watchdog")
-"""The log of warnings of modules that run for long."""
-
-_EVERY_SECONDS: Final = 1.0
+_PREFIX: Final = "muntin-running-"
 _IDLE_NANOSECONDS: Final = 60 * 10**9
 """Spark ends a worker that was idle for so long."""
 _FOLDERS: Final[list[Path]] = []
@@ -28,54 +25,80 @@ def traces_folder() -> str:
     """Return the folder for the traces of this program's workers; it is removed when the program ends."""
     with _LOCK:
         if not _FOLDERS:
-            _FOLDERS.append(Path(tempfile.mkdtemp(prefix="muntin-running-")))
+            _FOLDERS.append(Path(tempfile.mkdtemp(prefix=_PREFIX)))
             atexit.register(shutil.rmtree, _FOLDERS[0], ignore_errors=True)
-            threading.Thread(target=_log_notices, args=(_FOLDERS[0],), name="muntin traces", daemon=True).start()
         return str(_FOLDERS[0])
 
 
-def last_death(folders: list[Path] | None = None) -> str:
+def describe_workers() -> str:
+    """Describe the workers on this machine that are in a task, or died in one, whichever program they belong to.
+
+    Returns:
+        For each, the module that was called last, with its key and window where they are known; of a worker that is
+        alive, also for how long its task has run.
+    """
+    now = time.time_ns()
+    descriptions: list[str] = []
+    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
+        for trace in read_traces(folder):
+            if not trace.is_running:
+                continue
+            if not trace.is_alive:
+                descriptions.append(trace.death_message)
+                continue
+            seconds = (now - trace.began) // 10**9
+            module = trace.last_call or "no module yet"
+            descriptions.append(f"a worker (process {trace.pid}) has been in a task for {seconds:,} seconds: {module}")
+    return "\n".join(descriptions) or "no worker on this machine is in a task"
+
+
+def last_death(folders: Sequence[Path] | None = None) -> str:
     """Return the last call of the worker on this machine that died, in a task or after it; empty if none did.
 
     Spark ends the workers of other tasks when one dies, and nothing tells which was first: then all are named.
+
+    Args:
+        folders: Where the traces are; that of this program by default.
     """
-    dead = [call for folder in folders or _FOLDERS for call in read_traces(folder) if _has_died(call)]
-    in_a_task = [call for call in dead if call.is_running]
+    dead = [trace for trace in _traces(folders) if _has_died(trace)]
+    in_a_task = [trace for trace in dead if trace.is_running]
     if len(in_a_task) > 1:
-        messages = [call.death_message for call in in_a_task]
+        messages = [trace.death_message for trace in in_a_task]
         return "\n".join(["one of these workers died, and Spark ended the others:", *messages])
     if in_a_task:
         return in_a_task[0].death_message
-    return max(dead, key=lambda call: call.began).death_message if dead else ""
+    return max(dead, key=lambda trace: trace.began).death_message if dead else ""
 
 
-def last_module(folders: list[Path] | None = None) -> str:
-    """Return the module that was called last by a worker on this machine, with its place; empty if none was."""
-    found = [call for folder in folders or _FOLDERS for call in read_traces(folder) if call.label]
-    last = max(found, key=lambda call: call.began, default=None)
-    return "" if last is None else "\n".join(part for part in (last.label, last.place) if part)
+def last_module(folders: Sequence[Path] | None = None) -> str:
+    """Return the module that was called last by a worker on this machine, with its place; empty if none was.
+
+    Args:
+        folders: The same.
+    """
+    with_module = [trace for trace in _traces(folders) if trace.label]
+    return max(with_module, key=lambda trace: trace.began).last_call if with_module else ""
 
 
 def remove_dead_traces() -> None:
     """Remove the traces of workers that are gone, as a new query starts."""
     for folder in _FOLDERS:
-        for call in read_traces(folder):
-            if not call.is_alive:
+        for trace in read_traces(folder):
+            if not trace.is_alive:
                 with suppress(OSError):
-                    (folder / str(call.pid)).unlink()
+                    (folder / str(trace.pid)).unlink()
 
 
-def _has_died(call: LastCall) -> bool:
-    """True for a worker that died: during a task, or where Spark could not take what a module's task returned."""
-    is_fresh = bool(call.label) and time.time_ns() - call.ended < _IDLE_NANOSECONDS
-    return (call.is_running or is_fresh) and not call.is_alive
+def _traces(folders: Sequence[Path] | None) -> list[WorkerTrace]:
+    traces: list[WorkerTrace] = []
+    for folder in _FOLDERS if folders is None else folders:
+        traces += read_traces(folder)
+    return traces
 
 
-def _log_notices(folder: Path) -> None:
-    """Log the notices that workers leave."""
-    seen: dict[int, int] = {}
-    while not threading.Event().wait(_EVERY_SECONDS):
-        for call in read_traces(folder):
-            if call.notices > seen.get(call.pid, 0):
-                LOG.warning("%s", call.notice)
-            seen[call.pid] = call.notices
+def _has_died(trace: WorkerTrace) -> bool:
+    """Return True for a worker that died in a task, or where Spark could not take what a module's task returned."""
+    if trace.is_alive:
+        return False
+    ended_just_now = time.time_ns() - trace.ended < _IDLE_NANOSECONDS
+    return trace.is_running or (bool(trace.label) and ended_just_now)

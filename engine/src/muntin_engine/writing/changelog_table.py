@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin_engine.writing.local_folder import address, reading_address
-from muntin_engine.writing.sink import ToldSink, WrittenBatch
+from muntin_engine.writing.sink import InformedSink, WrittenBatch
 from muntin_engine.writing.table_versions import Pointer, TableVersions
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NEEDED = ("change", "event_id")
 
 
-class ChangelogTable(ToldSink):
+class ChangelogTable(InformedSink):
     """Folds results that may be retracted into a table of Parquet files, with a row per key and `event_id`.
 
     For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
@@ -108,19 +108,25 @@ class ChangelogTable(ToldSink):
             self._write(batch, batch_id)
 
     def _write(self, batch: DataFrame, batch_id: int) -> None:
-        count, self._count = self._count, None
+        row_count = self._count
+        self._count = None  # it is that of this micro-batch alone
         self._versions.check_owned()
         if self._versions.has(batch_id):
             return
-        before = self._versions.rows
-        said: dict[str, Any] = {"watermark": self._watermark, "read": self._read}
-        said["is_revisable"] = "new_end" in batch.columns
-        if before is not None and (batch.isEmpty() if count is None else not count):
-            self._versions.turn_to(before, batch_id, **said)
-            return
-        after = self._versions.next(batch_id)
-        self._folded(batch, before).write.parquet(address(after))
-        self._versions.turn_to(after, batch_id, **said)
+        current_rows = self._versions.rows
+        is_empty = batch.isEmpty() if row_count is None else row_count == 0
+        if current_rows is not None and is_empty:
+            version = current_rows
+        else:
+            version = self._versions.new_version(batch_id)
+            self._folded(batch, current_rows).write.parquet(address(version))
+        self._versions.publish(
+            version,
+            batch_id,
+            watermark=self._watermark,
+            is_revisable="new_end" in batch.columns,
+            read=self._read,
+        )
 
     def read(self, spark: AnySession) -> DataFrame:
         """Return the table as it is now: the columns of the results without `change` and `new_end`.
@@ -155,10 +161,11 @@ class ChangelogTable(ToldSink):
             raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has written the first")
         return current
 
-    def _folded(self, batch: DataFrame, before: Path | None) -> DataFrame:
+    def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
+        """Return the rows of the table after the changes of a micro-batch."""
         from muntin_engine.spark.changelog import live_rows
 
-        table = None if before is None else batch.sparkSession.read.parquet(reading_address(before))
+        table = None if current_rows is None else batch.sparkSession.read.parquet(reading_address(current_rows))
         return live_rows(batch, self._keys, table)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,9 @@ class DatabaseTable(TableSink):
 
     Rows of results are appended. A changelog is merged: the table has one row per key and `event_id`. The table belongs
     to one query.
+
+    Spark's JDBC writer cannot replace this class: it commits each partition by itself, so a crash leaves a part of a
+    micro-batch, and it keeps no number by which the micro-batch could be left out when it comes again.
 
     The table is made if it is not there, with the columns of the output, and for a changelog with a `UNIQUE` constraint
     on the keys and `event_id`. The fields of a record are columns of their own: `window` becomes `window_start` and
@@ -135,10 +138,10 @@ class DatabaseTable(TableSink):
                     "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                     "  choose another table, drop this one, or go on with its checkpoint"
                 )
-            mark = self._database.mark
-            cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {mark}1", (self._table,))
+            sign = self._database.placeholder
+            cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
             cursor.execute(
-                f"INSERT INTO {self._batches} VALUES ({mark}1, {mark}2, -1, '', NULL, NULL)", (self._table, query_id)
+                f"INSERT INTO {self._batches} VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)", (self._table, query_id)
             )
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -161,53 +164,55 @@ class DatabaseTable(TableSink):
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and insert them as they are from now on, in one transaction."""
-        of: dict[str, list[str]] = {}
-        columns: dict[str, Any] = {}
+        types: dict[str, Any] = {}
+        columns_of_output: dict[str, list[str]] = {}
         for output, name, column in _flat(rows.schema.empty_table()):
-            if name in columns:
+            if name in types:
                 raise QueryError(
                     f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
                 )
-            columns[name] = column.type
-            of.setdefault(output, []).append(name)
-        unique = [name for output in names for name in of[output]]
-        kept = [name for name in columns if not (names and name == CHANGE)]
-        converters = {name: self._database.converter(column) for name, column in columns.items()}
+            types[name] = column.type
+            columns_of_output.setdefault(output, []).append(name)
+        id_columns: list[str] = []
+        for output in names:
+            id_columns += columns_of_output[output]
+        columns = [name for name in types if not (names and name == CHANGE)]
+        exact_columns = [name for name in columns if _is_exact(types[name])]
+        converters = {name: self._database.converter(arrow_type) for name, arrow_type in types.items()}
+
         with self._database.transaction() as cursor:
-            if not self._is_next(cursor, query_id, mark):
+            if not self._set_mark(cursor, query_id, mark):
                 return
-            self._check_columns(cursor, {name: self._database.type_of(columns[name]) for name in kept}, unique)
+            self._check_columns(cursor, {name: self._database.type_of(types[name]) for name in columns}, id_columns)
             for part in rows:
-                values = {}
-                for _, name, column in _flat(part):
-                    convert, found = converters[name], column.to_pylist(maps_as_pydicts="strict")
-                    values[name] = found if convert is None else [None if v is None else convert(v) for v in found]
-                written = list(zip(*(values[name] for name in kept), strict=True))
+                values = _converted(part, converters)
+                inserted = list(zip(*(values[name] for name in columns), strict=True))
                 if names:
-                    deleted = list(zip(*(values[name] for name in unique), strict=True))
-                    self._delete(cursor, unique, deleted)
-                    written = [row for row, change in zip(written, values[CHANGE], strict=True) if change == "upsert"]
-                    if deleted:  # the row that was written last may be among them
+                    ids = list(zip(*(values[name] for name in id_columns), strict=True))
+                    self._delete(cursor, id_columns, ids)
+                    if ids:  # the row that was written last may be among them
                         self._keep_last_row(cursor, None)
-                self._database.append(cursor, self._name, list(map(self._database.quoted, kept)), written)
-                if written:
-                    last_row = dict(zip(kept, written[-1], strict=True))
-                    self._keep_last_row(cursor, {name: last_row[name] for name in kept if _is_exact(columns[name])})
+                    changes = values[CHANGE]
+                    inserted = [row for row, change in zip(inserted, changes, strict=True) if change == "upsert"]
+                self._database.append(cursor, self._name, list(map(self._database.quoted, columns)), inserted)
+                if inserted:
+                    last_row = dict(zip(columns, inserted[-1], strict=True))
+                    self._keep_last_row(cursor, {name: last_row[name] for name in exact_columns})
 
     def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
         """Keep the row that was written last, or that none is known, in the transaction of the rows."""
-        mark = self._database.mark
+        sign = self._database.placeholder
         if row is not None:
             row = {name: value for name, value in row.items() if len(str(value)) <= _MOST_CHARACTERS}
         cursor.execute(
-            f"UPDATE {self._batches} SET {_LAST_ROW} = {mark}1 WHERE table_name = {mark}2",
+            f"UPDATE {self._batches} SET {_LAST_ROW} = {sign}1 WHERE table_name = {sign}2",
             (json_of(row) if row else None, self._table),
         )
 
     def _check_last_row(self, cursor: Any) -> None:
         """Raise unless the table has the row that was written last."""
-        mark = self._database.mark
-        cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {mark}1", (self._table,))
+        sign = self._database.placeholder
+        cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
         batch, last_row = cursor.fetchone()
         columns = self._database.columns(cursor, self._table)
         row = {} if last_row is None else json.loads(last_row, parse_float=str)
@@ -241,18 +246,23 @@ class DatabaseTable(TableSink):
     def _owner(self, cursor: Any) -> tuple[Any, ...]:
         """Return the query that the table belongs to, an empty text if there is none, and its mark."""
         cursor.execute(
-            f"SELECT query_id, batch, read, watermark FROM {self._batches} WHERE table_name = {self._database.mark}1",
+            f"SELECT query_id, batch, read, watermark FROM {self._batches}"
+            f" WHERE table_name = {self._database.placeholder}1",
             (self._table,),
         )
         return cursor.fetchone() or ("", *Mark())
 
-    def _is_next(self, cursor: Any, query_id: str, to: Mark) -> bool:
-        """Keep a mark; false if its micro-batch is there. Of two drivers the second waits here."""
-        mark = self._database.mark
+    def _set_mark(self, cursor: Any, query_id: str, mark: Mark) -> bool:
+        """Set the mark of the table, and return False if it has that micro-batch; of two drivers the second waits here.
+
+        Raises:
+            StateError: The table has no mark of the query.
+        """
+        sign = self._database.placeholder
         cursor.execute(
-            f"UPDATE {self._batches} SET batch = {mark}1, read = {mark}2, watermark = {mark}3"
-            f" WHERE table_name = {mark}4 AND query_id = {mark}5 AND batch < {mark}1",
-            (*to, self._table, query_id),
+            f"UPDATE {self._batches} SET batch = {sign}1, read = {sign}2, watermark = {sign}3"
+            f" WHERE table_name = {sign}4 AND query_id = {sign}5 AND batch < {sign}1",
+            (*mark, self._table, query_id),
         )
         if cursor.rowcount:
             return True
@@ -261,39 +271,51 @@ class DatabaseTable(TableSink):
         return False
 
     def _delete(self, cursor: Any, names: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> None:
-        """Delete rows by their ids; a comparison with null would find none, and one that does has no index."""
+        """Delete rows by their ids.
+
+        Ids with nulls in other places need other statements: `=` finds no null, and a comparison that does has no
+        index.
+        """
 
         def nulls(row_id: tuple[Any, ...]) -> list[bool]:
             return [part is None for part in row_id]
 
-        for are_null, some in groupby(sorted(ids, key=nulls), key=nulls):
-            marks = (f" = {self._database.mark}{number}" for number in count(1))
-            tests = [" IS NULL" if is_null else next(marks) for is_null in are_null]
-            conditions = " AND ".join(map("".join, zip(map(self._database.quoted, names), tests, strict=True)))
+        for are_null, ids_of_statement in groupby(sorted(ids, key=nulls), key=nulls):
+            conditions: list[str] = []
+            parameters = count(1)
+            for name, is_null in zip(names, are_null, strict=True):
+                test = "IS NULL" if is_null else f"= {self._database.placeholder}{next(parameters)}"
+                conditions.append(f"{self._database.quoted(name)} {test}")
             cursor.executemany(
-                f"DELETE FROM {self._name} WHERE {conditions}",
-                [tuple(part for part in row_id if part is not None) for row_id in some],
+                f"DELETE FROM {self._name} WHERE {' AND '.join(conditions)}",
+                [tuple(part for part in row_id if part is not None) for row_id in ids_of_statement],
             )
 
-    def _check_columns(self, cursor: Any, wanted: dict[str, str], unique: Sequence[str]) -> None:
-        """Make the table, or see that it takes these columns."""
+    def _check_columns(self, cursor: Any, columns: Mapping[str, str], id_columns: Sequence[str]) -> None:
+        """Make the table if it is not there; otherwise see that it has the columns of the output.
+
+        Raises:
+            QueryError: A column is missing, or has another type.
+        """
         quoted = self._database.quoted
-        has = self._database.columns(cursor, self._table)
-        if not has:
-            parts = [f"{quoted(name)} {of}" for name, of in wanted.items()]
-            if unique:
-                parts.append(f"UNIQUE ({', '.join(map(quoted, unique))})")
+        columns_of_table = self._database.columns(cursor, self._table)
+        if not columns_of_table:
+            parts = [f"{quoted(name)} {column_type}" for name, column_type in columns.items()]
+            if id_columns:
+                parts.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
             cursor.execute(f"CREATE TABLE {self._name} ({', '.join(parts)})")
             return
-        for name, of in wanted.items():
-            if name not in has:
+        for name, column_type in columns.items():
+            if name not in columns_of_table:
                 raise QueryError(
-                    f"{self} has no column {name!r}, which the output has: it has {', '.join(has)}\n"
-                    f"  add it, as {of}, or name another table"
+                    f"{self} has no column {name!r}, which the output has: it has {', '.join(columns_of_table)}\n"
+                    f"  add it, as {column_type}, or name another table"
                 )
-            if has[name] not in (of, of.partition("(")[0], *self._database.wider.get(of, ())):
+            type_of_table = columns_of_table[name]
+            without_size = column_type.partition("(")[0]
+            if type_of_table not in (column_type, without_size, *self._database.wider.get(column_type, ())):
                 raise QueryError(
-                    f"the column {name!r} of {self} is {has[name]}, and the output has {of}\n"
+                    f"the column {name!r} of {self} is {type_of_table}, and the output has {column_type}\n"
                     "  change its type, or name another table"
                 )
 
@@ -305,17 +327,30 @@ class DatabaseTable(TableSink):
         )
 
 
-def _is_exact(arrow: object) -> bool:
-    return str(arrow).startswith(_EXACT)
+def _is_exact(arrow_type: object) -> bool:
+    """Return True if a database finds values of a type again as they were written."""
+    return str(arrow_type).startswith(_EXACT)
+
+
+def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:
+    """Return the values of each column as the database takes them; null stays null."""
+    values: dict[str, list[Any]] = {}
+    for _, name, column in _flat(rows):
+        plain_values = column.to_pylist(maps_as_pydicts="strict")
+        convert = converters[name]
+        if convert is not None:
+            plain_values = [None if value is None else convert(value) for value in plain_values]
+        values[name] = plain_values
+    return values
 
 
 def _flat(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:
-    """Return the columns of rows, those of records one by one: the output's, the name, and the values."""
-    left = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
-    while left:
-        output, name, column = left.pop(0)
-        if str(column.type).startswith("struct<"):
-            parts = zip(column.type.names, column.flatten(), strict=True)
-            left[:0] = [(output, f"{name}_{part}", values) for part, values in parts]
-        else:
+    """Yield the columns of rows, those of records one by one: the output's column, the name, and the values."""
+    remaining = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
+    while remaining:
+        output, name, column = remaining.pop(0)
+        if not str(column.type).startswith("struct<"):
             yield output, name, column
+            continue
+        fields = zip(column.type.names, column.flatten(), strict=True)
+        remaining[:0] = [(output, f"{name}_{field}", values) for field, values in fields]

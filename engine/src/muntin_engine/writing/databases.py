@@ -29,13 +29,13 @@ class Database(ABC):
     A connection lasts for a transaction: none goes stale between micro-batches, or has to travel with its sink.
 
     Attributes:
-        mark: The place of a parameter in a statement, before its number.
+        placeholder: The sign of a parameter in a statement, before its number.
         types: The types of columns, by Arrow's names of theirs; what is not among them is JSON.
         wider: Types that hold each value of another, by its name; a table may have them instead.
         lock: A statement that waits until no other transaction is past it.
     """
 
-    mark: ClassVar[str]
+    placeholder: ClassVar[str]
     types: ClassVar[Mapping[str, str]]
     wider: ClassVar[Mapping[str, Sequence[str]]]
     lock: ClassVar[str] = "SELECT 1"
@@ -58,7 +58,7 @@ class Database(ABC):
 
     def parameter(self, number: int, of_type: str) -> str:
         """Return the place of a parameter in a statement that is given as text and compared with a column of a type."""
-        return f"CAST({self.mark}{number} AS {of_type})"
+        return f"CAST({self.placeholder}{number} AS {of_type})"
 
     @abstractmethod
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -89,7 +89,7 @@ class Database(ABC):
 class _Postgresql(Database):
     """A database of PostgreSQL."""
 
-    mark = "$"
+    placeholder = "$"
     types: ClassVar = {
         "bool": "boolean",
         "int8": "smallint",
@@ -187,7 +187,7 @@ class _Sqlite(Database):
     Types are declared so that no value is changed: decimals, dates and times are text, intervals microseconds.
     """
 
-    mark = "?"
+    placeholder = "?"
     types: ClassVar = {
         **dict.fromkeys(("bool", "int8", "int16", "int32", "int64", "duration[us]"), "INTEGER"),
         **dict.fromkeys(("float", "double"), "REAL"),

@@ -40,6 +40,10 @@ class DeltaLakeTable(TableSink):
     that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. One that was
     emptied or overwritten as a whole is refused; rows may be deleted by a condition, and files compacted.
 
+    This class serves sessions that lack the connector's jar. With the jar, a function that writes with the options
+    `txnAppId` and `txnVersion` leaves out a repeated micro-batch by the same field of the commit, and writes from the
+    workers; it does not notice a table that was restored or emptied.
+
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. A merge
     rewrites the files that have a row which changes.
 
@@ -115,28 +119,29 @@ class DeltaLakeTable(TableSink):
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Merge changes in one commit; if nothing changes, the commit has the number alone."""
-        kept = [column for column in rows.schema if column.name != CHANGE]
-        nothing = rows.schema.empty_table().drop_columns([CHANGE]).to_reader
+        no_rows = rows.schema.empty_table().drop_columns([CHANGE])
         table = self._table
         if table is None:
-            self.append(nothing(), query_id, Mark())  # only makes the table
+            self.append(no_rows.to_reader(), query_id, Mark())  # only makes the table
             table = self._table
             assert table is not None
-        same = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
-        values = {f"t.{_quoted(column.name)}": f"s.{_quoted(column.name)}" for column in kept}
+        is_same_row = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
+        values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
         version = table.version()
-        merging = table.merge(
+        merger = table.merge(
             rows,
-            predicate=same,
+            predicate=is_same_row,
             source_alias="s",
             target_alias="t",
             merge_schema=True,
             commit_properties=_commit(query_id, mark),
         )
-        merging = merging.when_matched_delete(f"s.{CHANGE} = 'delete'").when_matched_update(values)
-        merging.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'").execute()
-        if table.version() == version:  # a merge of nothing is no commit
-            self.append(nothing(), query_id, mark)
+        merger = merger.when_matched_delete(f"s.{CHANGE} = 'delete'")
+        merger = merger.when_matched_update(values)
+        merger = merger.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'")
+        merger.execute()
+        if table.version() == version:  # a merge that changes nothing makes no commit
+            self.append(no_rows.to_reader(), query_id, mark)
 
     @property
     def _table(self) -> Any:
@@ -194,12 +199,13 @@ def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
 
 
 def _commit(query_id: str, mark: Mark) -> Any:
+    """Return the properties of a commit with a mark, whose number is an application transaction."""
     from deltalake import CommitProperties, Transaction
 
-    said = {_QUERY: query_id, _BATCH: str(mark.batch), _READ: mark.read}
+    metadata = {_QUERY: query_id, _BATCH: str(mark.batch), _READ: mark.read}
     if mark.watermark is not None:
-        said[_WATERMARK] = str(mark.watermark)
-    return CommitProperties(custom_metadata=said, app_transactions=[Transaction(query_id, mark.batch)])
+        metadata[_WATERMARK] = str(mark.watermark)
+    return CommitProperties(custom_metadata=metadata, app_transactions=[Transaction(query_id, mark.batch)])
 
 
 def _quoted(name: str) -> str:

@@ -36,6 +36,10 @@ class IcebergTable(TableSink):
     refused. An overwrite in one snapshot, as by `INSERT OVERWRITE`, cannot be distinguished from an update of all
     files.
 
+    This class serves sessions that lack the connector's jar. With the jar, the connector leaves out a repeated
+    micro-batch only as the sink of `writeStream`: a function that writes in `foreachBatch` has to look for the number
+    in the snapshots itself.
+
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. For a merge
     all changes of a micro-batch are in the driver's memory, and the files are rewritten that have a row which changes.
 
@@ -112,20 +116,29 @@ class IcebergTable(TableSink):
         import pyarrow as pa
 
         changes = rows.read_all()
-        stands = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
-        live = changes.filter(stands).drop_columns([CHANGE])
-        self._commit(_named(changes.select(list(names))), live, live.schema, query_id, mark)
+        is_live = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
+        live_rows = changes.filter(is_live).drop_columns([CHANGE])
+        self._commit(_is_one_of(changes.select(list(names))), live_rows, live_rows.schema, query_id, mark)
 
     def _commit(
         self, changing: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
     ) -> None:
+        """Delete rows, append others and set the mark, in one transaction.
+
+        Args:
+            changing: The expression that holds for the rows to delete; None for none.
+            rows: The rows to append.
+            schema: Their schema.
+            query_id: The query.
+            mark: Its progress with these rows.
+        """
         table = self._table
         if table is None:
             self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = self._loaded.create_table_if_not_exists(self._name, schema)
-        if changing is None and not table.spec().is_unpartitioned():  # of which only whole tables can be written
-            rows = rows.read_all()
-        said = {_PREFIX + query_id: json.dumps(mark)}
+        if changing is None and not table.spec().is_unpartitioned():
+            rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
+        mark_property = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
                 columns.union_by_name(schema)
@@ -133,8 +146,8 @@ class IcebergTable(TableSink):
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
                     transaction.delete(changing)  # the mark is that of the rows: of the next snapshot
-            transaction.append(rows, snapshot_properties=said)
-            transaction.set_properties(said)
+            transaction.append(rows, snapshot_properties=mark_property)
+            transaction.set_properties(mark_property)
 
     @property
     def _table(self) -> Any:
@@ -171,23 +184,33 @@ def from_address(address: str) -> IcebergTable:
     return IcebergTable(table, Path(folder or "/") if "/" in address else "default")
 
 
-def _named(names: pa.Table) -> Any:
-    """Return the expression that holds for the rows of some names, null being a name; None if there is none."""
-    from pyiceberg import expressions as ex
+def _is_one_of(ids: pa.Table) -> Any:
+    """Return the expression that holds for the rows with some ids, in which null is a value; None if there are none.
 
-    of: Any = ex  # its types are those of expressions that are bound to a table already
+    Args:
+        ids: The key columns, and `event_id` as the last one.
+    """
+    from pyiceberg import expressions
+
+    typed: Any = expressions  # its annotations are those of expressions that are bound to a table already
 
     def is_value(column: str, value: Any) -> Any:
         if value is None:
-            return of.IsNull(column)
-        return of.IsNaN(column) if value != value else of.EqualTo(column, value)  # noqa: PLR0124
+            return typed.IsNull(column)
+        if value != value:  # noqa: PLR0124  # NaN
+            return typed.IsNaN(column)
+        return typed.EqualTo(column, value)
 
-    ids: dict[tuple[Any, ...], list[Any]] = {}
-    *keys, event_id = names.column_names
-    for *key, number in zip(*(names[column].to_pylist() for column in (*keys, event_id)), strict=True):
-        ids.setdefault(tuple(key), []).append(number)
-    terms = []
-    for values, numbers in ids.items():
-        parts = [*map(is_value, keys, values), of.In(event_id, numbers)]
-        terms.append(of.And(*parts) if len(parts) > 1 else parts[0])
-    return None if not terms else of.Or(*terms) if len(terms) > 1 else terms[0]
+    *key_columns, event_id = ids.column_names
+    event_ids_of_key: dict[tuple[Any, ...], list[Any]] = {}
+    for *key, number in zip(*(ids[column].to_pylist() for column in ids.column_names), strict=True):
+        event_ids_of_key.setdefault(tuple(key), []).append(number)
+
+    rows_of_keys: list[Any] = []
+    for key_values, numbers in event_ids_of_key.items():
+        conditions = [is_value(column, value) for column, value in zip(key_columns, key_values, strict=True)]
+        conditions.append(typed.In(event_id, numbers))
+        rows_of_keys.append(typed.And(*conditions) if len(conditions) > 1 else conditions[0])
+    if len(rows_of_keys) > 1:
+        return typed.Or(*rows_of_keys)
+    return rows_of_keys[0] if rows_of_keys else None

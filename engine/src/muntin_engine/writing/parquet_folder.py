@@ -13,7 +13,7 @@ from muntin_engine.writing.batch_folders import COLUMN, BatchFolders
 from muntin_engine.writing.changelog import final_rows
 from muntin_engine.writing.local_folder import address, reading_address
 from muntin_engine.writing.rows_on_driver import write_file
-from muntin_engine.writing.sink import ToldSink, WrittenBatch
+from muntin_engine.writing.sink import InformedSink, WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muntin_engine.spark.session.kinds import AnySession
 
 
-class ParquetFolder(ToldSink):
+class ParquetFolder(InformedSink):
     """Writes each micro-batch as a folder of Parquet files, put in place by renaming.
 
     On this machine's file system, or one that the driver and the workers share, the workers write the files. Anywhere

@@ -152,23 +152,23 @@ class Sink(ABC):
         """
 
 
-class ToldSink(Sink):
-    """A sink that keeps what it is told of the micro-batch that is written next."""
+class InformedSink(Sink):
+    """A sink whose `write` knows the watermark, the number of rows and the input of its micro-batch."""
 
     _watermark: int | None = None
     _count: int | None = None
     _read = ""
 
     def take_watermark(self, watermark: int) -> None:
-        """Keep it for the next micro-batch."""
+        """Keep the watermark for the next micro-batch."""
         self._watermark = watermark
 
     def take_count(self, rows: int) -> None:
-        """Keep it for the next micro-batch."""
+        """Keep the number of rows for the next micro-batch."""
         self._count = rows
 
     def take_read(self, read: str) -> None:
-        """Keep it for the next micro-batch."""
+        """Keep the name of the input for the next micro-batch."""
         self._read = read
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.writing.rows_on_driver import net_batches, record_batches
-from muntin_engine.writing.sink import ToldSink, WrittenBatch
+from muntin_engine.writing.sink import InformedSink, WrittenBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ class Mark(NamedTuple):
     watermark: int | None = None
 
 
-class TableSink(ToldSink):
+class TableSink(InformedSink):
     """Writes each micro-batch in one transaction, together with its number.
 
     A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
@@ -106,15 +106,17 @@ class TableSink(ToldSink):
         """
         if not self._query_id:
             raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
-        done = self.mark
-        if self._last_batch is not None and done.batch < self._last_batch:
+        previous = self.mark
+        if self._last_batch is not None and previous.batch < self._last_batch:
             raise rows_gone_error(
-                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {done.batch}"
+                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {previous.batch}"
             )
-        if batch_id <= done.batch:
+        if batch_id <= previous.batch:
             return
-        known = [tick for tick in (self._watermark, done.watermark) if tick is not None]
-        mark = Mark(batch_id, self._read, max(known, default=None))
+        watermark = self._watermark
+        if previous.watermark is not None:  # it never goes back
+            watermark = previous.watermark if watermark is None else max(watermark, previous.watermark)
+        mark = Mark(batch_id, self._read, watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
             self.merge(net_batches(batch, names, self._count), names, self._query_id, mark)

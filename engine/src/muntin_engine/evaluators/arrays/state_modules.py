@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin import Axis, Window
 from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.slice_grid import SliceGrid
@@ -82,7 +82,7 @@ class StateModules:
         parts: dict[Part, States] = {}
         with located(at):
             for place, module in enumerate(self.modules):
-                RUNNING.many(module.label, at)
+                CURRENT_CALL.set_module(module.label)
                 payloads = module.payloads(columns, len(codes))
                 states = module.add_groups(module.create_states(len(counts)), payloads, bounds)
                 parts[Part(place, STATE)] = States.of(module, states, len(counts))
@@ -123,12 +123,12 @@ class StateModules:
             for place, module in enumerate(self.modules):
                 was = place if version is None else version.places[place]
                 if was is None:
-                    RUNNING.many(module.label, at)
+                    CURRENT_CALL.set_module(module.label)
                     states = module.create_states(count)
                 elif version is None or not is_outdated(module.module, version.versions[was]):
                     states = self._codec.unpack(packed[was])
                 else:
-                    RUNNING.many(module.label, at)
+                    CURRENT_CALL.set_module(module.label)
                     states = self._codec.reading_fields().unpack(packed[was])
                     states = module.upgrade(states, version.versions[was])
                 parts[Part(place, STATE)] = States.of(module, states, count)
@@ -156,19 +156,21 @@ def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) ->
     found = []
     with located(at):
         for place, module in enumerate(modules):
-            RUNNING.many(module.label, at)
+            CURRENT_CALL.set_module(module.label)
             found.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
     return found
 
 
 @contextmanager
 def located(at: At) -> Iterator[None]:
-    """Let a failure, and a watchdog, tell of which stretch a call is, by its place.
+    """Have the failure of a call in the block say whose it is: the key and the window at the place of the call.
+
+    Args:
+        at: Returns the key and the window of a call, by its place.
 
     Raises:
         ModuleFailedError: A module raised an exception.
     """
-    RUNNING.locate = at
     try:
         yield
     except ModuleCallError as failure:

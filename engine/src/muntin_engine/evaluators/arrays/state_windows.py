@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.calls import RUNNING
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import expanded
@@ -87,7 +87,7 @@ class StateWindows:
         values: list[list[Any]] = []
         with located(lambda _: at(self._step)):
             for place, (module, queues) in enumerate(zip(self._modules, self._queues, strict=True)):
-                RUNNING.many(module.label, RUNNING.locate)
+                CURRENT_CALL.set_module(module.label)
                 states = coming.parts[Part(place, STATE)].objects[order].tolist()
                 values.append(self._slide(module, queues, states, steps))
         stays = np.flatnonzero(leaves > last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -15,7 +15,7 @@ from muntin.columnar.arrays import IntArray
 from muntin.errors import ModuleFailedError
 from muntin.modules.aggregate import rows_of
 from muntin.safe_text import safe_cause
-from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.skipping import SKIPPED, payloads_of
@@ -196,31 +196,6 @@ class StateModule:
         return results
 
 
-def _known(function: Callable[..., Any], method: str, filled: str = "") -> None:
-    """Have the watchdog know a function that calls a method, for each group in turn if it fills a list of results."""
-
-    def describe(local: Locals) -> Call:
-        found = local.get(filled, 0)
-        module = local["self"]
-        return Call(module.label, method, place=found if isinstance(found, int) else len(found), meter=module.meter)
-
-    describe_calls(function, describe)
-
-
-_known(StateModule.create_state, "create_state")
-_known(StateModule.create_states, "create_state", "states")
-_known(StateModule.add_groups, "add_events", "after")
-_known(StateModule.add, "add_events")
-_known(StateModule.remove, "remove_events")
-_known(StateModule.combine_into, "combine", "place")
-_known(StateModule.upgrade, "upgrade_state", "after")
-_known(StateModule.combine, "combine")
-_known(StateModule.merged, "combine")
-_known(StateModule.deduct, "deduct")
-_known(StateModule.result, "compute_result")
-_known(StateModule.results, "compute_result", "results")
-
-
 Objects: TypeAlias = npt.NDArray[np.object_]
 """n states of one module."""
 
@@ -268,16 +243,14 @@ class States:
         is_more = np.ones(len(codes), np.bool_)
         is_more[first] = False
         more = np.flatnonzero(is_more)
-        others, locate = codes[more].tolist(), RUNNING.locate
-        RUNNING.many(self.module.label, None if locate is None else lambda place: locate(others[place]))
+        others = codes[more].tolist()
+        CURRENT_CALL.set_module(self.module.label)
         merged = {code: self.objects[first[code]] for code in dict.fromkeys(others)}
         try:
             self.module.combine_into(merged, others, self.objects[more].tolist())
         except ModuleCallError as failure:
             failure.place = others[failure.place]
             raise
-        finally:
-            RUNNING.locate = locate
         found = self.objects[first]
         found[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
         return States(self.module, found)

@@ -14,7 +14,7 @@ from muntin.modules.aggregate import rows_of
 from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
 from muntin.windows import WindowKind, WindowSpecification
-from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.core.sequence import in_sequence
 from muntin_engine.core.skipping import SKIPPED, Present, payloads_of
@@ -190,8 +190,8 @@ class ModuleComputation:
         """Return the result of a method of the module, which may be a handler of one that follows rows."""
         if self._extent is not None:
             window = self._extent(window)
-        if RUNNING.window is not window or RUNNING.key is not key or RUNNING.label is not self._label:
-            RUNNING.one(self._label, key, window)
+        if CURRENT_CALL.window is not window or CURRENT_CALL.key is not key or CURRENT_CALL.label is not self._label:
+            CURRENT_CALL.set_window(self._label, key, window)
         meter = self._meter
         if meter.skips:
             meter.skips -= 1
@@ -202,14 +202,6 @@ class ModuleComputation:
         except BaseException as error:  # an exit, too, is the module's failure
             failed = ModuleFailedError(self.module.name, self.module.version, key, window, name, error)
             raise failed from safe_cause(error)
-
-
-def _described(local: Locals) -> Call:
-    computation = local["self"]
-    return Call(computation._label, local["name"], local["key"], local["window"], meter=computation._meter)
-
-
-describe_calls(ModuleComputation.call, _described)
 
 
 class Timestamper:

@@ -12,7 +12,7 @@ from muntin import INFINITY, Event, StreamOperator, Window
 from muntin.errors import ModuleFailedError
 from muntin.query_checks import check_cause
 from muntin.safe_text import safe_cause
-from muntin_engine.core.calls import RUNNING, Call, Locals, describe_calls
+from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.plain_results import listing
@@ -97,7 +97,7 @@ def calls(
     module, meter = binding.module, binding.meter
     assert isinstance(module, StreamOperator), "only such modules follow a stream"
     on_event = listing(module.on_event, binding.plain, module.result_field())
-    RUNNING.many(f"{module.name} {module.version}", locate)
+    CURRENT_CALL.set_module(f"{module.name} {module.version}")
     returned, started = list[Sequence[object]](), meter.now()
     try:
         for payload, time in zip(payloads, times, strict=True):
@@ -107,13 +107,3 @@ def calls(
         raise failed from safe_cause(error)
     meter.since(started)
     return returned
-
-
-def _described(local: Locals) -> Call:
-    binding, place = local["binding"], len(local.get("returned", ()))
-    label = f"{binding.module.name} {binding.module.version}"
-    key, tick = local["locate"](place)
-    return Call(label, "on_event", key, tick, place, binding.meter)
-
-
-describe_calls(calls, _described)

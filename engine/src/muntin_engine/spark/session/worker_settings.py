@@ -1,4 +1,4 @@
-"""Read from a session how workers look after themselves."""
+"""Reading the settings of workers from a session."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folde
 KEPT: Final = "spark.muntin.kept.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""
 
-WATCHDOG: Final = "spark.muntin.watchdog.seconds"
-"""The setting for how long a call of a module may take before a warning; 0 for no watchdog."""
-
-FAIL: Final = "spark.muntin.watchdog.fail"
-"""The setting that is `true` where such a call fails the micro-batch."""
-
 WAKE_UPS: Final = "spark.muntin.wakeups.limit"
 """The setting for how many wake-ups an operator may have of a key in a micro-batch, besides one per event."""
 
@@ -30,8 +24,6 @@ PATTERNS: Final = "spark.muntin.patterns.limit"
 
 OVERFLOW: Final = "spark.muntin.overflow.fail"
 """The setting that is `true` where a result that its column cannot hold fails the micro-batch."""
-
-_SECONDS: Final = 60.0
 
 
 def settings_of(spark: AnySession) -> WorkerSettings:
@@ -42,13 +34,11 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     """
     remove_dead_traces()
     return WorkerSettings(
-        int(_number(spark, KEPT, MOST_BYTES)),
-        _number(spark, WATCHDOG, _SECONDS),
-        _flag(spark, FAIL),
-        traces_folder(),
-        int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
-        int(_number(spark, PATTERNS, MOST_PATTERNS)),
-        _flag(spark, OVERFLOW),
+        kept_bytes=int(_number(spark, KEPT, MOST_BYTES)),
+        traces_folder=traces_folder(),
+        most_wake_ups=int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
+        most_patterns=int(_number(spark, PATTERNS, MOST_PATTERNS)),
+        overflow_fails=_flag(spark, OVERFLOW),
     )
 
 

@@ -1,0 +1,119 @@
+"""Supervision of module code in a worker: what ran, should the worker die, and what the module did to shared code.
+
+Spark's own settings watch the worker as a process: it ends one that sends nothing for long
+(`spark.python.worker.idleTimeoutSeconds`) and tells the stack of one that crashed
+(`spark.python.worker.faulthandler.enabled`). The module, the key and the window are what it cannot know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from muntin import Axis
+from muntin.errors import ModuleContractError, ModuleError, MuntinError
+from muntin.safe_text import safe_repr
+from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.errors import StateError
+from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.workers.shared_code import SharedCode
+from muntin_engine.workers.traces import FileTrace
+
+_TRACES: Final[dict[tuple[str, int], FileTrace | None]] = {}
+"""The trace of this process, by folder and process id; None if its file could not be made."""
+
+_MOST_NAMES: Final = 3
+"""So many of the names that a module replaced are listed in a message."""
+
+
+@contextmanager
+def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
+    """Record what runs in the block, and restore shared code that a module of it replaced.
+
+    An error that does not name a module itself gets a note on the one that ran last: modules may break what others use.
+
+    Args:
+        settings: Those of the session.
+        axis: What ticks measure, for messages.
+
+    Raises:
+        ModuleContractError: A module replaced or removed code that all code of the worker uses; it is restored.
+    """
+    trace = _trace_of_process(settings.traces_folder)
+    CURRENT_CALL.begin_task(trace)
+    if trace is not None:
+        trace.begin_task(axis)
+    shared = SharedCode.now()
+    try:
+        yield
+        if replaced := shared.restore():
+            raise _broken_contract(replaced, axis)
+    except GeneratorExit:
+        _end_task(trace)
+        raise
+    except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
+        replaced = shared.restore()
+        os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
+        if replaced and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
+            raise _broken_contract(replaced, axis) from error
+        if _may_be_of_a_module(error) and (last_call := _describe_last_call(axis)):
+            error.add_note(f"  the module that ran last: {last_call}")
+        raise
+    else:
+        _end_task(trace)
+    finally:
+        CURRENT_CALL.begin_task(None)
+
+
+def _trace_of_process(folder: str) -> FileTrace | None:
+    """Return this process's trace; None if there is to be none, or its file cannot be made."""
+    name = (folder, os.getpid())
+    if name not in _TRACES:
+        _TRACES.clear()  # a fork inherits the trace of its parent
+        try:
+            _TRACES[name] = FileTrace(Path(folder)) if folder else None
+        except (OSError, ValueError):
+            _TRACES[name] = None
+    return _TRACES[name]
+
+
+def _end_task(trace: FileTrace | None) -> None:
+    if trace is not None:
+        trace.end_task()
+
+
+def _may_be_of_a_module(error: BaseException) -> bool:
+    """Return True for an error that names no module, and that a module may have caused in the code of others."""
+    if isinstance(error, StateError):  # it may be damaged in the checkpoint, too, before any module has run
+        return bool(CURRENT_CALL.label) and CURRENT_CALL.label not in str(error)
+    return not isinstance(error, MuntinError)
+
+
+def _broken_contract(replaced: Sequence[str], axis: Axis) -> ModuleContractError:
+    """Return the error of a module that replaced shared code."""
+    names = ", ".join(replaced[:_MOST_NAMES])
+    if len(replaced) > _MOST_NAMES:
+        names += f" and {len(replaced) - _MOST_NAMES} more"
+    label, *place = _describe_last_call(axis).splitlines()
+    lines = [
+        f"{label or 'a module'} replaced or removed {names}, which all code of the worker uses",
+        *place,
+        "  leave the code of others as it is; it has been restored",
+    ]
+    return ModuleContractError("\n".join(lines))
+
+
+def _describe_last_call(axis: Axis) -> str:
+    """Return the module that ran last, with its key and window if they are known; empty if none ran."""
+    label = CURRENT_CALL.label
+    if not label:
+        previous = CURRENT_CALL.previous_label
+        return f"{previous}, in an earlier task of this worker" if previous else ""
+    window = CURRENT_CALL.window
+    if window is None:
+        return label
+    interval = axis.spell_interval(window.start, window.end)
+    return f"{label}\n  key: {safe_repr(CURRENT_CALL.key, 200)}\n  window: {interval}"
