@@ -54,7 +54,8 @@ def catching(module: str | type[Module]) -> type[Any]:
 
     Any `Exception` is caught, also one that a second attempt would not meet, such as of a network. Some failures still
     stop the query: a `MemoryError`, which depends on the machine and not on the rows; one of `upgrade_state`, which
-    would cost every window; and a mistake in code, such as a result of another type than declared. If only `combine` fails for rows that `add_events` takes, the module breaks the law *combining equals adding*, and
+    would cost every window; and a mistake in code, such as a result of another type than declared. If
+    only `combine` fails for rows that `add_events` takes, the module breaks the law *combining equals adding*, and
     whether a window has an error depends on the evaluator.
 
     Cost: a tuple around each state, and a call around each method. The module loses `remove_events` and `deduct`, as
