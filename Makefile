@@ -31,9 +31,8 @@ help:
 	@echo "make check   ruff, mypy and all tests: about a quarter of an hour, before a pull request"
 	@echo "make format  rewrite the sources in the house layout: seconds"
 	@echo "make test-versions  the quick part on the lowest versions of everything, on PySpark 4.1 to 4.3, Python 3.11 to"
-	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark: minutes"
-	@echo "             for each (VERSIONS=lowest: that alone; SPARK=1: all tests of Spark; RECORD=1: write it into"
-	@echo "             docs/compatibility.md)"
+	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark, by nox:"
+	@echo "             minutes for each (VERSIONS='lowest client': those alone; TESTS=tests/spark: other tests)"
 	@echo "make test-others  adapters and programs against river, Beam, Flink, Bytewax, Pathway and Quix themselves, each in"
 	@echo "             an environment of its own: minutes, and a network the first time (ADAPTED=river: that adapter alone)"
 	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine: a minute or two"
@@ -65,8 +64,8 @@ test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 	done
 	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/other_systems
 
-test-versions: .venv/run.stamp
-	$(BIN)/python -m tests.versions $(VERSIONS) $(SPARK:%=--spark) $(RECORD:%=--record)
+test-versions: .venv/tools.stamp
+	$(BIN)/python -m nox $(if $(VERSIONS),--error-on-missing-interpreters --session $(VERSIONS)) $(if $(TESTS),-- $(TESTS))
 
 test-cluster: .venv/spark.jsa
 	$(BIN)/python -m pytest tests/shipping/on_a_cluster.py

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from tests import quick_jvm
-from tests.versions.client_alone import EXPECTED, told_by_client, wrong_answers
+from tests.spark.client_alone import EXPECTED, answers_of_client, wrong_answers
 
 
 def test_a_client_that_feigns_to_have_no_spark_queries_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JDK_JAVA_OPTIONS", quick_jvm.OPTIONS)
-    answers = told_by_client(sys.executable, sys.executable, is_feigned=True)
+    answers = answers_of_client(sys.executable, sys.executable, feigns=True)
     assert wrong_answers(answers) == {}
 
 
