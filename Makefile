@@ -4,7 +4,7 @@ PYTHON ?= python3
 MONTHS ?= 1
 EMIT ?= final
 MINUTES ?= 30
-COUNT ?= 60
+COUNT ?= 2
 
 # Python processes by the hundred start in the tests; each would compile all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -14,6 +14,11 @@ DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugi
 EDITABLE := $(DISTRIBUTIONS:%=--editable ./%)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Whose changes the scenarios should notice. A mutant may not take more than 8 GB.
+MUTATED := $(addprefix muntin_engine/,core evaluators exchange progress state)
+FILES ?= $(shell cd engine/src && find $(MUTATED) -name '*.py' ! -name '__init__.py' | sort -R | head -n $(COUNT))
+MUTANT_MEMORY := 8388608
 
 ADAPTED := river beam flink
 river := river
@@ -32,14 +37,14 @@ help:
 	@echo "make check   ruff, mypy and make test: ten minutes, before a pull request"
 	@echo "make format  rewrite the sources in the house layout: seconds"
 	@echo "make test-versions  the quick part on the lowest versions of everything, on PySpark 4.1 to 4.3, Python 3.11 to"
-	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark: minutes"
-	@echo "             for each (VERSIONS=lowest: that alone; SPARK=1: all tests of Spark; RECORD=1: write it into"
-	@echo "             docs/compatibility.md)"
+	@echo "             3.14 and pandas 3, as far as they are here, and from a client of Spark Connect without Spark, by nox:"
+	@echo "             minutes for each (VERSIONS='lowest client': those alone; TESTS=tests/spark: other tests)"
 	@echo "make test-others  adapters and programs against river, Beam, Flink, Bytewax, Pathway and Quix themselves, each in"
 	@echo "             an environment of its own: minutes, and a network the first time (ADAPTED=river: that adapter alone)"
 	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine: a minute or two"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
-	@echo "make mutants small changes of the engine that tests should notice: minutes for each (COUNT=60 SEED=1 UNDER=evaluators/joins)"
+	@echo "make mutants small changes of files of the engine that tests should notice, by mutmut: minutes for each file"
+	@echo "             (COUNT=2: so many files at random; FILES=muntin_engine/core/slice_grid.py: those)"
 	@echo "make bench   side by side with Spark's own windows and others: about forty minutes"
 	@echo "             (BENCH=--quick: a tenth of it, in less than three minutes)"
 	@echo "make docs    the documentation as a site, in build/site; open index.html there: a minute"
@@ -70,8 +75,8 @@ test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 	done
 	build/others/bin/python -m pytest -W default -p no:cacheprovider --noconftest tests/others/test_differences.py tests/others/test_programs.py
 
-test-versions: .venv/run.stamp
-	$(BIN)/python -m tests.versions $(VERSIONS) $(SPARK:%=--spark) $(RECORD:%=--record)
+test-versions: .venv/tools.stamp
+	$(BIN)/python -m nox $(if $(VERSIONS),--error-on-missing-interpreters --session $(VERSIONS)) $(if $(TESTS),-- $(TESTS))
 
 test-cluster: .venv/spark.jsa
 	$(BIN)/python -m pytest tests/nightly/on_a_cluster.py
@@ -79,8 +84,16 @@ test-cluster: .venv/spark.jsa
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)
 
-mutants: .venv/spark.jsa
-	$(BIN)/python -m tests.mutants --count $(COUNT) $(SEED:%=--seed %) $(PACKAGE:%=--package %) $(UNDER:%=--under %) $(TESTS)
+mutants: .venv/tools.stamp
+	rm -rf build/mutants
+	mkdir -p build/mutants
+	cp -R sdk/src build/mutants/src
+	cp -R engine/src/. build/mutants/src
+	cp -R pyproject.toml README.md bundle cli docs engine plugins release sdk templates tests build/mutants
+	cp tests/mutmut.cfg build/mutants/setup.cfg
+	printf '    src/%s\n' $(FILES) >> build/mutants/setup.cfg
+	cd build/mutants && ulimit -v $(MUTANT_MEMORY) && $(abspath $(BIN))/python -m mutmut run
+	cd build/mutants && $(abspath $(BIN))/python -m mutmut results
 
 check: .venv/spark.jsa
 	$(BIN)/ruff check

@@ -56,8 +56,8 @@ class Block:
     @property
     def file(self) -> str | None:
         """The file that the block shows, from `file=<path>` in the info string."""
-        named = re.search(r"\bfile=(\S+)", self.options)
-        return named[1] if named else None
+        file_option = re.search(r"\bfile=(\S+)", self.options)
+        return file_option[1] if file_option else None
 
     @property
     def is_output(self) -> bool:
@@ -80,8 +80,8 @@ class Heading:
     @property
     def anchor(self) -> str:
         """Return what a link to it ends with, as GitHub and the site make it."""
-        kept = re.sub(r"[^\w\- ]", "", self.text.lower())
-        return kept.replace(" ", "-")
+        letters_and_spaces = re.sub(r"[^\w\- ]", "", self.text.lower())
+        return letters_and_spaces.replace(" ", "-")
 
 
 def name_of(page: Path) -> str:
@@ -101,14 +101,19 @@ def blocks(page: Path) -> list[Block]:
 
 def headings(page: Path) -> list[Heading]:
     """Return the headings of a page with their sections; what is in fences makes no heading, but is in the section."""
-    found: list[tuple[int, str, list[str]]] = []
+    sections: list[tuple[int, str, list[str]]] = []  # the level and text of a heading, and the lines below it
     for part in _parts(page):
-        heading = None if isinstance(part, Block) else _HEADING.match(part)
+        if isinstance(part, Block):
+            heading = None
+            text = part.text
+        else:
+            heading = _HEADING.match(part)
+            text = part
         if heading:
-            found.append((len(heading["marks"]), heading["text"].replace("`", ""), []))
-        elif found:
-            found[-1][2].append(part.text if isinstance(part, Block) else part)
-    return [Heading(level, text, "\n".join(lines)) for level, text, lines in found]
+            sections.append((len(heading["marks"]), heading["text"].replace("`", ""), []))
+        elif sections:
+            sections[-1][2].append(text)
+    return [Heading(level, text, "\n".join(lines)) for level, text, lines in sections]
 
 
 def entries(page: Path) -> list[ApiEntry]:
@@ -125,19 +130,27 @@ def links(page: Path) -> list[str]:
 def _parts(page: Path) -> Iterator[str | Block]:
     """Yield the lines outside of fences, and the blocks."""
     block: Block | None = None
-    opened, comment = "", ""
+    opening_ticks = ""
+    comment = ""
     for number, line in enumerate(text_of(page).splitlines(), 1):
         fence = _FENCE.match(line)
-        if block is not None and not (fence and fence["ticks"] == opened and not fence["info"].strip()):
-            block.lines.append(line)
-        elif block is not None:
-            yield block
-            block, comment = None, ""
+        if block is not None:
+            closes = fence is not None and fence["ticks"] == opening_ticks and not fence["info"].strip()
+            if closes:
+                yield block
+                block = None
+                comment = ""
+            else:
+                block.lines.append(line)
         elif fence:
             language, _, options = fence["info"].strip().partition(" ")
-            block, opened = Block(page, number + 1, language, options.strip(), comment=comment), fence["ticks"]
+            block = Block(page, number + 1, language, options.strip(), comment=comment)
+            opening_ticks = fence["ticks"]
         else:
-            marked = _COMMENT.match(line)
-            comment = marked["text"] if marked else comment if not line.strip() else ""
+            comment_line = _COMMENT.match(line)
+            if comment_line:
+                comment = comment_line["text"]
+            elif line.strip():
+                comment = ""  # a comment counts only right above a block, but for empty lines
             yield line
     assert block is None, f"{block} is never closed"

@@ -41,8 +41,10 @@ class Printed:
 
 
 def needs_spark(page: Path) -> bool:
-    asks = re.compile(r"\b(local_|prepare_|spark_)?session\(")
-    return any(asks.search(block.text) for block in blocks(page) if block.language == "python" and block.file is None)
+    """Return whether a block that runs asks for a session."""
+    session = re.compile(r"\b(local_|prepare_|spark_)?session\(")
+    run_blocks = [block for block in blocks(page) if block.language == "python" and block.file is None]
+    return any(session.search(block.text) for block in run_blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,24 @@ class RunningPage:
 
     def run(self) -> Iterator[Printed]:
         """Run the blocks in order and yield what each printed."""
-        parts = blocks(self.page)
-        for place, block in enumerate(parts):
+        page_blocks = blocks(self.page)
+        next_blocks = [*page_blocks[1:], None]
+        for block, next_block in zip(page_blocks, next_blocks, strict=True):
             if block.file is not None:
                 self._project.write(block)
             elif block.language == "python":
-                code = compile("\n" * (block.line - 1) + block.text, str(self.page), "exec", dont_inherit=True)
-                text = "" if block.is_not_run else _run(code, self.namespace)
-                below = parts[place + 1] if place + 1 < len(parts) else None
-                yield Printed(block, text, below if below is not None and below.is_output else None)
+                shown = next_block if next_block is not None and next_block.is_output else None
+                yield Printed(block, self._run(block), shown)
+
+    def _run(self, block: Block) -> str:
+        """Compile a block, run it unless it says not to, and return what it prints."""
+        lines_above = "\n" * (block.line - 1)  # so that a traceback has the lines of the page
+        code = compile(lines_above + block.text, str(self.page), "exec", dont_inherit=True)
+        output = StringIO()
+        if not block.is_not_run:
+            with redirect_stdout(output):
+                exec(code, self.namespace)
+        return output.getvalue()
 
 
 @contextmanager
@@ -87,13 +98,6 @@ def open_page(page: Path, folder: Path, spark: SparkSession | None) -> Iterator[
 def tidy(text: str) -> str:
     """Return text without spaces at the ends of lines and without empty lines at its end."""
     return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
-
-
-def _run(code: Any, namespace: dict[str, Any]) -> str:
-    output = StringIO()
-    with redirect_stdout(output):
-        exec(code, namespace)
-    return output.getvalue()
 
 
 @contextmanager
@@ -120,24 +124,26 @@ class _Project:
         self._spark = spark
 
     def write(self, block: Block) -> None:
+        """Write the file that a block shows; install the project or run its tests if that file asks for it."""
         assert block.file is not None
         path = self._folder / block.file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
         if path.name == "pyproject.toml":
-            self._install(tomllib.loads(block.text))
+            self._install(tomllib.loads(block.text)["project"])
         if path.name.startswith("test_"):
             self._test(path)
         invalidate_caches()
 
-    def _install(self, configuration: dict[str, Any]) -> None:
-        """Do what pip would do: write the distribution's metadata; and bring the package to the workers."""
-        project = configuration["project"]
+    def _install(self, project: dict[str, Any]) -> None:
+        """Write the metadata of the distribution, as pip would, and bring the package to the workers."""
         info = self._sources / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
         info.mkdir(parents=True)
-        groups = project.get("entry-points", {}).items()
-        entries = "".join(_ini_section(name, points) for name, points in groups)
-        (info / "entry_points.txt").write_text(entries, encoding="utf-8")
+        entry_points = ""
+        for group, entries in project.get("entry-points", {}).items():
+            lines = [f"{name} = {target}\n" for name, target in entries.items()]
+            entry_points += f"[{group}]\n{''.join(lines)}"
+        (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
         (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8")
         installed.cache_clear()
         if self._spark is not None:
@@ -147,26 +153,26 @@ class _Project:
     def _test(self, path: Path) -> None:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
         environment = {**os.environ, "PYTHONPATH": str(self._sources)}
-        done = subprocess.run(command, cwd=self._folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{path.name} does not pass\n{done.stdout}{done.stderr}"
-
-
-def _ini_section(name: str, values: dict[str, str]) -> str:
-    return f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
+        pytest = subprocess.run(command, cwd=self._folder, env=environment, capture_output=True, text=True, check=False)
+        assert pytest.returncode == 0, f"{path.name} does not pass\n{pytest.stdout}{pytest.stderr}"
 
 
 @contextmanager
 def _project(folder: Path, spark: SparkSession | None) -> Iterator[_Project]:
-    before, path, known = Path.cwd(), list(sys.path), set(sys.modules)
+    """Work in a folder whose packages can be imported, and forget them afterwards."""
+    working_directory = Path.cwd()
+    search_path = list(sys.path)
+    modules_before = set(sys.modules)
     os.chdir(folder)
     sys.path.insert(0, str(folder / "src"))
     installed.cache_clear()
     try:
         yield _Project(folder, spark)
     finally:
-        sys.path[:] = path  # Spark has put its copy of the package there as well
-        os.chdir(before)
+        sys.path[:] = search_path  # Spark has put its copy of the package there as well
+        os.chdir(working_directory)
         installed.cache_clear()
-        for name in set(sys.modules) - known:
-            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+        for name in set(sys.modules) - modules_before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(str(folder)):
                 del sys.modules[name]

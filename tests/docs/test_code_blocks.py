@@ -50,16 +50,21 @@ def assert_shown(printed: Printed) -> None:
 
 def modules_in(namespace: dict[str, Any]) -> list[Module]:
     """Return the modules that a page defines; one whose parameters have no default is left to its own tests."""
-    classes = [cls for cls in namespace.values() if isinstance(cls, type) and issubclass(cls, Module)]
-    own = [cls for cls in classes if cls.__module__ == namespace["__name__"] and cls.name not in BROKEN]
-    return [
-        with_version(cls)() for cls in own if all(p.default is not p.empty for p in signature(cls).parameters.values())
-    ]
+    modules: list[Module] = []
+    for value in namespace.values():
+        is_module = isinstance(value, type) and issubclass(value, Module)
+        if not is_module or value.__module__ != namespace["__name__"] or value.name in BROKEN:
+            continue
+        parameters = signature(value).parameters.values()
+        if all(parameter.default is not parameter.empty for parameter in parameters):
+            modules.append(with_version(value)())
+    return modules
 
 
 def assert_lawful(module: Module) -> None:
     """Check the laws of a module's base class, as a reader would who copies the module."""
-    laws = max((laws for laws in LAWS if isinstance(module, laws._subject_type)), key=lambda laws: len(laws.__mro__))
+    fitting_laws = [laws for laws in LAWS if isinstance(module, laws._subject_type)]
+    laws = max(fitting_laws, key=lambda each: len(each.__mro__))  # the laws of the most specific base class
     tests = type(f"Test{type(module).__name__}", (laws,), {"module": module})()
     for name in laws_of(laws):
         with suppress(pytest.skip.Exception):
@@ -91,14 +96,15 @@ def test_every_block_says_its_language() -> None:
 def test_an_output_stands_right_below_the_python_block_that_prints_it() -> None:
     outputs = 0
     for page in PAGES:
-        above: Block | None = None
+        block_above: Block | None = None
         for block in blocks(page):
             if block.is_output:
                 outputs += 1
                 assert block.language == "text", block
-                assert above is not None, block
-                assert (above.language, above.file) == ("python", None), block
-            above = block
+                assert block_above is not None, block
+                assert block_above.language == "python", block
+                assert block_above.file is None, block
+            block_above = block
     assert outputs
 
 
@@ -114,12 +120,14 @@ def test_toml_blocks_can_be_read() -> None:
 
 def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_makefile_has() -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    whole = [(block, line) for block in of("shell") for line in block.text.replace("\\\n", "").splitlines()]
-    commands = [(block, shlex.split(line, comments=True)) for block, line in whole]
-    commands = [(block, words) for block, words in commands if words]
+    commands: list[tuple[Block, list[str]]] = []
+    for block in of("shell"):
+        for line in block.text.replace("\\\n", "").splitlines():
+            words = [word for word in shlex.split(line, comments=True) if "=" not in word]
+            if words:
+                commands.append((block, words))
     assert any(words[0] == "make" for _, words in commands)
-    for block, words in commands:
-        program, *arguments = [word for word in words if "=" not in word]
+    for block, (program, *arguments) in commands:
         assert Path(program).name in PROGRAMS, f"{block}: {program}"
         assert program != "make" or set(arguments) <= set(targets), f"{block}: {arguments}"
         assert program != "pip" or arguments[0] in ("install", "wheel"), f"{block}: {arguments}"

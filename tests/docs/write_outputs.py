@@ -15,6 +15,7 @@ from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
 
 def main(names: list[str]) -> None:
+    """Write the outputs of pages, all if none is named."""
     pages = [page for page in PAGES if page not in NOTEBOOKS and (not names or name_of(page) in names)]
     spark = None
     if any(needs_spark(page) for page in pages):
@@ -22,22 +23,21 @@ def main(names: list[str]) -> None:
 
         spark = local_session("muntin docs")
     for page in pages:
-        with (
-            TemporaryDirectory() as folder,
-            open_page(page, Path(folder), spark if needs_spark(page) else None) as running,
-        ):
-            printed = list(running.run())
-        for missing in (item for item in printed if item.text and item.shown is None):
-            print(f"{missing.block} prints something the page does not show:\n{missing.text}")
-        if any(item.shown for item in printed):
-            _write(page, printed)
+        session = spark if needs_spark(page) else None
+        with TemporaryDirectory() as folder, open_page(page, Path(folder), session) as running:
+            outputs = list(running.run())
+        for output in outputs:
+            if output.text and output.shown is None:
+                print(f"{output.block} prints something the page does not show:\n{output.text}")
+        _write(page, outputs)
 
 
-def _write(page: Path, printed: Iterable[Printed]) -> None:
+def _write(page: Path, outputs: Iterable[Printed]) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
-    shown = [(item.shown, item.text) for item in printed if item.shown is not None]
-    for block, text in reversed(shown):
-        lines[block.line - 1 : block.line - 1 + len(block.lines)] = tidy(text).splitlines()
+    shown = [(output.shown, output.text) for output in outputs if output.shown is not None]
+    for block, text in reversed(shown):  # from the end, so that the lines above keep their numbers
+        first = block.line - 1
+        lines[first : first + len(block.lines)] = tidy(text).splitlines()
     page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

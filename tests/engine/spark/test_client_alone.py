@@ -8,16 +8,16 @@ from __future__ import annotations
 import sys
 
 import pytest
+from tests.engine.spark.client_alone import EXPECTED, answers_of_client, wrong_answers
 
 from tests.quick_spark import jvm as quick_jvm
-from tests.versions.client_alone import EXPECTED, told_by_client, wrong_answers
 
 pytestmark = pytest.mark.nightly
 
 
 def test_a_client_that_feigns_to_have_no_spark_queries_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JDK_JAVA_OPTIONS", quick_jvm.OPTIONS)
-    answers = told_by_client(sys.executable, sys.executable, is_feigned=True)
+    answers = answers_of_client(sys.executable, sys.executable, feigns=True)
     assert wrong_answers(answers) == {}
 
 

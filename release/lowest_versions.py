@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from release.distributions import Distribution, distributions
+from release.distributions import distributions
 
 
 def lower_bound(requirement: Requirement) -> Version | None:
@@ -21,21 +21,18 @@ def lower_bound(requirement: Requirement) -> Version | None:
     return max(bounds, default=None)
 
 
-def required_of_others(ours: Iterable[Distribution]) -> list[tuple[str, Requirement]]:
-    """Return what our distributions require of others', with an extra or without, each with the name of ours."""
-    ours = list(ours)
-    names = {each.name for each in ours}
-    required: list[tuple[str, Requirement]] = []
-    for distribution in ours:
+def required_packages() -> Iterator[Requirement]:
+    """Yield what our distributions require of others', with an extra or without."""
+    ours = distributions()
+    for distribution in ours.values():
         for requirements in distribution.extras.values():
-            required += [(distribution.name, each) for each in requirements if each.name not in names]
-    return required
+            yield from (each for each in requirements if each.name not in ours)
 
 
 def lowest_versions() -> dict[str, Version]:
     """Return the oldest version of each package of others that all of our distributions take."""
     lowest: dict[str, Version] = {}
-    for _, requirement in required_of_others(distributions().values()):
+    for requirement in required_packages():
         bound = lower_bound(requirement)
         if bound is not None:
             lowest[requirement.name] = max(bound, lowest.get(requirement.name, bound))

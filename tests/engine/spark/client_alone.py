@@ -1,7 +1,7 @@
-"""`python -m tests.versions.client_alone SERVER CLIENT`: query a Spark Connect server from a client without Spark.
+"""`python -m tests.engine.spark.client_alone SERVER CLIENT`: query a Spark Connect server from a client without Spark.
 
 The server runs on one Python; the client is another with `pyspark-client` alone: no py4j, no JVM. Its answers are
-compared with what was worked out by hand.
+compared with what was worked out by hand. `make test-versions VERSIONS=client` runs it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin import Aggregate, tumbling
-from tests.versions.environments import told_by
-from tests.versions.remote import THIS as SERVER_MODULE
-from tests.versions.remote import free_port
+from tests.engine.spark.connect_server import answers_over_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin_engine import Query
 
-CLIENT_MODULE: Final = "tests.versions.client_alone"
+_THIS: Final = "tests.engine.spark.client_alone"
 _FIRST: Final = [("a", 1, 2.0), ("a", 5, 4.0), ("b", 5, 1.0), ("a", 12, 8.0)]
 _SECOND: Final = [("a", 2, 100.0), ("b", 14, 3.0), ("a", 40, 1.0)]
 _BOTH_RUNS: Final = [["a", 0, 2, 6.0], ["a", 10, 1, 8.0], ["b", 0, 1, 1.0], ["b", 10, 1, 3.0]]
@@ -70,30 +68,31 @@ class Level(Aggregate[float, float]):
 
 def main(server: str, client: str) -> int:
     """Return 1 if an answer of the client is not the one that was worked out by hand."""
-    wrong = wrong_answers(told_by_client(server, client))
+    wrong = wrong_answers(answers_of_client(server, client))
     print("a client without Spark:", wrong or f"{len(EXPECTED)} answers as worked out by hand")
     return bool(wrong)
 
 
-def told_by_client(server: str, client: str, *, is_feigned: bool = False) -> dict[str, Any]:
+def answers_of_client(server: str, client: str, *, feigns: bool = False) -> dict[str, Any]:
     """Return the answers of a client that is served by another Python.
 
     Args:
         server: The Python of the server.
         client: The Python of the client.
-        is_feigned: True if the client has Spark, and is to do as if it had not.
+        feigns: True if the client has Spark, and is to do as if it had not.
     """
-    asking = [CLIENT_MODULE, "feign" if is_feigned else "ask"]
     with TemporaryDirectory() as folder:
-        told = told_by(server, SERVER_MODULE, "serve", folder, free_port(), client, *asking, folder)
-    return {name: told[name] for name in told if name != "server"}
+        answers = answers_over_connect(server, folder, client, _THIS, "feign" if feigns else "ask", folder)
+    del answers["server"]  # its version
+    return answers
 
 
 def wrong_answers(answers: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return what was answered otherwise than expected, beside what was expected; of messages the beginning counts."""
     wrong: dict[str, tuple[Any, Any]] = {}
     for question in EXPECTED.keys() | answers.keys():
-        answer, expected = answers.get(question), EXPECTED.get(question)
+        answer = answers.get(question)
+        expected = EXPECTED.get(question)
         if isinstance(expected, str):
             is_right = isinstance(answer, str) and answer.startswith(expected)
         else:
@@ -111,7 +110,7 @@ def feign_to_have_no_spark() -> None:
 
 
 def ask(folder: Path, address: str) -> dict[str, Any]:
-    """Ask a server, and tell its answers."""
+    """Query a server in several ways, and return the answers by their questions."""
     from pyspark.sql import SparkSession
 
     from muntin_engine import events, local_session, module, read_query, read_state, root_cause, spark_session, sql
@@ -140,7 +139,8 @@ def ask(folder: Path, address: str) -> dict[str, Any]:
 
     first.write.parquet(f"{folder}/input")
     stream = spark.readStream.schema(first.schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/input")
-    query, checkpoint = totals(stream), f"{folder}/checkpoint"
+    query = totals(stream)
+    checkpoint = f"{folder}/checkpoint"
     sinks = {"results": f"{folder}/results", "late_rows": f"{folder}/late"}
     accepted: list[list[int]] = []
 
@@ -200,14 +200,14 @@ def _cannot_be_imported() -> list[str]:
     """Return the modules of the engine and the command that cannot be imported here, but for want of a tester."""
     failed: list[str] = []
     for package in ("muntin_engine", "muntin_cli"):
-        for found in walk_packages(import_module(package).__path__, f"{package}."):
-            if ".template" in found.name or found.name.endswith("__main__"):
+        for module_info in walk_packages(import_module(package).__path__, f"{package}."):
+            if ".template" in module_info.name or module_info.name.endswith("__main__"):
                 continue
             try:
-                import_module(found.name)
+                import_module(module_info.name)
             except Exception as error:
                 if getattr(error, "name", "") not in ("hypothesis", "pytest"):
-                    failed.append(f"{found.name}: {error}")
+                    failed.append(f"{module_info.name}: {error}")
     return failed
 
 

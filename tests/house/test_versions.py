@@ -1,0 +1,95 @@
+"""The versions on docs/compatibility.md, in the packages' metadata and in noxfile.py agree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.version import Version
+
+import noxfile
+from release.distributions import ROOT, distributions
+from release.lowest_versions import constraints, lower_bound, lowest_versions, required_packages
+
+PAGE = ROOT / "docs/compatibility.md"
+COLUMNS = ["PySpark", "Python", "Java", "`pandas`", "`pyarrow`", "`numpy`", "`protobuf`", "tests", "when"]
+_REQUIREMENT_IN_A_COMMAND = re.compile(r"'([a-z-]+)>=([\d.]+)[^']*'")
+_REQUIREMENT_IN_THE_TABLE = re.compile(r"^\| `([a-z-]+)` \| `>=([\d.]+)", re.MULTILINE)
+
+
+def runs() -> list[dict[str, str]]:
+    """Return the lines of the table of what was run, each by its columns."""
+    lines = PAGE.read_text(encoding="utf-8").partition(f"| {' | '.join(COLUMNS)} |\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.splitlines()[1:]]
+    assert len(rows) > 5
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
+
+def test_all_runs_on_the_page_passed_and_have_every_version_of_pyspark() -> None:
+    assert {run["PySpark"][:3] for run in runs()} == {"4.1", "4.2", "4.3"}
+    assert [run for run in runs() if "failed" in run["tests"] or "passed" not in run["tests"]] == []
+
+
+def test_one_run_on_the_page_has_the_lower_bounds_of_the_packages() -> None:
+    """After a bound is changed: `make test-versions VERSIONS=lowest`, which prints the line."""
+    names = ["pyspark", "pandas", "pyarrow", "numpy", "protobuf"]
+    shown = ["PySpark", "`pandas`", "`pyarrow`", "`numpy`", "`protobuf`"]
+    versions = [[Version(run[column]) for column in shown] for run in runs()]
+    assert [lowest_versions()[name] for name in names] in versions
+
+
+def test_the_pythons_of_the_metadata_are_those_that_tests_ran_on() -> None:
+    minor_versions = {run["Python"].rpartition(".")[0] for run in runs()}
+    prefix = "Programming Language :: Python :: 3."
+    projects = [each.project for each in distributions().values()]
+    template = (ROOT / "templates/plugin/pyproject.toml").read_text(encoding="utf-8")
+    projects.append(tomllib.loads(template)["project"])
+    for project in projects:
+        listed = {each.rpartition(" ")[2] for each in project["classifiers"] if each.startswith(prefix)}
+        assert listed == minor_versions, project["name"]
+
+
+def test_every_requirement_says_how_old_it_may_be_and_all_distributions_say_the_same() -> None:
+    bounds: dict[str, set[Version | None]] = {}
+    for requirement in required_packages():
+        if requirement.name != "pandas" or lower_bound(requirement) is not None:  # `muntin` only says which is too new
+            bounds.setdefault(requirement.name, set()).add(lower_bound(requirement))
+    assert len(bounds) > 20
+    assert {name: versions for name, versions in bounds.items() if None in versions or len(versions) > 1} == {}
+
+
+def test_constraints_pin_what_is_required_at_its_lower_bound() -> None:
+    lines = constraints().splitlines()
+    assert f"pyarrow=={lowest_versions()['pyarrow']}" in lines
+    assert len(lines) == len(lowest_versions())
+
+
+def test_pages_say_the_same_bounds() -> None:
+    bounds: dict[str, set[str]] = {}
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        requirements = _REQUIREMENT_IN_A_COMMAND.findall(text)
+        if page == PAGE:
+            requirements += _REQUIREMENT_IN_THE_TABLE.findall(text)
+        for name, bound in requirements:
+            bounds.setdefault(name, set()).add(bound)
+    spelled = {requirement.name: _spelled_bound(requirement.name) for requirement in required_packages()}
+    assert {"pyarrow", "numpy", "msgpack", "packaging"} <= bounds.keys()
+    assert {name: on_pages for name, on_pages in bounds.items() if name in spelled and on_pages != spelled[name]} == {}
+
+
+def _spelled_bound(name: str) -> set[str]:
+    """Return the lower bound of a package as our distributions spell it."""
+    bounds: set[str] = set()
+    for requirement in required_packages():
+        if requirement.name == name:
+            bounds |= {each.version for each in requirement.specifier if each.operator == ">="}
+    return bounds
+
+
+@pytest.mark.parametrize("name", [*noxfile.TESTS, *noxfile.LIBRARY_TESTS])
+def test_what_nox_runs_is_a_test(name: str) -> None:
+    file, _, test = name.partition("::")
+    assert (ROOT / file).exists()
+    assert not test or f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
