@@ -47,17 +47,14 @@ TESTS: Final = (
 LIBRARY_TESTS: Final = (
     # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
     # sketches, and what the command checks.
-    *(
-        "tests/engine/sql_text/test_meaning.py",
-        "tests/engine/exchange/test_bound_form.py",
-        "tests/plugins/adapters/test_sketches.py",
-    ),
-    *(
-        "tests/engine/writing/test_databases.py",
-        "tests/engine/writing/test_table_sinks.py",
-        "tests/engine/writing/test_kafka_topic.py",
-    ),
-    *("tests/engine/monitoring/test_exporters.py", "tests/cli/test_check.py"),
+    "tests/engine/sql_text/test_meaning.py",
+    "tests/engine/exchange/test_bound_form.py",
+    "tests/plugins/adapters/test_sketches.py",
+    "tests/engine/writing/test_databases.py",
+    "tests/engine/writing/test_table_sinks.py",
+    "tests/engine/writing/test_kafka_topic.py",
+    "tests/engine/monitoring/test_exporters.py",
+    "tests/cli/test_check.py",
 )
 """What is run besides where all requirements are as old as they may be."""
 

@@ -1,4 +1,4 @@
-"""`python -m tests.engine.spark.connect_server SERVER CLIENT`: query a Spark Connect server from a client of another Python.
+"""`python -m tests.engine.spark.connect_server SERVER CLIENT`: query a Spark Connect server of another Python.
 
 Both are paths of Pythons that have Muntin. Where their minor versions are equal the client gets its rows; where they
 differ the query is refused, with both versions. `make test-versions VERSIONS=upgrade` runs it.
