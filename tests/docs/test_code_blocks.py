@@ -31,6 +31,8 @@ RUNNABLE = [
     page for page in PAGES if page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
 ]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
+STREAMS = re.compile(r"\breadStream\b|\bwriteStream\b|\bawaitTermination\b")
+"""What starts a streaming query, which takes seconds, or names one."""
 
 
 BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}
@@ -71,7 +73,14 @@ def assert_lawful(module: Module) -> None:
             getattr(tests, name)()
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def case_of(page: Path) -> object:
+    """Return a page as a case: a how-to that starts streams is nightly, and runs where it is named."""
+    text = "\n".join(block.text for block in blocks(page) if block.language == "python" and not block.is_not_run)
+    is_long = page.parent.name == "how-to" and STREAMS.search(text) is not None
+    return pytest.param(page, id=name_of(page), marks=[pytest.mark.nightly] if is_long else [])
+
+
+@pytest.mark.parametrize("page", [case_of(page) for page in RUNNABLE])
 def test_the_python_blocks_of_a_page_run_and_print_what_it_shows(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

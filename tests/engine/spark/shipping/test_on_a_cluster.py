@@ -1,6 +1,6 @@
 """A streaming query on a standalone cluster: a master and two workers on loopback, and `spark-submit`.
 
-Seven JVMs take a minute of two cores or more, so `make test-cluster` runs it, and `make test` does not.
+Seven JVMs take a minute of two cores or more, so `make nightly` runs it, and `make test` does not.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+import pytest
+
+pytestmark = pytest.mark.nightly
 
 JOB = Path(__file__).with_name("standalone_job.py")
 HOST = "127.0.0.1"
