@@ -38,6 +38,7 @@ def test_all_evaluators_that_keep_a_state_are_measured() -> None:
     assert measured == {evaluator.name for evaluator in EVALUATORS if evaluator.keeps_state}
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("place", range(len(KINDS)), ids=lambda place: KINDS[place].title)
 def test_the_figures_of_the_page_are_those_of_a_bucket_within_a_fifth(place: int) -> None:
     kind = KINDS[place]
@@ -49,6 +50,7 @@ def test_the_figures_of_the_page_are_those_of_a_bucket_within_a_fifth(place: int
     assert figures == pytest.approx(shown, rel=FIFTH)
 
 
+@pytest.mark.nightly
 def test_a_key_takes_the_bytes_of_its_columns() -> None:
     """A text of 16 letters has 4 bytes for its length; a whole number has 8, whatever is kept of the key besides."""
     numbers, texts = KINDS[0], KINDS[1]
@@ -56,6 +58,7 @@ def test_a_key_takes_the_bytes_of_its_columns() -> None:
     assert measure(texts).state.key - measure(numbers).state.key == pytest.approx(16 + 4 - 8, abs=0.1)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", [KINDS[0], KINDS[5], KINDS[3], KINDS[8], KINDS[13], KINDS[18]], ids=lambda k: k.title)
 def test_a_worker_counts_what_it_keeps_about_right(kind: Kind) -> None:
     """By that it keeps as much as the session allows; it must not be a fraction of what is there."""
