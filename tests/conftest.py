@@ -73,6 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Know `make quick` and `make nightly`."""
     parser.addoption("--quick", action="store_true", help="run the tests that take no Spark and little time")
     parser.addoption("--nightly", action="store_true", help="run what `make test` leaves out, for its time")
+    parser.addoption("--daily", action="store_true", help="leave it out although files are named")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -127,7 +128,9 @@ def chosen_items(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.
 
 
 def is_whole(config: pytest.Config) -> bool:
-    """Return whether a run is of all tests, because none are named."""
+    """Return whether a run is that of `make test`: no tests are named, or it is asked for."""
+    if config.getoption("daily"):
+        return True
     told: dict[str, bool] | None = getattr(config, "workerinput", None)
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS if told is None else told["is_whole"]
 
