@@ -49,7 +49,7 @@ LIBRARY_TESTS: Final = (
     # sketches, and what the command checks.
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/exchange/test_bound_form.py",
-    "tests/plugins/adapters/test_sketches.py",
+    "tests/plugins/stats/test_sketches.py",
     "tests/engine/writing/test_databases.py",
     "tests/engine/writing/test_table_sinks.py",
     "tests/engine/writing/test_kafka_topic.py",
