@@ -157,14 +157,14 @@ def client(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def upgrade(session: nox.Session) -> None:
-    """Have the environments of other sessions continue one checkpoint, and the last one query a server of the first."""
+    """Have the environments of other sessions continue one checkpoint, and the first one query a server of the last."""
     folders = [ROOT / "build/versions" / name.replace(".", "-") for name in UPGRADES]
     pythons = [str(folder / "bin/python") for folder in folders if folder.is_dir()]
     if len(pythons) < 2:
         session.error(f"two of these sessions have to run before: {', '.join(UPGRADES)}")
     session.run(sys.executable, "-m", "tests.engine.spark.upgrade", *pythons, env=WITHOUT_ANOTHER_SPARK)
     session.run(
-        sys.executable, "-m", "tests.engine.spark.connect_server", pythons[0], pythons[-1], env=WITHOUT_ANOTHER_SPARK
+        sys.executable, "-m", "tests.engine.spark.connect_server", pythons[-1], pythons[0], env=WITHOUT_ANOTHER_SPARK
     )
 
 

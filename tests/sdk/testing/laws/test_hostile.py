@@ -142,7 +142,8 @@ def name_of(value: object) -> str:
 
 
 def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
-    offered = {cls for cls in vars(testing).values() if isinstance(cls, type) and issubclass(cls, Conformance)}
+    named = [getattr(testing, name) for name in testing.__all__]  # loads what nothing has asked for yet
+    offered = {cls for cls in named if isinstance(cls, type) and issubclass(cls, Conformance)}
     assert offered - {kit.laws for kit in KITS} == {testing.RowOperatorLaws, testing.RowWindowLaws}
     for kit in KITS:
         expected = {f"test_{law.replace(' ', '_')}" for law in laws_applying_to(kit.honest[0])}
