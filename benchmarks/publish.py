@@ -262,12 +262,13 @@ def sentences(page: str) -> list[tuple[Path, str, str]]:
     static = rows["five million rows of a static table"].split()[0]
     tumbling = {row[0]: row[3] for row in rows_of(page, "average of floats")}["10,000 keys, tumbling 60 s"]
     return [
-        (README, "Python: one with `combine` is ", range_of_runs(page, 3)),
-        (README, "with 600 seconds every 10, Muntin is ", hopping),
-        (README, "windows hardly overlap: Muntin has ", static),
+        (README, "With a `combine` method it is ", range_of_runs(page, 3)),
+        (README, "With windows of 600 seconds every 10 seconds, Muntin is ", hopping),
+        (README, "Muntin then reaches ", static),
         (README, "Spark's rate on a static table, and ", yahoo),
         (WHY_NOT_GROUPBY, "averages of floats with 10,000 keys reached ", tumbling.split()[0]),
-        (WHY_NOT_GROUPBY, "`window()` where windows do not overlap, and ", hopping),
+        (WHY_NOT_GROUPBY, "`window()` if windows do not overlap, and ", hopping),
+        (WHY_NOT_GROUPBY, "A Python aggregate with `combine` reached ", range_of_runs(page, 3)),
     ]
 
 

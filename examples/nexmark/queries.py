@@ -71,14 +71,20 @@ def people_by_id(tables: Tables) -> EventStream:
     return events(tables.people, key="id", at="at", buckets=BUCKETS)
 
 
+def bid_columns(events_of_bids: DataFrame) -> DataFrame:
+    """Return bids as Nexmark has them; as events they have a lifetime in the place of their time."""
+    return events_of_bids.selectExpr("auction", "bidder", "price", "lifetime.start AS at")
+
+
 def all_bids(tables: Tables) -> DataFrame:
     """Query 0: every bid, as it is."""
-    return bids_of_auctions(tables).results()
+    return bid_columns(bids_of_auctions(tables).results())
 
 
 def bids_in_euros(tables: Tables) -> DataFrame:
     """Query 1: every bid, with its price in euros."""
-    return bids_of_auctions(tables).with_columns(price=f"price * {USD_TO_EURO}D").results()
+    euros = bids_of_auctions(tables).with_columns(euros=f"price * {USD_TO_EURO}D").results()
+    return bid_columns(euros.withColumn("price", F.col("euros")))
 
 
 def bids_for_some_auctions(tables: Tables) -> DataFrame:

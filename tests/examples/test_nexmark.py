@@ -36,10 +36,6 @@ def rows_of(answer: DataFrame) -> Rows:
     return Counter(map(tuple, answer.collect()))
 
 
-def bids_as_rows(answer: DataFrame) -> DataFrame:
-    return answer.selectExpr("auction", "bidder", "price", "at")
-
-
 WINDOWED: dict[int, Callable[[list[Bid]], Rows]] = {
     2: lambda bids: answers.bids_for_some(bids, SKIP),
     5: lambda bids: answers.hot_items(bids, SIZE, PERIOD),
@@ -58,8 +54,8 @@ def test_a_query_of_bids_has_its_rows(spark: SparkSession, bids: list[Bid], numb
 
 def test_queries_0_and_1_have_every_bid(spark: SparkSession, site: Site) -> None:
     tables = tables_of(spark, site)
-    assert rows_of(bids_as_rows(QUESTIONS[0].answer(tables))) == Counter(map(tuple, site.bids))
-    assert rows_of(bids_as_rows(QUESTIONS[1].answer(tables))) == answers.prices_in_euros(site.bids)
+    assert rows_of(QUESTIONS[0].answer(tables)) == Counter(map(tuple, site.bids))
+    assert rows_of(QUESTIONS[1].answer(tables)) == answers.prices_in_euros(site.bids)
 
 
 JOINED: dict[int, Callable[[Site], Rows]] = {
