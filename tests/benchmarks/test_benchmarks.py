@@ -76,6 +76,7 @@ ON_SPARK: tuple[tuple[StreamSystem | TableSystem, Question], ...] = (
 )
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("system", "question"), ON_SPARK, ids=lambda value: getattr(value, "name", str(value)))
 def test_a_system_on_spark_is_right_about_a_table(
     system: StreamSystem | TableSystem, question: Question, spark: SparkSession, tmp_path: Path

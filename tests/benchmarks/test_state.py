@@ -38,7 +38,7 @@ def test_all_evaluators_that_keep_a_state_are_measured() -> None:
     assert measured == {evaluator.name for evaluator in EVALUATORS if evaluator.keeps_state}
 
 
-@pytest.mark.cases(2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", range(len(KINDS)), ids=lambda place: KINDS[place].title)
 def test_the_figures_of_the_page_are_those_of_a_bucket_within_a_fifth(place: int) -> None:
     kind = KINDS[place]

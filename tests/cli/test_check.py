@@ -76,6 +76,7 @@ def test_a_new_package_has_no_findings(
     ]
 
 
+@pytest.mark.nightly
 def test_everything_that_is_wrong_is_in_one_report(
     offer: Offer, tmp_path: Path, muntin: Run, tried_as_by_users: None
 ) -> None:
@@ -166,6 +167,7 @@ def test_something_else():
 """
 
 
+@pytest.mark.nightly
 def test_what_the_types_do_not_say_the_tests_of_the_package_may(picky: list[Plugin], tmp_path: Path) -> None:
     (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="metres / 0.3048"), encoding="utf-8")
     items = check_laws(subjects_in(picky, {}), tmp_path).items
@@ -181,6 +183,7 @@ def test_a_law_that_is_broken_there_is_a_finding(picky: list[Plugin], tmp_path: 
     assert "smallest stream:" in found[0]
 
 
+@pytest.mark.nightly
 def test_tests_that_try_no_laws_leave_the_note(picky: list[Plugin], tmp_path: Path) -> None:
     (tmp_path / "test_feet.py").write_text("raise RuntimeError('cannot be imported')", encoding="utf-8")
     (note,) = [item for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.NOTE]
@@ -261,6 +264,7 @@ def test_the_limit_is_that_of_the_engine() -> None:
     assert MOST_BYTES == packed_task.MOST_BYTES
 
 
+@pytest.mark.nightly
 def test_a_report_for_programs_is_json_whatever_modules_print(offer: Offer) -> None:
     talk = "import atexit, os\nprint('hello')\nos.write(1, b'from below')\natexit.register(print, 'bye')\n"
     offer(talker=f"{TIDES.replace('tides.', 'talker.')}\n{talk}")

@@ -193,6 +193,7 @@ def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> 
     assert "shop.visits" in (shop / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "command",
     [

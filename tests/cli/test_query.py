@@ -52,6 +52,7 @@ def rides(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -
     return folder
 
 
+@pytest.mark.cases(1)
 def test_a_question_is_answered_from_each_kind_of_files(
     muntin: Run, question: Path, rides: Path, tmp_path: Path, spark: SparkSession
 ) -> None:

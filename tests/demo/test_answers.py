@@ -72,7 +72,7 @@ def printed(command: list[str]) -> tuple[str, str, int]:
     return said.getvalue(), complaint.getvalue(), code
 
 
-@pytest.mark.cases(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("question", TRUTH)
 def test_the_answers_are_what_plain_pandas_says(answers: Path, question: Question) -> None:
     assert_right(question, answers)

@@ -44,6 +44,7 @@ WINDOWED: dict[int, Callable[[list[Bid]], Rows]] = {
 }
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("number", WINDOWED)
 def test_a_query_of_bids_has_its_rows(spark: SparkSession, bids: list[Bid], number: int) -> None:
     tables = tables_of(spark, Site(people=random_site(5, 1).people, auctions=random_site(5, 1).auctions, bids=bids))
@@ -68,6 +69,7 @@ JOINED: dict[int, Callable[[Site], Rows]] = {
 }
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("number", JOINED)
 def test_a_query_that_joins_has_its_rows(spark: SparkSession, site: Site, number: int) -> None:
     rows = rows_of(QUESTIONS[number].answer(tables_of(spark, site)))

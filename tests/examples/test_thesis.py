@@ -119,8 +119,9 @@ def test_a_numbered_query_has_the_rows_of_its_extents(number: str, seed: int) ->
 
     assert found == EXPECTED[number](asked)
     assert sum(found.values()) > 20
-    few = few_of(asked)
-    crash_everywhere(stream_of(few, seed, key=question.key, at=question.at), question.query)
+    if seed == 0:
+        few = few_of(asked)
+        crash_everywhere(stream_of(few, seed, key=question.key, at=question.at), question.query)
 
 
 def test_every_question_is_tried() -> None:

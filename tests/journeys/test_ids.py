@@ -21,7 +21,7 @@ ROWS = """
 """
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("id", "distinct"), [("id", 2), ("named_struct('at', at, 'ids', array(id))", 3)])
 @pytest.mark.parametrize("emit", ["final", "eager"])
 def test_an_id_counts_once(id: str, distinct: int, emit: str, spark: SparkSession, tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_eager_results_revise_and_retract_events_and_final_ones_wait(spark: Spar
     }
 
 
+@pytest.mark.nightly
 def test_the_state_of_events_that_may_change_can_be_read_and_a_recording_tells_their_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:

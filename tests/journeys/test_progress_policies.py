@@ -75,6 +75,7 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
     }
 
 
+@pytest.mark.nightly
 def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tmp_path: Path) -> None:
     # batch 0   north: 1, 25     south says nothing            nothing closes
     # batch 1                    south: 2, watermark 20      closes 0
@@ -139,6 +140,7 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
 
 # eu 1, eu 2, us 12, us 22   [)  at 1     eu, and sensors of 10 to 20, are complete up to 10
 # a restart, then at 2:      eu 3, which comes first now, and us 12 are late; us 22 is not
+@pytest.mark.nightly
 def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
     types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
     schema, folder = pa.schema([*types, ("region", pa.string())]), tmp_path / "stream"
@@ -250,6 +252,7 @@ def test_with_a_clock_time_passes_without_rows_also_under_available_now(
     assert (found["window"]["start"], found["m"]) == (90 * SECOND, [95])
 
 
+@pytest.mark.nightly
 def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     spark: SparkSession, tmp_path: Path, clock: Callable[[int], DataFrame]
 ) -> None:

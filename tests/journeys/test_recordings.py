@@ -163,6 +163,7 @@ def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_pat
     assert 0 < len(north) < len(sinks["hours"].all())
 
 
+@pytest.mark.nightly
 def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     sink, record = Written(), tmp_path / "recording"
     (record / "rows").mkdir(parents=True)

@@ -133,6 +133,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
     assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
 
 
+@pytest.mark.nightly
 def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: SparkSession, tmp_path: Path) -> None:
     """Each trade that leaves the last three of its key is counted where it leaves, per ten ticks and over all keys."""
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]

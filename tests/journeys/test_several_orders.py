@@ -45,6 +45,7 @@ def test_a_list_of_one_column_is_that_column(rows: Any) -> None:
     assert one.plan.inputs == other.plan.inputs
 
 
+@pytest.mark.nightly
 def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream: EventStream) -> None:
     later = events(rows.withColumn("at", rows.at + 10), key="k", at="at", order=["part", "nr"])
     both = union(one=stream, two=later).window(tumbling(10)).aggregate(x=stats.collect_list("x"))

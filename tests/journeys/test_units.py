@@ -112,6 +112,7 @@ def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSes
     assert json.loads(far["row"])["mark"] == f"{2**62}.00"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("zone", ["UTC", None])
 def test_a_row_behind_a_watermark_of_timestamps_is_late_by_an_interval(
     spark: SparkSession, tmp_path: Path, zone: str | None

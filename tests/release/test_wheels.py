@@ -58,6 +58,7 @@ def metadata_in(wheel: Path) -> Metadata:
         return Metadata.from_email(files.read(said))
 
 
+@pytest.mark.nightly
 def test_an_index_takes_every_wheel_and_source_distribution(dist: Path) -> None:
     built = sorted(map(str, dist.iterdir()))
     assert len(built) == 2 * len(OURS)

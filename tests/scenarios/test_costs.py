@@ -38,6 +38,7 @@ def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
 # Calls of modules
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("evaluator", "window", "added", "removed"),
     [
@@ -141,6 +142,7 @@ def test_modules_are_called_for_windows_that_fire_and_those_share_the_work() -> 
     assert module.calls["added"] + module.calls["removed"] <= 2 * 1000
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("ratio", [1, 2, 60])
 @pytest.mark.parametrize("module", [Merged, Deducted])
 @pytest.mark.parametrize("per_batch", [1, 50])

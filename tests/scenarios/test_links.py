@@ -108,6 +108,7 @@ def in_shared_extents(flows: Sequence[Flow], sides: tuple[Side, Side], ranges: t
     return Counter((one, other) for one, other in met if sides[0].key(one) == sides[1].key(other))
 
 
+@pytest.mark.cases(2)
 @ALL_DISORDER
 @pytest.mark.parametrize(
     ("size", "slide"), [(10 * MINUTE, 5 * MINUTE), (3 * MINUTE, MINUTE), (5 * MINUTE, 3 * MINUTE), (MINUTE, MINUTE)]

@@ -108,6 +108,7 @@ def test_a_name_that_the_packages_do_not_have_is_no_attribute() -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_the_command_runs_a_module_also_with_restarts(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(QUERY, encoding="utf-8")
@@ -123,6 +124,7 @@ def test_the_command_lists_and_describes_modules_and_says_what_their_laws_need()
     assert "evaluation, for final results" in described
 
 
+@pytest.mark.nightly
 def test_a_check_without_laws_says_so() -> None:
     checked = command("check", "muntin-patterns")
     needed = "where Hypothesis and pytest are installed: pip install 'muntin-cli[check]'"

@@ -10,6 +10,8 @@ from tests.cli.command_pages import FOLLOWED, Shown, alike
 from tests.docs.pages import ROOT, blocks
 from tests.docs.tutorial.following import follow
 
+pytestmark = pytest.mark.nightly
+
 COMMANDS = [line for block in blocks(FOLLOWED) if block.language == "shell" for line in block.lines]
 PLUGIN = "home/plugins/muntin-weather"
 """Where the page makes the package, in the folder of its reader."""
@@ -27,7 +29,6 @@ def shown(readers: Path) -> list[Shown]:
     return list(follow(FOLLOWED, readers))
 
 
-@pytest.mark.nightly
 def test_the_commands_print_what_the_page_shows(shown: list[Shown]) -> None:
     assert len(shown) == FOLLOWED.read_text(encoding="utf-8").count("<!-- shows -->")
     for item in shown:

@@ -1471,6 +1471,7 @@ def _refusal(wrong: str, names: Names) -> tuple[Exception, bool]:
     pytest.fail(f"{wrong} is right")
 
 
+@pytest.mark.cases(170)
 @pytest.mark.parametrize("case", CASES, ids=[f"{wrong}: {said}" for wrong, said, *_ in CASES])
 def test_what_a_message_says_to_write_plans(names: Names, case: tuple[str, ...]) -> None:
     wrong, pattern, *rest = case

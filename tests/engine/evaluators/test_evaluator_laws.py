@@ -108,11 +108,13 @@ def check_trace(name: str, evaluator: str) -> None:
     assert small.is_empty
 
 
+@pytest.mark.cases(16)
 @EVERY_RUN
 def test_rows_are_admitted_once_in_any_order(name: str, evaluator: str) -> None:
     check_admission(name, evaluator)
 
 
+@pytest.mark.cases(16)
 @EVERY_RUN
 def test_a_state_is_the_same_kept_read_back_or_merged(name: str, evaluator: str) -> None:
     check_trace(name, evaluator)

@@ -126,7 +126,7 @@ def test_compiled_parts_are_refused_by_name() -> None:
 SAID = "Name: {}\nVersion: 1.0\n"
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("file", "hidden"),
     [
@@ -153,7 +153,7 @@ def test_an_installed_package_that_would_hide_another_one_is_refused(installed: 
         pack("odd")
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("name", "file"),
     [

@@ -57,6 +57,7 @@ def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: Dat
         second.results()
 
 
+@pytest.mark.nightly
 def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: DataFrame, tmp_path: Path) -> None:
     """The results of a query per window, as one: what is advised where windows cannot share their slices."""
     stream = events(minutes, at="at", watermark="0 seconds", buckets=1)
@@ -75,6 +76,7 @@ def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: D
     assert [sum(numbers[name].accepted for numbers in found) for name in names] == [11, 11, 11]
 
 
+@pytest.mark.nightly
 def test_sparks_watermark_goes_on_where_no_window_has_a_result(spark: SparkSession, tmp_path: Path) -> None:
     marks = [((0, 1, 2), "insert"), ((30,), "punctuate"), ((31,), "insert")]
     tables = [pa.table({"at": minutes_of(*minutes), "change": [change] * len(minutes)}) for minutes, change in marks]
@@ -184,6 +186,7 @@ def test_results_keep_their_key_as_events_unless_another_is_named(spark: SparkSe
     assert (found.as_events(key="shop").keys, found.as_events(key=None).keys) == (("shop",), ())
 
 
+@pytest.mark.nightly
 def test_a_join_with_another_stream_lets_go_what_has_no_partner(spark: SparkSession, tmp_path: Path) -> None:
     left = [((5, 6), "insert"), ((30,), "punctuate"), ((31,), "insert")]
     tables = [pa.table({"at": minutes_of(*minutes), "change": [change] * len(minutes)}) for minutes, change in left]

@@ -81,7 +81,7 @@ _INTERVALS: Final = (
 )
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("kind", "times"),
     [
@@ -97,7 +97,7 @@ def test_an_interval_join_has_the_rows_of_sql(
     assert muntin_rows(spark, text.format(_L, _R), tables) == spark_rows(spark, text.format("l", "r"), tables)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"])
 @pytest.mark.parametrize(
     "condition",
@@ -114,7 +114,7 @@ def test_a_condition_of_one_stream_in_on_has_the_meaning_of_sql(
     assert versions == spark_rows(spark, text.format("l", _HOLDS, _WHILE), tables)
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN"])
 @pytest.mark.parametrize(
     "condition",

@@ -72,6 +72,7 @@ def windowed(spark: SparkSession, rides: DataFrame) -> dict[str, DataFrame]:
     return found
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     "text",
     [

@@ -132,6 +132,7 @@ def test_a_modules_own_error_has_no_note() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
+@pytest.mark.nightly
 def test_a_worker_that_dies_of_what_it_cannot_send_is_told_of_like_one_that_dies_in_a_call(tmp_path: Path) -> None:
     """A task that failed, or ended well a moment ago, in a process that is gone."""
     program = (

@@ -80,7 +80,7 @@ LAKES = {"delta": (make_delta, read_delta, restore_delta), "iceberg": (make_iceb
 TABLES = {name: lake[:2] for name, lake in LAKES.items()} | {"sqlite": (make_sqlite, read_sqlite)}
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("make", "read", "take_away"), LAKES.values(), ids=LAKES)
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_tables_keep_the_laws(
@@ -164,7 +164,7 @@ def numbers_in(folder: Path) -> list[int]:
     return sorted(rows["n"].to_pylist())
 
 
-@pytest.mark.cases(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("by_time", [False, True], ids=["version", "time"])
 def test_a_delta_table_that_was_restored_has_the_micro_batches_of_that_version(tmp_path: Path, by_time: bool) -> None:
     write_numbers(DeltaLakeTable(tmp_path), range(2))

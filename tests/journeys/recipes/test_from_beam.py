@@ -110,6 +110,7 @@ class TestTransforms:
 class TestPanes:
     """Three elements, each a bundle, and the watermark past the end of the window."""
 
+    @pytest.mark.cases(1)
     @pytest.mark.parametrize(
         ("refinement", "values"), [("accumulate", [3.0, 10.0, 15.0]), ("discard", [3.0, 7.0, 5.0])]
     )

@@ -209,6 +209,7 @@ class TestPathway:
         # window_join over tumbling(4): 5 and 5 and 7 are in [4, 8)
         assert rows_of(left.join(right, **columns, same_window=tumbling(4)), "l", "r") == [("l2", "r1"), ("l2", "r2")]
 
+    @pytest.mark.nightly
     @recipe(BYTEWAX_PATHWAY_AND_QUIX, "`exactly_once_behavior(shift=d)`", "rows behind the cutoff are ignored")
     def test_exactly_once(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -313,6 +314,7 @@ class TestQuixStreams:
         columns = ("mean", "count", "sum", "min", "max", "earliest", "latest", "all")
         assert rows_of(query, *columns) == [(4.0, 3, 12.0, 1.0, 7.0, 4.0, 1.0, [4.0, 7.0, 1.0])]
 
+    @pytest.mark.nightly
     @recipe(
         BYTEWAX_PATHWAY_AND_QUIX,
         "`join_asof`, `join_interval`",

@@ -113,6 +113,7 @@ class TestWatermarks:
 
 
 class TestWindows:
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`keyBy(...)`", "`TumblingEventTimeWindows`, `SlidingEventTimeWindows`")
     def test_tumbling_and_sliding_windows_and_their_offset(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 0, 1.0), ("a", 7, 2.0), ("a", 12, 4.0), ("b", 7, 8.0))
@@ -140,6 +141,7 @@ class TestWindows:
         dynamic = events(rows, key="k", start="at", end=rows.at + rows.gap).window(session())
         assert rows_of(dynamic.aggregate(n=stats.count()), "start", "end", "n") == [(0, 20, 3)]
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "`GlobalWindows` with a trigger", "`CountTrigger.of(2)`")
     def test_global_windows_with_a_count_trigger(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
@@ -371,6 +373,7 @@ class TestJoins:
         joined = left.extend(b).join(right.extend(a), left_columns=["o"], right_columns=["s"])
         assert rows_of(joined, "o", "s") == INNER
 
+    @pytest.mark.nightly
     @recipe(FLINK_AND_BEAM, "an outer interval join, `LEFT JOIN r ON ... AND r.t BETWEEN l.t - a AND l.t + b`")
     def test_outer_interval_join(self, sides: tuple[Any, Any]) -> None:
         left, right = sides
@@ -580,6 +583,7 @@ PATTERN = (("k", 1, "a"), ("k", 5, "x"), ("k", 8, "b"), ("k", 20, "a"), ("k", 31
 
 
 class TestNullKeys:
+    @pytest.mark.nightly
     def test_null_keys_meet_unless_they_are_left_out_of_one_side(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, at bigint, o string", (None, 1, "o1"), ("a", 1, "o2"))
         right_rows = table(spark, "k string, at bigint, s string", (None, 1, "s1"), ("a", 1, "s2"))

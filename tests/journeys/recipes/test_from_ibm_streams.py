@@ -58,6 +58,7 @@ def test_sliding_by_delta(stream: EventStream) -> None:
     assert members(stream, last(10).trigger(delta("price", 2))) == [[1, 2, 3]]
 
 
+@pytest.mark.nightly
 @recipe(
     IBM_STREAMS,
     "`tumbling, count(10)`",
@@ -121,6 +122,7 @@ class Evicted(RowOperator[float, list[float], float, float]):
         return [row.payload for row in rows]
 
 
+@pytest.mark.nightly
 @recipe(
     IBM_STREAMS, "a second output port", "a window marker after the output of each window", "`onEmptyWindowPunctEvent`"
 )

@@ -335,6 +335,7 @@ class TestAggregatesAndResults:
         query = both.window(tumbling(10)).aggregate(x=module(SumOfRecords, "x"))
         assert rows_of(query, "k", "x") == [("a", 6.0), ("b", 8.0)]
 
+    @pytest.mark.nightly
     @recipe(KAFKA_STREAMS, "a `GlobalKTable`")
     def test_a_global_table(self, spark: SparkSession) -> None:
         rows = table(spark, READINGS, ("a", 1, 1.0), ("b", 2, 2.0))

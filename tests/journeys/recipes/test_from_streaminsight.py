@@ -84,6 +84,7 @@ class Rises(StreamOperator[float, list[float], float]):
 
 
 class TestDefaults:
+    @pytest.mark.nightly
     @recipe(
         STREAMINSIGHT,
         "lifetimes that a time-sensitive module sees",
@@ -226,6 +227,7 @@ class TestQueries:
             ("b", 5.0, 5.0, 5.0, 5.0, 1),
         ]
 
+    @pytest.mark.nightly
     @recipe(
         STREAMINSIGHT,
         "`where`, `select`",
@@ -243,6 +245,7 @@ class TestQueries:
         assert lifetimes(stream.extend(4)) == [(2, 17, 2.0)]
         assert lifetimes(stream.to_points("start")) == [(2, 3, 2.0)]
 
+    @pytest.mark.nightly
     @recipe(
         STREAMINSIGHT,
         "`ClipEventDuration`, signals to edges",
@@ -261,6 +264,7 @@ class TestQueries:
         assert rows_of(left.join(right, "anti", left_columns=["l"]), "start", "end") == [(0, 4), (6, 10)]
         assert rows_of(left.join(right, "clip", left_columns=["l"]), "start", "end") == [(0, 4)]
 
+    @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`Union`", "a query over the output of another")
     def test_union_and_chained_queries(self, spark: SparkSession) -> None:
         first = events(table(spark, JOBS, ("a", 1, 2, 1.0)), key="k", start="starts", end="ends")

@@ -67,6 +67,7 @@ def same(query: Query, back: Query) -> None:
 _WANTED = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
 
 
+@pytest.mark.nightly
 def test_random_queries_come_back(rides: DataFrame) -> None:
     random, calls = Random(27), Counter[str]()
     while sum(calls.values()) < 80 or not calls.keys() >= _WANTED:

@@ -37,6 +37,7 @@ class Band:
         return sorted(row.values for row in self.run.inserted)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("later", "earlier", "left_minutes", "right_minutes"),
     [

@@ -84,7 +84,7 @@ def run(query: Any, checkpoint: Path, results: Any) -> None:
     query.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
 
 
-@pytest.mark.cases(2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", QUERIES)
 def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
     kind: str, spark: SparkSession, tmp_path: Path

@@ -128,7 +128,7 @@ HARMLESS: Final = (
 )
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("pattern", [*LOGS, *STATE])
 def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place, pattern: str) -> None:
     for damage, wrong in WRONG.items():

@@ -140,6 +140,7 @@ def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: St
     )
 
 
+@pytest.mark.nightly
 def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     story.write(chained(story.grown_to(1), tumbling(10), 100))
     refused: Sequence[tuple[Query, str]] = (

@@ -119,7 +119,7 @@ DAMAGES: list[tuple[Callable[[Path], None], str, bool]] = [
 """What is done to the files, what is said of it before a query starts, and whether one is started in a micro-batch."""
 
 
-@pytest.mark.cases(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("damage", "said", "is_started"), DAMAGES, ids=lambda part: getattr(part, "__name__", ""))
 def test_state_files_in_the_place_of_others_are_refused_and_named(
     spark: SparkSession, half: Path, tmp_path: Path, damage: Callable[[Path], None], said: str, is_started: bool

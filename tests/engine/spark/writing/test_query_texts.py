@@ -54,6 +54,7 @@ def test_the_query_of_a_checkpoint_is_described_and_made_again(stream: DataFrame
     assert "leave --with out" in told
 
 
+@pytest.mark.nightly
 def test_the_queries_of_one_pass_have_one_text_and_are_made_of_it_again(stream: DataFrame, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     asked = one_pass(short=hourly(stream), long=hourly(stream, F.col("x") * 2))

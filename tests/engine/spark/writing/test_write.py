@@ -158,7 +158,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
     assert len(rejected.runs) == 1
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("evaluator", "window", "of"),
     [
@@ -293,6 +293,7 @@ class Settled(Sink):
         self.found.append((self.table.watermark, sorted(map(str, collect(final)))))
 
 
+@pytest.mark.nightly
 def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         batch(*(("insert", key, at, at) for key in "ab" for at in range(start, start + 12, 3)), ("punctuate", "", p, 0))
