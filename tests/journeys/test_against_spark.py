@@ -188,6 +188,7 @@ def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: 
     }
 
 
+@pytest.mark.nightly
 def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: SparkSession) -> None:
     df = spark.range(64).selectExpr(
         "id % 2 as k",

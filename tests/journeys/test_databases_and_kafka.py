@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from pyspark.sql import SparkSession
 
 import muntin_stats as stats
@@ -68,6 +69,7 @@ def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None
     assert not kafka_connector.is_installed(batch)
 
 
+@pytest.mark.nightly
 def test_results_late_rows_and_metrics_go_to_databases_and_kafka(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rides").mkdir()
     ride = '{{"change": "insert", "station": "{}", "leaves": {}}}\n'.format

@@ -48,6 +48,7 @@ def test_a_table_gives_the_events_that_meet_a_condition_with_their_new_lifetimes
     ]
 
 
+@pytest.mark.nightly
 def test_a_stream_with_a_watermark_writes_each_event_once_over_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     r"""
     leaves   8, 9 | 1 is late by the watermark 9 - 5 = 4, 6 is not

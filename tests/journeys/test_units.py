@@ -85,6 +85,7 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
     assert "tumbling(Decimal('0.25'))" in steps.plan_text()
 
 
+@pytest.mark.nightly
 def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSession, tmp_path: Path) -> None:
     """ON-06, TH-11."""
 

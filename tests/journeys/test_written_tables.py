@@ -57,7 +57,7 @@ def test_outputs_go_to_tables_by_their_scheme_and_a_repeated_micro_batch_changes
     assert {name: rows_of(tmp_path / name) for name in sinks} == before
 
 
-@pytest.mark.cases(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("many", [0, 100_000])
 def test_a_changelog_is_merged_into_what_it_folds_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
@@ -113,7 +113,7 @@ def delete_from_sqlite(path: Path) -> None:
         connection.execute("DELETE FROM hours")
 
 
-@pytest.mark.cases(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("address", "take_away", "said"),
     [

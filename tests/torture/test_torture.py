@@ -15,6 +15,8 @@ from tests.torture.kind import Kind, Lane, load_kinds
 from tests.torture.kinds import KINDS
 from tests.torture.lane import run_lane, run_trial
 
+pytestmark = pytest.mark.nightly
+
 BAD = "tests.torture.bad_kinds:KINDS"
 
 

@@ -114,6 +114,7 @@ def test_a_story_is_packed_whole() -> None:
     assert all(any(each.change == "retract" and each.result == number for each in story.changes) for number in hidden)
 
 
+@pytest.mark.nightly
 def test_the_page_of_a_hundred_thousand_events_has_at_most_sixty_bytes_for_each() -> None:
     assert len(page_of(crowd())) < 60 * 100_000
 

@@ -90,6 +90,7 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
     _check(story, histories, results, name)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("kind", list(JoinKind))
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.scenarios.scenario import Scenario
 
 # id 0, which is NaN where there is one:  [2 ----- 6)       inserted, then ended at 4
 # id 1:                                                     retracted, and it never came
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("ids", ID_TYPES)
 @pytest.mark.parametrize("is_filtered", [False, True])
 def test_a_rejected_row_is_told_by_its_id(ids: str, is_filtered: bool, tmp_path: Path) -> None:

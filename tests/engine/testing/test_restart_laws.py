@@ -46,6 +46,7 @@ def check(law: str, module: Module, **attributes: Any) -> None:
     getattr(suite(), law)()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("law", laws_of(RestartLaws))
 def test_a_wrong_module_breaks_the_law_and_the_smallest_stream_shows_it(law: str) -> None:
     module = WRONG[law]()

@@ -121,6 +121,7 @@ def payload_lists(case: Case) -> SearchStrategy[list[Any]]:
     return st.lists(st.none() | case.values, max_size=8)
 
 
+@pytest.mark.cases(24)
 @pytest.mark.parametrize("case", EXACT, ids=str)
 def test_a_form_gives_the_result_of_its_module_whatever_is_merged_with_what(case: Case) -> None:
     form = form_of(case.module, case.annotation)

@@ -89,8 +89,8 @@ def test_a_text_with_mistakes_makes_what_it_says_or_is_refused_with_its_place(ri
         assert VALID.is_valid(back), back
         assert left_out(text, back, known) == [], (text, back)
         assert query_from_dict(back, {"rides": rides}).to_dict(rides=rides) == back
-    assert len(accepted) > 15
-    assert len(refused) > 100
+    assert len(accepted) > 5
+    assert len(refused) > 40
 
 
 def circle() -> list[Any]:

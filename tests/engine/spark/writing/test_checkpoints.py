@@ -194,6 +194,7 @@ def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None
     assert sorted(story.output) == CLOSED
 
 
+@pytest.mark.nightly
 def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(story: Story) -> None:
     query = totals(story.grown_to(1), First)
     story.write(query)

@@ -6,11 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import events
+
+pytestmark = pytest.mark.nightly
 
 
 def test_a_file_that_is_gone_when_its_micro_batch_is_repeated_is_skipped(spark: SparkSession, tmp_path: Path) -> None:

@@ -140,6 +140,7 @@ def test_state_files_in_the_place_of_others_are_refused_and_named(
         assert not outcome.batches
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_that_was_moved_goes_on_and_micro_batches_without_a_row_are_none_that_is_missing(
     spark: SparkSession, half: Path, tmp_path: Path
 ) -> None:
