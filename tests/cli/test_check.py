@@ -276,6 +276,7 @@ def test_a_report_for_programs_is_json_whatever_modules_print(offer: Offer) -> N
     assert "from below" in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_check_in_json_is_json_although_a_module_prints_while_it_is_tried(offer: Offer, muntin: Run) -> None:
     talking = TIDES.replace("        return", "        print('working')\n        return", 1)
     assert "print" in talking

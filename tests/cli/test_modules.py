@@ -98,6 +98,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.nightly
 def test_plugins_that_end_or_break_their_process_are_named_and_hide_no_other(
     installation: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:

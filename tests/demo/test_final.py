@@ -24,6 +24,7 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("question", TRUTH)
 def test_final_results_are_what_plain_pandas_says(answers: Path, question: Question) -> None:
     assert_right(question, answers)

@@ -85,6 +85,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.nightly
 def test_a_stream_is_filtered_and_its_punctuation_and_revisions_arrive(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", tables())
     static = spark.read.parquet(str(tmp_path / "stream"))

@@ -254,6 +254,7 @@ UNDER_LAWS: Final = (
 """What is tried; the approximate modules only where what they need is installed."""
 
 
+@pytest.mark.cases(56)
 @pytest.mark.parametrize("case", UNDER_LAWS, ids=str)
 def test_it_keeps_all_laws(case: Case) -> None:
     assert broken_laws(case.subject, **case.given) == []

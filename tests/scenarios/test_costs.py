@@ -38,7 +38,7 @@ def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
 # Calls of modules
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("evaluator", "window", "added", "removed"),
     [

@@ -116,6 +116,7 @@ def test_the_command_runs_a_module_also_with_restarts(tmp_path: Path) -> None:
     assert "results survived a restart after each of" in command("run", script, "--crash-everywhere")
 
 
+@pytest.mark.nightly
 def test_the_command_lists_and_describes_modules_and_says_what_their_laws_need() -> None:
     assert "stats.sum" in command("modules")
     described = command("describe", "stats.sum")

@@ -41,6 +41,7 @@ def by_window(rows: list[Any]) -> dict[tuple[str, datetime], Any]:
     return values
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", AGGREGATES)
 def test_an_aggregate_is_that_of_spark(spark: SparkSession, rides: DataFrame, name: str) -> None:
     arguments = "x, y" if name in OF_TWO else "x"

@@ -63,6 +63,7 @@ def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) ->
         streaming(counted)
 
 
+@pytest.mark.nightly
 def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: StartsJob) -> None:
     job = streaming(counted, "k string, at long")
     assert job.feed(("a", 1), ("b", 2)) == []

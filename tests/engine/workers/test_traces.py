@@ -84,6 +84,7 @@ def test_the_package_prints_the_description(tmp_path: Path) -> None:
     assert printed.endswith(" seconds: m.odule 1.0\n")
 
 
+@pytest.mark.nightly
 def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> None:
     ways = ["exit", "fault", "kill", "sliced"]
     story = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]

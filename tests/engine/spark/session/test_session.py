@@ -140,6 +140,7 @@ def test_stopping_ends_the_jvm_and_may_be_done_twice(told: dict[str, Any]) -> No
     assert told["ended"]
 
 
+@pytest.mark.nightly
 def test_a_session_that_cannot_start_says_why_and_prints_nothing(run_python: RunPython) -> None:
     done = run_python("refuse_to_start.py", environment=quick_jvm.environment())
     refused = json.loads(done.stdout)

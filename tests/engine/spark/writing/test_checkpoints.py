@@ -244,6 +244,7 @@ def doubled(version: str, factor: int, **options: Any) -> Any:
     return function("rides.double", version=version, **options)(double)
 
 
+@pytest.mark.nightly
 def test_other_code_of_one_version_is_told_and_another_version_of_a_function_refused(
     story: Story, caplog: pytest.LogCaptureFixture
 ) -> None:

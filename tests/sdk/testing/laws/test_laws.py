@@ -89,6 +89,7 @@ def test_a_broken_law_is_reported(
     assert [part for part in parts if part not in f"{report}\n{report.stream}"] == []
 
 
+@pytest.mark.cases(84)
 @pytest.mark.parametrize(("laws", "law", "subject", "given"), KEPT, ids=law_and_name)
 def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, given: dict[str, Any]) -> None:
     with suppress(pytest.skip.Exception) if not given else nullcontext():
