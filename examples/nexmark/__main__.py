@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Final
 
+from pyspark.sql import SparkSession
+
 from examples.nexmark.queries import QUESTIONS, tables_of
 from examples.nexmark.site import random_site
 from muntin_engine import local_session, stop_session
@@ -25,12 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"there is no query {unknown[0]} here; there are {', '.join(map(str, QUESTIONS))}")
 
     spark = local_session()
-    tables = tables_of(spark, random_site(chosen.seed, AUCTIONS))
-    for number in chosen.queries or QUESTIONS:
+    print_answers(spark, chosen.queries or [*QUESTIONS], chosen.seed, chosen.rows)
+    stop_session(spark)
+
+
+def print_answers(spark: SparkSession, queries: Sequence[int], seed: int, rows: int) -> None:
+    """Print the first rows that answer some queries over one site."""
+    tables = tables_of(spark, random_site(seed, AUCTIONS))
+    for number in queries:
         question = QUESTIONS[number]
         print(f"Query {number}: {question.asks}")
-        question.answer(tables).show(chosen.rows, truncate=False)
-    stop_session()
+        question.answer(tables).show(rows, truncate=False)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build_pages import address_of, lines_of, navigation_of, pages_in, with_plain_fences
+from docs.build_pages import address_of, lines_of, navigation_of, pages_in, with_plain_fences, write_pages
 from muntin_engine.spark.session.java import OLDEST
 from tests.docs.pages import DOCS, NOTEBOOKS, PAGES, ROOT, name_of, text_of
 
@@ -20,6 +20,11 @@ _NESTED = re.compile(r"^ {1,3}(?:[-*]|\d+\.) ")
 
 def prose_of(page: Path) -> list[str]:
     return [line if kind == "prose" else "" for kind, line in lines_of(text_of(page))]
+
+
+def test_all_that_pages_link_to_is_written_as_pages(tmp_path: Path) -> None:
+    write_pages(tmp_path)
+    assert len([*(tmp_path / "pages").rglob("*.md")]) > 150
 
 
 def test_every_page_is_in_the_navigation_once() -> None:

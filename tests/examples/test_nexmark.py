@@ -84,6 +84,13 @@ def test_query_6_has_the_mean_price_of_the_last_ten_auctions(spark: SparkSession
     assert max(Counter(auction.seller for auction, _ in answers.winning_bids(site)).values()) > 10
 
 
+def test_the_program_prints_answers(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    program.print_answers(spark, [7], seed=5, rows=2)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Query 7: The highest bids of each window")
+    assert "only showing top 2 rows" in printed
+
+
 def test_the_program_refuses_a_query_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         program.main(["12"])
