@@ -810,7 +810,6 @@ def tables(spark: SparkSession) -> dict[str, Any]:
     }
 
 
-@pytest.mark.cases(45)
 @pytest.mark.parametrize("name", list(CASES))
 def test_what_a_message_says_to_write_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
     wrong, advice, right = CASES[name]
