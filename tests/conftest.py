@@ -159,7 +159,7 @@ def quick_items(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that `make quick` runs: those of the first seed, and of each test some cases."""
     cases_of: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if seed_of(item) == 0:
+        if seed_of(item) == 0 and not item.get_closest_marker("nightly"):
             cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
     return {item for test, cases in cases_of.items() for item in some_cases(file_of(test), cases)}
 
