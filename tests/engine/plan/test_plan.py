@@ -9,7 +9,7 @@ import pytest
 import muntin.errors
 from muntin.errors import ParameterError, QueryError, TypeMismatchError
 from muntin.query_checks import QueryShape
-from muntin_engine.evaluators import registry
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, check_kind, check_trigger
 from tests.engine.plan.plans import planned
 from tests.engine.plan.queries import Scaled, query, value_of
@@ -242,7 +242,7 @@ def test_several_windows_share_an_evaluator_where_it_takes_them() -> None:
     assert value_of(f"query(Statistics, window=BERLIN, {calendars}).choice.uses_forms")
 
 
-@pytest.mark.parametrize("name", [one.name for one in registry.EVALUATORS if one.takes_windows])
+@pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
         value_of(f"query(Steps, window=Unwindowed(), wanted={name!r})")

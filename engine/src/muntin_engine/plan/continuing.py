@@ -10,6 +10,7 @@ from muntin.errors import QueryError
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
+from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice
@@ -21,6 +22,7 @@ def check_plans(
     plans: Sequence[Plan],
     stored: Sequence[QueryIdentity],
     checkpoint: str,
+    declarations: Sequence[Declaration],
     names: Sequence[str] = (),
     reached: Callable[[], Sequence[Progress]] = tuple,
 ) -> list[str]:
@@ -34,6 +36,7 @@ def check_plans(
         plans: The plans, that of the query last; or, of one pass, those of all its queries last.
         stored: The properties that the states in the checkpoint depend on, in the same order.
         checkpoint: The checkpoint, for the error.
+        declarations: The evaluators that there are, the cheapest first.
         names: The names of the queries of one pass, in order.
         reached: Returns how far each of them is in the checkpoint; nothing if that is not known.
 
@@ -55,7 +58,7 @@ def check_plans(
             differences += [replace(part, subject=part.subject + of) for part in found.differences]
             remedies += found.remedies
             if {part.subject for part in found.differences} == {"evaluator"}:
-                remedies += _evaluator_remedies(plan, identity)
+                remedies += _evaluator_remedies(plan, identity, declarations)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
     told = [
@@ -98,11 +101,11 @@ def _mismatch(wanted: Compatibility, stored: QueryIdentity) -> StateMismatchErro
     return None
 
 
-def _evaluator_remedies(plan: Plan, stored: QueryIdentity) -> Iterator[str]:
+def _evaluator_remedies(plan: Plan, stored: QueryIdentity, declarations: Sequence[Declaration]) -> Iterator[str]:
     """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
     evaluator = stored["evaluator"]
     try:
-        same = with_choice(replace(plan, wanted=evaluator))
+        same = with_choice(replace(plan, wanted=evaluator), declarations)
     except QueryError as error:
         yield str(error).partition("\n")[0]
         return

@@ -12,7 +12,6 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
-from muntin_engine.plan.planner import evaluator_of
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -42,7 +41,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
     """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
-    evaluator = evaluator_of(plan)
+    explanation = plan.explanation
     of_inputs = [
         (title, f"{given.name}: {text}" if given.name else text)
         for given in plan.inputs
@@ -51,7 +50,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
     emit = f"emit {plan.written_emit or plan.emit}"
     windows = f"{plan.spelled_window}, {_explain_policies(plan)}" if plan.is_windowed else "none, each event by itself"
     completeness, lag = (
-        (_explain_completeness(plan), _explain_lag(plan)) if plan.is_windowed else evaluator.explain_output(plan)
+        (_explain_completeness(plan), _explain_lag(plan)) if plan.is_windowed else (explanation.output, explanation.lag)
     )
     return [
         ("window", f"{windows}, {emit}"),
@@ -62,11 +61,11 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
         *_explain_join(plan),
         *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
         *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
-        ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
-        *(line for module in plan.modules for line in _explain_module(plan, module)),
+        ("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"),
+        *_explain_modules(plan),
         *([("early", _explain_early(plan.early))] if plan.early is not None else []),
-        ("row", evaluator.explain_row(plan)),
-        ("state", evaluator.explain_state(plan)),
+        ("row", explanation.row),
+        ("state", explanation.state),
         ("output", completeness),
         ("lag", lag),
     ]
@@ -80,7 +79,7 @@ def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
         ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
         (
             "late",
-            _explain_late(plan, given) if evaluator_of(plan).keeps_state else "none, because there is no watermark",
+            _explain_late(plan, given) if plan.choice.keeps_state else "none, because there is no watermark",
         ),
         *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
     ]
@@ -111,15 +110,21 @@ _CONTEXTS: Final = {
 _CHAINED: Final = "up to where the results of the query before are settled"
 
 
-def _explain_module(plan: Plan, module: ModulePlan) -> Iterator[tuple[str, str]]:
-    yield "module", f"{_name(module)}: {evaluator_of(plan).explain_module(plan, module)}"
-    if module.inputs:
-        names = [given.name for given in plan.inputs[module.side].columns.payload]
-        told = (
-            f"{part.name} is {', '.join(names[at] for at in part.columns) or 'each event'} of {', '.join(part.sources)}"
-            for part in module.inputs
-        )
-        yield "inputs", f"{'; '.join(told)}; a window with events of one of them has a result as well"
+def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield how each module is computed, and what it reads of each stream if it reads several."""
+    for module, computation in zip(plan.modules, plan.explanation.modules, strict=True):
+        yield "module", f"{_name(module)}: {computation}"
+        if module.inputs:
+            yield "inputs", _explain_streams(plan, module)
+
+
+def _explain_streams(plan: Plan, module: ModulePlan) -> str:
+    columns = plan.inputs[module.side].columns.payload
+    streams = []
+    for stream in module.inputs:
+        names = ", ".join(columns[place].name for place in stream.columns)
+        streams.append(f"{stream.name} is {names or 'each event'} of {', '.join(stream.sources)}")
+    return f"{'; '.join(streams)}; a window with events of one of them has a result as well"
 
 
 def _name(module: ModulePlan) -> str:
@@ -146,7 +151,7 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.keys)
-    if not evaluator_of(plan).keeps_state:
+    if not plan.choice.keeps_state:
         return f"{names or 'none'}; rows are not grouped"
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 

@@ -17,6 +17,7 @@ from muntin.progress import bounded_delay
 from muntin.testing import Script, WindowedQuery, evaluate
 from muntin.windows.specification import Unwindowed
 from muntin_engine import ResultOverflowError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
@@ -190,7 +191,9 @@ def told(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **give
     """Return what is explained of an operator over a stream without punctuation, by topic."""
     query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
     columns = replace(query.input.columns, change=None, new_end=None)
-    plan = checked_plan(replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)))
+    plan = checked_plan(
+        replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)), DECLARATIONS
+    )
     return dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
 
 

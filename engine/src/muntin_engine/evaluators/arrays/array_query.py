@@ -27,7 +27,6 @@ from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.exchange.intake import values_in
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
-from muntin_engine.plan.combinations import states_slide
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
 
@@ -79,7 +78,7 @@ class ArrayWork:
             case Held.STATES:
                 return StateEntries(self.state_modules, self.grids, late)
             case Held.ROWS:
-                sliding = self.grids if states_slide(self.plan) else ()
+                sliding = self.grids if self.plan.arrays.slides else ()
                 return RowEntries(self.query, sliding, self.values_of, late)
 
     def in_buckets(self) -> ArrayQuery:
