@@ -10,14 +10,11 @@ import pyarrow as pa
 from muntin_engine.evaluators.arrays.array_bucket import process
 from muntin_engine.evaluators.arrays.array_query import work_of
 from muntin_engine.evaluators.arrays.in_memory import windows_in_memory
-from muntin_engine.evaluators.arrays.lifting import rows_to_lift
 from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components, rows_of_lists, rows_of_states
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
-from muntin_engine.evaluators.revised.incoming import blobs_of
 from muntin_engine.evaluators.revised.stored_events import rows_of_events
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.plan.choice import Arrivals
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -32,13 +29,11 @@ class ArrayEvaluator(KeepsState, LiftsRows):
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the blob of each bucket that gets rows."""
-        if task.plan.arrays.arrivals is Arrivals.IDENTIFIED:
-            return blobs_of(task, rows)
-        return task.once(work_of).lift(rows_to_lift(task, rows))
+        return task.once(work_of).arrivals.lift(task, rows)
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        return process(task.once(work_of).in_buckets(), task, bucket, cells, batch)
+        return process(task.once(work_of).arrivals.in_buckets(), task, bucket, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it."""
