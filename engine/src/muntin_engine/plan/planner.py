@@ -96,7 +96,7 @@ def _asked_for(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tu
     declaration = next((declaration for declaration in declarations if declaration.name == name), None)
     if declaration is None:
         names = ", ".join(repr(declaration.name) for declaration in declarations)
-        raise QueryError(f"there is no evaluator {name!r}\n  there are {names}")
+        raise QueryError(f"there is no evaluator {name!r}; there are {names}")
     choice = choose(plan, declaration)
     if isinstance(choice, str):
         raise QueryError(
