@@ -27,12 +27,6 @@ from tests.engine.plan.plans import plan_of, planned
 from tests.modules.members import Members
 
 
-class Echo(GeneralEvaluator):
-    """Evaluates as the general one does."""
-
-    name = "echo"
-
-
 def can_be_heard(plan: Plan) -> str | None:
     """There are several buckets."""
     return "there is nothing to hear" if plan.buckets == 1 else None
@@ -68,7 +62,7 @@ class Total(IncrementalAggregate[int, int, int]):
 
 @pytest.fixture(autouse=True)
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.KEEPS_STATE, Echo.name, Echo())
+    monkeypatch.setitem(registry.KEEPS_STATE, ECHO.name, GeneralEvaluator())
     for module in (declarations, plans, tasks, query_under_test):
         monkeypatch.setattr(module, "DECLARATIONS", (ECHO, *DECLARATIONS))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
@@ -42,13 +42,7 @@ class InMemory(Protocol):
 
 
 class KeepsState(ABC):
-    """Evaluates micro-batches of buckets, each of which keeps a state. It has no state of its own.
-
-    Attributes:
-        name: The name that it declares.
-    """
-
-    name: ClassVar[str]
+    """Evaluates micro-batches of buckets, each of which keeps a state. It has no state of its own."""
 
     @abstractmethod
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
@@ -106,13 +100,7 @@ class LiftsRows(ABC):
 
 
 class AnswersAtOnce(ABC):
-    """Has the results of rows in the task that reads them, without a shuffle and a state.
-
-    Attributes:
-        name: The name that it declares.
-    """
-
-    name: ClassVar[str]
+    """Has the results of rows in the task that reads them, without a shuffle and a state."""
 
     @abstractmethod
     def results(self, task: TaskPayload, rows: pa.Table) -> pa.Table:

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from muntin_engine.evaluators.arrays.evaluator import ColumnarEvaluator, GroupedEvaluator, SlicedEvaluator
+from muntin_engine.evaluators.arrays.evaluator import ArrayEvaluator
 from muntin_engine.evaluators.contracts import AnswersAtOnce, KeepsState, LiftsRows
+from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLICED
+from muntin_engine.evaluators.declarations.general import GENERAL
+from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
+from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator, PassingEvaluator
 from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
 from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 
 KEEPS_STATE: Final[Mapping[str, KeepsState]] = {
-    evaluator.name: evaluator
-    for evaluator in (
-        ColumnarEvaluator(),
-        SlicedEvaluator(),
-        GroupedEvaluator(),
-        GeneralEvaluator(),
-        RowsEvaluator(),
-        EventByEventEvaluator(),
-        PassingEvaluator(),
-        PairEvaluator(),
-        JoinEvaluator(),
-    )
+    COLUMNAR.name: ArrayEvaluator(),
+    SLICED.name: ArrayEvaluator(),
+    GROUPED.name: ArrayEvaluator(),
+    GENERAL.name: GeneralEvaluator(),
+    IN_ORDER.name: RowsEvaluator(),
+    EVENT_BY_EVENT.name: EventByEventEvaluator(),
+    PASSING.name: PassingEvaluator(),
+    PAIRING.name: PairEvaluator(),
+    JOINING.name: JoinEvaluator(),
 }
 """What evaluates buckets."""
 
@@ -33,5 +34,5 @@ LIFTS_ROWS: Final[Mapping[str, LiftsRows]] = {
 }
 """Those of them that lift rows before the shuffle."""
 
-ANSWERS_AT_ONCE: Final[Mapping[str, AnswersAtOnce]] = {StatelessEvaluator.name: StatelessEvaluator()}
+ANSWERS_AT_ONCE: Final[Mapping[str, AnswersAtOnce]] = {STATELESS.name: StatelessEvaluator()}
 """What has the results of rows without buckets."""

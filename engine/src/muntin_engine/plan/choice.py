@@ -60,6 +60,10 @@ class ArrayPlan:
     gap: int = 1
     slides: bool = False
 
+    def identity(self) -> dict[str, str]:
+        """Return the parts as plain data, from which a checkpoint is read without its query."""
+        return {"geometry": str(self.geometry), "arrivals": str(self.arrivals), "held": str(self.held)}
+
     @property
     def is_on_grid(self) -> bool:
         """True if windows have numbers, and stretches are counted in these, or in slices of them."""

@@ -107,7 +107,7 @@ class _TracedQuery:
         self._notes, self._name = Notes(), name
         self.task = traced(alone, self._notes)
         evaluator = KEEPS_STATE[self.task.plan.choice.evaluator]
-        assert isinstance(evaluator, KeyedEvaluator), f"{evaluator.name} does not run key by key"
+        assert isinstance(evaluator, KeyedEvaluator), f"{type(evaluator).__name__} does not run key by key"
         query, trackers = evaluator.query_of_task(self.task), [given.tracker for given in whole.inputs]
         run, codec = evaluator.run_of(self.task.plan), Codec.of(self.task.modules, {Number})
         self._bucket = KeyedBucket(run, query, MemoryCells(), codec, self.task.identity, trackers, KeptStores(), name)

@@ -1,9 +1,9 @@
-"""The evaluators on arrays: rows become values that are merged, and windows are made of them for all keys at once."""
+"""The evaluator on arrays: rows become values that are merged, and windows are made of them for all keys at once."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.evaluators.revised.stored_events import rows_of_events
 from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.plan.choice import Arrivals, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -24,7 +25,8 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class ArrayEvaluator(KeepsState, LiftsRows):
     """Merges rows into partial states of slices, or of runs of slices, and makes windows of those.
 
-    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted.
+    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
+    partial state holds is one more part that the plan chooses: components of forms, Python states, or rows.
     """
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
@@ -41,37 +43,14 @@ class ArrayEvaluator(KeepsState, LiftsRows):
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
         """Yield the partial states of each key and stretch, or rows and events one by one."""
-        identity = stored.identity
-        are_revised = identity["id"] is not None and identity["lifetimes"] != "edge"
-        return rows_of_events(stored) if are_revised else self._rows_of_stretches(stored)
-
-    @abstractmethod
-    def _rows_of_stretches(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        """Yield what the stretches of a bucket hold."""
+        parts = stored.identity["arrays"]
+        if parts["arrivals"] == Arrivals.IDENTIFIED:
+            return rows_of_events(stored)
+        return _ROWS_OF_STRETCHES[parts["held"]](stored)
 
 
-class ColumnarEvaluator(ArrayEvaluator):
-    """Merges components of columnar forms."""
-
-    name = "columnar"
-
-    def _rows_of_stretches(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        return rows_of_components(stored)
-
-
-class SlicedEvaluator(ArrayEvaluator):
-    """Merges the Python states of modules that define `combine`."""
-
-    name = "sliced"
-
-    def _rows_of_stretches(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        return rows_of_states(stored)
-
-
-class GroupedEvaluator(ArrayEvaluator):
-    """Calls any module with the rows of each window, which wait in columns until it closes."""
-
-    name = "grouped"
-
-    def _rows_of_stretches(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        return rows_of_lists(stored)
+_ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[StoredBucket], Iterator[HeldRow]]]] = {
+    Held.COMPONENTS: rows_of_components,
+    Held.STATES: rows_of_states,
+    Held.ROWS: rows_of_lists,
+}

@@ -17,8 +17,6 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class GeneralEvaluator(KeyedEvaluator):
     """Runs windows that cut the axis, any module and policy, with revisions and retractions, key by key in Python."""
 
-    name = "general"
-
     def run_of(self, plan: Plan) -> BeginsRun:
         """Return the function that begins a micro-batch of a bucket."""
         return GeneralRun if plan.forget_keys_after is None else LivesRun

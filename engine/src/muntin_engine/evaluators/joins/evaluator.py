@@ -22,8 +22,6 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class JoinEvaluator(KeyedEvaluator):
     """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
 
-    name = "joining"
-
     def run_of(self, plan: Plan) -> BeginsRun:
         """Return the function that begins a micro-batch of a bucket."""
         return JoinRun
@@ -46,8 +44,6 @@ class PassingEvaluator(JoinEvaluator):
 
     It is an anti join with an input that ended before anything came: no event of that ever covers one.
     """
-
-    name = "passing"
 
     def run_of(self, plan: Plan) -> BeginsRun:
         """Return the function that begins a micro-batch of a bucket."""

@@ -22,8 +22,6 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class RowsEvaluator(KeyedEvaluator):
     """Runs windows that follow rows in their order. Rows wait in a delay buffer until the watermark has passed them."""
 
-    name = "in_order"
-
     def run_of(self, plan: Plan) -> BeginsRun:
         """Return the function that begins a micro-batch of a bucket."""
         return rows_run
@@ -38,8 +36,6 @@ class EventByEventEvaluator(KeyedEvaluator):
 
     A key's timer is its first waiting event, or its wake-up.
     """
-
-    name = "event_by_event"
 
     def run_of(self, plan: Plan) -> BeginsRun:
         """Return the function that begins a micro-batch of a bucket."""
@@ -56,8 +52,6 @@ class StatelessEvaluator(AnswersAtOnce):
     Nothing then depends on other rows: neither what the operator returns, nor whether a row is late. So each task hands
     the events of its rows over at once, and there are no buckets.
     """
-
-    name = "stateless"
 
     def results(self, task: TaskPayload, rows: pa.Table) -> pa.Table:
         """Return the results of good rows."""

@@ -22,8 +22,6 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class PairEvaluator(KeepsState, LiftsRows):
     """Runs inner joins of events whose ends do not move: pairs are final when both events are there."""
 
-    name = "pairing"
-
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
         side_mark = bytes([side])
