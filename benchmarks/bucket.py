@@ -19,6 +19,7 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import Field, describe
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket
 from muntin_engine.exchange.distribute import distribute
 from muntin_engine.exchange.shuffle import SIDE, collect, from_blob, shared_name
@@ -101,7 +102,8 @@ class BucketQuery:
                 buckets=self.buckets,
                 wanted=self.evaluator,
                 unit="us",
-            )
+            ),
+            DECLARATIONS,
         )
 
     @property

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.bucket import BucketQuery
 from benchmarks.state import KINDS, Kind, filled, measure, row_of, spell
-from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_stats import Average
 from tests.docs.pages import DOCS
 
@@ -35,7 +35,7 @@ def test_the_page_has_the_kinds_of_queries_that_are_measured() -> None:
 
 def test_all_evaluators_that_keep_a_state_are_measured() -> None:
     measured = {kind.query.plan.choice.evaluator for kind in KINDS}
-    assert measured == {evaluator.name for evaluator in EVALUATORS if evaluator.keeps_state}
+    assert measured == {*KEEPS_STATE}
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""The engine asks the evaluator of a query, and never which one it is: another one is a folder and a line."""
+"""The engine never asks which evaluator runs a query; what each declares is true of what runs it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.evaluators.declarations.arrays import WORDS
+from muntin_engine.evaluators.declarations.combinations import COMBINATIONS
+from muntin_engine.evaluators.registry import ANSWERS_AT_ONCE, KEEPS_STATE, LIFTS_ROWS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "engine/src/muntin_engine", ROOT / "cli/src/muntin_cli"]
 FOLDER = SOURCES[0] / "evaluators"
-NAMES = {evaluator.name for evaluator in EVALUATORS}
-FOLDERS = {type(evaluator).__module__.split(".")[2] for evaluator in EVALUATORS}
+NAMES = {declaration.name for declaration in DECLARATIONS}
+FOLDERS = {type(evaluator).__module__.split(".")[2] for evaluator in KEEPS_STATE.values()}
 FILES = [file for source in SOURCES for file in sorted(source.rglob("*.py")) if FOLDER not in file.parents]
 
 
@@ -53,14 +56,30 @@ def test_whoever_asks_is_found(source: str) -> None:
 
 def test_each_evaluator_has_a_name_of_its_own_and_lies_in_a_folder() -> None:
     assert len(FILES) > 100
-    assert len(NAMES) == len(EVALUATORS) >= 3
+    assert len(NAMES) == len(DECLARATIONS) >= 3
     assert {folder.name for folder in FOLDER.iterdir() if (folder / "evaluator.py").exists()} == FOLDERS
 
 
-def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_while_a_query_is_planned() -> None:
+def test_what_an_evaluator_declares_is_what_the_registry_has_of_it() -> None:
+    assert {declaration.name for declaration in DECLARATIONS if declaration.keeps_state} == {*KEEPS_STATE}
+    assert {declaration.name for declaration in DECLARATIONS if not declaration.keeps_state} == {*ANSWERS_AT_ONCE}
+    assert {declaration.name for declaration in DECLARATIONS if declaration.lifts} == {*LIFTS_ROWS}
+
+
+def test_each_combination_of_parts_is_explained() -> None:
+    assert {*WORDS} == {*COMBINATIONS}
+
+
+def test_declarations_load_no_arrays_and_the_registry_loads_all_that_micro_batches_need() -> None:
+    """Queries are planned without NumPy and Arrow; workers are forked from a process that has everything."""
     program = (
-        "import sys; from muntin_engine.evaluators.registry import EVALUATORS as all; print('numpy' in sys.modules)"
+        "import sys\n"
+        "import muntin_engine.evaluators.declarations, muntin_engine.plan.planner\n"
+        "print('numpy' in sys.modules, 'pyarrow' in sys.modules)\n"
+        "import muntin_engine.evaluators.registry\n"
+        "print(*sys.modules)"
     )
+    while_planning, in_tasks = subprocess.check_output([sys.executable, "-c", program], text=True).splitlines()
     needed = (
         "arrays.stores",
         "arrays.state_windows",
@@ -69,6 +88,5 @@ def test_what_micro_batches_need_is_loaded_before_workers_are_forked_and_not_whi
         "joins.join_run",
         "pairing.pair_store",
     )
-    names = {f"muntin_engine.evaluators.{name}" for name in needed}
-    program += f"; [one.load() for one in all]; print({names} <= set(sys.modules))"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "True"]
+    assert while_planning.split() == ["False", "False"]
+    assert {f"muntin_engine.evaluators.{name}" for name in needed} <= {*in_tasks.split()}

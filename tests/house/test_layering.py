@@ -53,19 +53,16 @@ MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_eng
 ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
 ON_ARRAYS = "muntin_engine.evaluators.arrays"
-WITH_ARRAYS = (f"{KEYED}.result_tables", "muntin_engine.evaluators.ordered.stateless")
-ASKED_WHILE_PLANNING = (
-    "muntin_engine.evaluators.arrays.evaluator",
-    "muntin_engine.evaluators.evaluator",
+DECLARATIONS = "muntin_engine.evaluators.declarations"
+WITH_ARRAYS = (
+    f"{KEYED}.keyed_evaluator",
+    f"{KEYED}.result_tables",
     "muntin_engine.evaluators.general.evaluator",
-    "muntin_engine.evaluators.batch",
     "muntin_engine.evaluators.joins.evaluator",
-    "muntin_engine.evaluators.keyed.keyed_evaluator",
     "muntin_engine.evaluators.ordered.evaluator",
-    "muntin_engine.evaluators.pairing.evaluator",
-    "muntin_engine.evaluators.registry",
+    "muntin_engine.evaluators.ordered.stateless",
 )
-ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
+ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "contracts", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
@@ -75,27 +72,7 @@ LAYERS = (
     Layer("muntin_engine.progress", (*SDK, "muntin_engine.core", "muntin_engine.progress"), never=TESTING),
     Layer("muntin_engine.state", (*STATE, "msgpack"), never=TESTING),
     *(Layer(name, (*PLAIN, "sortedcontainers"), never=TESTING) for name in PLANNING),
-    *(
-        Layer(f"muntin_engine.plan.{name}", (*PLAIN, *ASKED_WHILE_PLANNING), never=TESTING)
-        for name in ("continuing", "explanation", "planner")
-    ),
-    *(
-        Layer(
-            name,
-            (*PLAIN, *ASKED_WHILE_PLANNING),
-            in_functions=("muntin_engine.evaluators",),
-            for_types=(
-                "muntin_engine.evaluators.batch",
-                "muntin_engine.evaluators.joins.matching",
-                f"{ON_ARRAYS}.array_bucket",
-                f"{KEYED}.bucket",
-                "muntin_engine.exchange",
-                "pyarrow",
-            ),
-            never=TESTING,
-        )
-        for name in ASKED_WHILE_PLANNING
-    ),
+    Layer(DECLARATIONS, (*PLAIN, DECLARATIONS), never=TESTING),
     Layer("muntin_engine.evaluators", (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING),
     Layer(KEYED, (*PLAIN, KEYED, "muntin_engine.evaluators.batch", "sortedcontainers"), never=TESTING),
     *(
@@ -188,7 +165,7 @@ LAYERS = (
         "muntin_engine.api",
         (
             *(*SHIPPING, *PLANNING, "muntin_engine.api"),
-            *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
+            *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", DECLARATIONS),
             "muntin_engine.needed",
         ),
         in_functions=("muntin_engine.spark", "muntin_engine.sql_text"),
@@ -302,7 +279,7 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = imported_by({module: file.read_text(encoding="utf-8") for module, file in FILES.items()})
     assert "muntin_engine.spark.planning" in graph["muntin_engine.api.query"], "imports in functions are counted"
-    assert "muntin_engine.exchange.task_payload" in graph["muntin_engine.evaluators.evaluator"], (
+    assert "muntin_engine.exchange.task_payload" in graph["muntin_engine.evaluators.contracts"], (
         "imports for types are counted"
     )
     assert circle_in(graph) == []
@@ -342,12 +319,15 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin.testing.laws", "from muntin_engine.core import anything"),
         ("muntin_engine.core.anything", "from ..exchange import anything"),
         ("muntin_engine.core.anything", "from muntin_engine.spark.session.local import local_session"),
-        ("muntin_engine.plan.anything", "from muntin_engine.evaluators import registry"),
+        ("muntin_engine.plan.planner", "from muntin_engine.evaluators import declarations"),
+        ("muntin_engine.plan.anything", "def late():\n    from muntin_engine.evaluators import registry"),
+        ("muntin_engine.plan.anything", "if TYPE_CHECKING:\n    from muntin_engine.evaluators import contracts"),
         ("muntin_engine.exchange.distribute", "def late():\n    from pyspark.sql import functions"),
         ("muntin_engine.exchange.bucket_task", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.workers.anything", "from muntin_engine.exchange import task"),
         ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
-        ("muntin_engine.evaluators.registry", "import numpy"),
+        ("muntin_engine.evaluators.declarations.anything", "import numpy"),
+        ("muntin_engine.evaluators.declarations.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
         ("muntin_engine.testing.anything", "from muntin_engine.spark import task"),
         ("muntin_engine.core.anything", "from muntin_engine.testing import crash_everywhere"),

@@ -19,6 +19,7 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import LifetimeChange
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
@@ -117,7 +118,9 @@ class Join:
         join = JoinPlan(self.kind, columns[: 1 + self.has_pairs], self._condition)
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
         plain = self.sides[0].unchecked
-        return checked_plan(replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, wanted=evaluator))
+        return checked_plan(
+            replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, wanted=evaluator), DECLARATIONS
+        )
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return what travels to the workers."""

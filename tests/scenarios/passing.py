@@ -14,6 +14,7 @@ from muntin import INFINITY, EmitPolicy, Event, JoinKind
 from muntin.schemas import describe
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import LifetimeChange
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
@@ -75,7 +76,7 @@ class Passing(Join):
         column = JoinedColumn(describe(int | None, "x"), 0, 0)
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
         unchecked = replace(self.stream.unchecked, join=JoinPlan(JoinKind.ANTI, (column,)), emit=emit)
-        return checked_plan(replace(unchecked, buckets=buckets, wanted=evaluator))
+        return checked_plan(replace(unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return what travels to the workers."""

@@ -32,6 +32,7 @@ from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.lifetimes import LifetimeChange, PointsAtEnd
 from muntin_engine.core.source_rules import SourceRules
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
@@ -230,7 +231,7 @@ class Query:
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
         """Return the plan for an evaluator, or for the one that the planner chooses; raise if it cannot run it."""
-        return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator))
+        return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
 
     @cached_property
     def unchecked(self) -> Plan:

@@ -4,7 +4,7 @@ The meaning is that of the reference evaluator of `muntin.testing`. Each evaluat
 query runs it, and nothing here names one: **to add an implementation, register it**, and `make` this room of tests.
 While it is not registered, `with_evaluator(...)` adds it for a test:
 
-    with with_evaluator(NewEvaluator()):
+    with with_evaluator(NEW, NewEvaluator()):
         Scenario(query, stream, Mishaps(seed=3)).check()
 
 After each micro-batch the live output has to be what the reference says of the history so far, if that follows from
@@ -29,9 +29,11 @@ import pytest
 from muntin import EARLIEST, INFINITY
 from muntin.testing import Batch, Script
 from muntin_engine.evaluators import registry
-from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.plan import planner
+from muntin_engine.evaluators.contracts import KeepsState, LiftsRows
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.plan.declaration import Declaration
 from muntin_engine.testing import shuffle, smallest_failing, split
+from tests.engine.plan import plans
 from tests.scenarios import query as queries
 from tests.scenarios.join import Join, Joined
 from tests.scenarios.known import Arrival
@@ -190,11 +192,13 @@ def _with(streams: tuple[Script, ...], place: int, stream: Script) -> tuple[Scri
 
 
 @contextmanager
-def with_evaluator(evaluator: Evaluator) -> Iterator[None]:
-    """Have another evaluator beside those of the registry, for as long as the context lasts."""
-    every = (evaluator, *registry.EVALUATORS)
+def with_evaluator(declaration: Declaration, evaluator: KeepsState) -> Iterator[None]:
+    """Have another evaluator before those that there are, for as long as the context lasts."""
+    declarations = (declaration, *DECLARATIONS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.BY_NAME, evaluator.name, evaluator)
-        for module in (registry, planner, queries):
-            patch.setattr(module, "EVALUATORS", every)
+        patch.setitem(registry.KEEPS_STATE, declaration.name, evaluator)
+        if isinstance(evaluator, LiftsRows):
+            patch.setitem(registry.LIFTS_ROWS, declaration.name, evaluator)
+        for module in (queries, plans):
+            patch.setattr(module, "DECLARATIONS", declarations)
         yield

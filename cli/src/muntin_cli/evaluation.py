@@ -69,6 +69,7 @@ def columns_of(wanted: Field) -> tuple[Field, ...]:
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
+    from muntin_engine.evaluators.declarations import DECLARATIONS
     from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
     from muntin_engine.plan.module_plan import plan_several
     from muntin_engine.plan.planner import checked_plan
@@ -94,7 +95,8 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
             timestamps=TimestampPolicy.ALIGN,
             emit=EmitPolicy.FINAL,
             modules=(planned,),
-        )
+        ),
+        DECLARATIONS,
     )
 
 

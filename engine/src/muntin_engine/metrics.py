@@ -14,7 +14,6 @@ from muntin import EmitPolicy
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.planner import evaluator_of
 
 
 class Total(StrEnum):
@@ -214,7 +213,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     """
     stages = {stage_metric(stage) for stage in STAGES}
     absent = set() if is_timed else stages
-    absent |= evaluator_of(plan).unreported
+    absent |= plan.choice.unreported
     if not any(given.columns.conditions or given.changes_lifetimes for given in plan.inputs):
         absent.add("filtered")
     if all(given.most_held is None for given in plan.inputs):

@@ -17,7 +17,8 @@ import pytest
 
 from muntin import INFINITY, EmitPolicy, calendar, count_by_start, hopping, session, snapshot, tumbling
 from muntin.rows import last
-from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query
@@ -122,10 +123,12 @@ def test_a_state_is_the_same_kept_read_back_or_merged(name: str, evaluator: str)
 
 def test_every_evaluator_of_windows_over_one_stream_is_tried() -> None:
     tried = {one for query in QUERIES.values() for one in query.evaluators}
-    assert tried == {one.name for one in EVALUATORS if one.takes_windows and one.keeps_state and 1 in one.takes_inputs}
+    assert tried == {
+        one.name for one in DECLARATIONS if one.takes_windows and one.keeps_state and 1 in one.takes_inputs
+    }
 
 
-PROCESS: Final[Any] = type(BY_NAME["columnar"]).process
+PROCESS: Final[Any] = type(KEEPS_STATE["columnar"]).process
 
 
 def takes_twice(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
@@ -146,6 +149,6 @@ def reads_back_less(own: Any, task: Any, bucket: int, cells: Any, batch: Any) ->
     [(takes_twice, check_admission), (depends_on_order, check_admission), (reads_back_less, check_trace)],
 )
 def test_an_evaluator_that_breaks_a_law_is_found(breaks: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(BY_NAME["columnar"]), "process", breaks)
+    monkeypatch.setattr(type(KEEPS_STATE["columnar"]), "process", breaks)
     with pytest.raises(AssertionError):
         check("sums of grids", "columnar")

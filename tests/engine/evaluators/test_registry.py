@@ -1,4 +1,4 @@
-"""An evaluator of which the engine knows nothing: one object and one line, and everything asks it."""
+"""An evaluator of which the engine knows nothing: what it declares and what runs it, a line each, and all works."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ import pytest
 
 from muntin import IncrementalAggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
-from muntin_engine.evaluators import registry
+from muntin_engine.evaluators import declarations, registry
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.metrics import metrics_of
-from muntin_engine.plan import Plan, planner
+from muntin_engine.plan import Plan
+from muntin_engine.plan.choice import Explanation
+from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing import crash_everywhere, query_under_test
+from tests.engine.exchange import tasks
 from tests.engine.exchange.tasks import arrived, rows, task_of
+from tests.engine.plan import plans
 from tests.engine.plan.plans import plan_of, planned
 from tests.modules.members import Members
 
 
-class Echo(GeneralEvaluator):
-    """Evaluates as the general one does, and says other things of itself."""
+def can_be_heard(plan: Plan) -> str | None:
+    """There are several buckets."""
+    return "there is nothing to hear" if plan.buckets == 1 else None
 
-    name = "echo"
-    advantage = "it was heard before"
-    unreported = frozenset({"events_held"})
 
-    def why_not(self, plan: Plan) -> str | None:
-        return "there is nothing to hear" if plan.buckets == 1 else None
+def explain(plan: Plan) -> Explanation:
+    repeated = tuple(f"repeats {module.output}" for module in plan.modules)
+    return Explanation("as much as it costs to say it", "what was said last", repeated)
 
-    def explain_module(self, plan: Plan, module: ModulePlan) -> str:
-        return f"repeats {module.output}"
 
-    def explain_row(self, plan: Plan) -> str:
-        return "as much as it costs to say it"
-
-    def explain_state(self, plan: Plan) -> str:
-        return "what was said last"
+ECHO = Declaration(
+    name="echo",
+    advantage="it was heard before",
+    explain=explain,
+    demands=(can_be_heard,),
+    takes_revisions=True,
+    unreported=frozenset({"events_held"}),
+)
 
 
 class Total(IncrementalAggregate[int, int, int]):
@@ -58,10 +62,9 @@ class Total(IncrementalAggregate[int, int, int]):
 
 @pytest.fixture(autouse=True)
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
-    all_of_them = (Echo(), *registry.EVALUATORS)
-    monkeypatch.setitem(registry.BY_NAME, Echo.name, all_of_them[0])
-    for module in (registry, planner, query_under_test):
-        monkeypatch.setattr(module, "EVALUATORS", all_of_them)
+    monkeypatch.setitem(registry.KEEPS_STATE, ECHO.name, GeneralEvaluator())
+    for module in (declarations, plans, tasks, query_under_test):
+        monkeypatch.setattr(module, "DECLARATIONS", (ECHO, *DECLARATIONS))
 
 
 def test_the_planner_chooses_it_and_says_why() -> None:
@@ -70,7 +73,7 @@ def test_the_planner_chooses_it_and_says_why() -> None:
     assert plan_identity(plan)["evaluator"] == "echo"
     passed_over = plan_of(planned(Members), buckets=1)
     assert passed_over.choice.evaluator == "grouped"
-    assert registry.parse_evaluator("echo") == "echo"
+    assert declarations.parse_evaluator("echo") == "echo"
 
 
 def test_explain_asks_it() -> None:

@@ -11,11 +11,12 @@ import pyarrow as pa
 from muntin import Axis, ClipPolicy, ColumnarAggregate, EmitPolicy, Lateness, Module, TimestampPolicy, tumbling
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import Field, describe
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.shuffle import Arrived, collect
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload, bucket_ids
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs
+from muntin_engine.plan.planner import choose
 from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.tasks import Distributor
 from tests.modules.members import Members
@@ -109,7 +110,8 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
     made = Plan(**(parts | dict(plan or {})))
-    choice = BY_NAME[evaluator].choose(made)
+    (declaration,) = (declaration for declaration in DECLARATIONS if declaration.name == evaluator)
+    choice = choose(made, declaration)
     assert isinstance(choice, Choice), choice
     return TaskPayload(plan=replace(made, choice=choice), keys=keys, **(settings | changed))
 

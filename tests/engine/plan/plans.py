@@ -10,7 +10,7 @@ from muntin import Axis, ClipPolicy, EmitPolicy, Module, TimestampPolicy, tumbli
 from muntin.errors import QueryError
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import describe
-from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.planner import checked_plan
 from tests.modules.members import Count
@@ -51,15 +51,15 @@ def plan_of(
         "modules": modules or (planned(Count),),
     }
     given = replace(input or input_of(), columns=Columns(**(named | dict(columns or {}))), is_edge=is_edge)
-    return checked_plan(Plan(inputs=(given,), **(settings | changed)))
+    return checked_plan(Plan(inputs=(given,), **(settings | changed)), DECLARATIONS)
 
 
 def plans_by_evaluator(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
     """Return the plans of all evaluators that can run a query, by the evaluator's name; the planner says which can."""
     found: dict[str, Plan] = {}
-    for evaluator in EVALUATORS:
+    for declaration in DECLARATIONS:
         try:
-            found[evaluator.name] = plan(evaluator.name)
+            found[declaration.name] = plan(declaration.name)
         except QueryError as error:
             if "cannot run this query" not in str(error) and "share its slices" not in str(error):
                 raise

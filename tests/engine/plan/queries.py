@@ -31,7 +31,7 @@ from muntin import (
 from muntin.policies import parse_lateness
 from muntin.progress import ordered
 from muntin.windows.specification import Unwindowed
-from muntin_engine.evaluators.registry import parse_evaluator
+from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.lengths import AxisScale
 from muntin_patterns import FollowedBy

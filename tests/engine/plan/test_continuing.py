@@ -16,6 +16,7 @@ from muntin import Aggregate, IncrementalAggregate, Module, ticks, tumbling
 from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, Plan
 from muntin_engine.plan.code import CodeInUse, as_it_began, other_code
 from muntin_engine.plan.continuing import check_plans
@@ -68,7 +69,7 @@ class PlainBoth(Aggregate[tuple[int, int], int]):
 def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
     """What a query is told of a checkpoint, whose identity has been through JSON."""
     with pytest.raises(StateMismatchError) as caught:
-        check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b")
+        check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
     return caught.value
 
 
@@ -172,7 +173,7 @@ def test_an_aggregate_that_was_added_over_a_new_column_changes_no_other_one() ->
 def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() -> None:
     for before, after in ((First, First), (First, Second)):
         stored = plan_identity(plan_of(modules=(planned(before),)))
-        check_plans([plan_of(modules=(planned(after),))], [json.loads(json.dumps(stored))], "checkpoint")
+        check_plans([plan_of(modules=(planned(after),))], [json.loads(json.dumps(stored))], "checkpoint", DECLARATIONS)
 
 
 def test_an_evaluator_that_would_go_on_is_named() -> None:
@@ -191,7 +192,7 @@ def test_so_is_the_reason_where_it_cannot_any_more() -> None:
 def test_another_number_of_queries_is_told() -> None:
     plan = plan_of()
     with pytest.raises(StateMismatchError) as caught:
-        check_plans([plan], [plan_identity(plan), plan_identity(plan)], "checkpoint")
+        check_plans([plan], [plan_identity(plan), plan_identity(plan)], "checkpoint", DECLARATIONS)
     assert caught.value.differences == (Difference("queries one after the other", "2", "1"),)
 
 
@@ -224,7 +225,7 @@ def having(*code: CodeInUse) -> Plan:
 
 
 def check_code(stored: Plan, wanted: Plan) -> None:
-    check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b")
+    check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
 
 
 def differences(stored: CodeInUse, **changed: Any) -> StateMismatchError:
@@ -286,7 +287,9 @@ def test_the_code_that_a_checkpoint_began_with_is_known_until_there_is_a_new_ver
 
 
 def told_of(stored: Plan, wanted: Plan, *reached: Progress) -> list[str]:
-    return check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "checkpoint", (), lambda: reached)
+    return check_plans(
+        [wanted], [json.loads(json.dumps(plan_identity(stored)))], "checkpoint", DECLARATIONS, (), lambda: reached
+    )
 
 
 SUM, MAX = (planned(cls, cls.name) for cls in (Sum, Max))
@@ -366,7 +369,7 @@ def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: A
     names = {"largest": largest, "middle": middle, "ptp": np.ptp, **vars(muntin_adapters)}
     cls = eval(call, names)  # the advice, followed
     stored = [json.loads(json.dumps(plan_identity(plain("code-1"))))]
-    assert check_plans([plan_of(modules=(planned(cls),))], stored, "s3://a/b") == []
+    assert check_plans([plan_of(modules=(planned(cls),))], stored, "s3://a/b", DECLARATIONS) == []
 
 
 def test_a_module_without_a_version_is_told_to_get_one() -> None:

@@ -13,6 +13,7 @@ import pytest
 from muntin import Axis, tumbling
 from muntin.errors import PolicyError
 from muntin_engine.errors import StateMismatchError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.times import as_ticks, as_times, too_far
 from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.continuing import check_plans
@@ -38,13 +39,13 @@ def test_a_checkpoint_knows_the_places_and_says_lengths_in_decimals() -> None:
     settings = SETTINGS | {"window": HALF}
     identity = json.loads(json.dumps(plan_identity(plan_of(**settings))))
     for goes_on in ({}, {"columns": {"start": NamedColumn("price", "decimal(18,2)")}}):
-        check_plans([plan_of(**(settings | goes_on))], [identity], "s3://a/b")
+        check_plans([plan_of(**(settings | goes_on))], [identity], "s3://a/b", DECLARATIONS)
     for changed, told in (
         ({"window": QUARTER}, ("tumbling(Decimal('0.5'))", "tumbling(Decimal('0.25'))")),
         ({"places": 3}, ("decimals of 2 places", "decimals of 3 places")),
     ):
         with pytest.raises(StateMismatchError) as refused:
-            check_plans([plan_of(**(settings | changed))], [identity], "s3://a/b")
+            check_plans([plan_of(**(settings | changed))], [identity], "s3://a/b", DECLARATIONS)
         assert told in [(each.checkpoint, each.query) for each in refused.value.differences]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from muntin import landmark
 from muntin_engine.errors import Difference
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.planner import with_choice
 from muntin_engine.state.differences import differences_between
@@ -96,7 +97,7 @@ def test_the_state_of_one_trigger_or_refinement_is_not_that_of_another() -> None
 @pytest.mark.parametrize("text", ["query(Count, **EAGER)", "query(Statistics)", "query(Sketch)", "query(Members)"])
 def test_the_state_does_not_depend_on_whether_late_rows_are_wanted(text: str) -> None:
     plan = value_of(text)
-    assert plan_identity(with_choice(replace(plan, keeps_late_rows=True))) == plan_identity(plan)
+    assert plan_identity(with_choice(replace(plan, keeps_late_rows=True), DECLARATIONS)) == plan_identity(plan)
 
 
 @pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])
@@ -115,3 +116,15 @@ def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None
     )
     (found,) = [one for one in differences_between(windowed, without) if one.subject == "window"]
     assert (found.checkpoint, found.query) == ("tumbling('5 microseconds')", "no windows")
+
+
+def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_nothing_else_does() -> None:
+    stored = plan_identity(value_of("query(Statistics)"))
+    parts = {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
+    assert stored["arrays"] == parts
+    assert "arrays" not in plan_identity(value_of("query(Members, wanted='general')"))
+    others = dict.fromkeys(parts, "others")
+    alone = differences_between(stored, {**stored, "arrays": others})
+    assert [difference.subject for difference in alone] == ["parts of the evaluation on arrays"]
+    with_buckets = differences_between(stored, {**stored, "arrays": others, "buckets": 7})
+    assert [difference.subject for difference in with_buckets] == ["buckets"]

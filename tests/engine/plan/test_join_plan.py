@@ -19,6 +19,7 @@ from muntin_engine import condition
 from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
 from muntin_engine.errors import StateMismatchError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.explanation import explain_plan
@@ -159,7 +160,7 @@ def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
         "modules": (),
         "join": JoinPlan(kind, (A, B)[: 1 + kind.pairs]),
     }
-    return checked_plan(Plan(**(given | changed)))
+    return checked_plan(Plan(**(given | changed)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -212,9 +213,9 @@ def test_no_evaluator_takes_three_inputs() -> None:
 )
 def test_a_checkpoint_remembers_each_input(inputs: tuple[Input, Input], subject: str) -> None:
     stored = json.loads(json.dumps(plan_identity(plan())))
-    check_plans([plan()], [stored], "there")
+    check_plans([plan()], [stored], "there", DECLARATIONS)
     with pytest.raises(StateMismatchError) as refused:
-        check_plans([plan(inputs=inputs)], [stored], "there")
+        check_plans([plan(inputs=inputs)], [stored], "there", DECLARATIONS)
     assert subject in [difference.subject for difference in refused.value.differences]
 
 

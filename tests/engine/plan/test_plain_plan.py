@@ -19,6 +19,7 @@ from muntin.progress import ProgressPolicy, SourceProgress, bounded_delay, bound
 from muntin.rows import between, elapsed, last
 from muntin.schemas import describe
 from muntin.triggers import after, any_of, every_count, repeat, when
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plain_data import Unwritable, read, written
@@ -56,7 +57,7 @@ def as_json(plan: Plan) -> Any:
 
 
 def back(data: Any, *given: Any) -> Plan:
-    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], Known.given(given)))
+    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], Known.given(given)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 import muntin.errors
 from muntin.errors import ParameterError, QueryError, TypeMismatchError
 from muntin.query_checks import QueryShape
-from muntin_engine.evaluators import registry
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, check_kind, check_trigger
-from tests.engine.plan.plans import planned
+from muntin_engine.plan.planner import with_choice
+from tests.engine.plan.plans import plan_of, planned
 from tests.engine.plan.queries import Scaled, query, value_of
 from tests.modules.members import Count, Echo, Members
 from tests.tables import entries, says
@@ -242,7 +244,31 @@ def test_several_windows_share_an_evaluator_where_it_takes_them() -> None:
     assert value_of(f"query(Statistics, window=BERLIN, {calendars}).choice.uses_forms")
 
 
-@pytest.mark.parametrize("name", [one.name for one in registry.EVALUATORS if one.takes_windows])
+def test_a_name_that_no_evaluator_has_is_refused_as_where_an_older_checkpoint_names_it() -> None:
+    with pytest.raises(QueryError, match="there is no evaluator 'fast'; there are 'columnar', 'sliced', 'grouped'"):
+        plan_of(wanted="fast")
+
+
+def test_the_planner_knows_the_evaluators_that_it_is_handed_and_no_others() -> None:
+    two = [declaration for declaration in DECLARATIONS if declaration.name in ("sliced", "general")]
+    plan = replace(plan_of(planned(Members)), wanted=None)
+    chosen = with_choice(plan, two).choice
+    assert (chosen.evaluator, chosen.reason) == ("general", "show.members 1.0.0 has no combine")
+    with pytest.raises(QueryError, match=r"no evaluator can run this query: show.members 1.0.0 has no combine"):
+        with_choice(plan, two[:1])
+
+
+def test_the_choice_says_all_that_is_asked_of_an_evaluator_later() -> None:
+    choice = value_of("query(Statistics).choice")
+    assert (choice.evaluator, choice.lifts, choice.keeps_state, choice.uses_forms) == ("columnar", True, True, True)
+    assert choice.unreported == {"keys_held", "events_held"}
+    assert not choice.names_late_rows
+    assert choice.explanation.modules[0].startswith("keeps ")
+    assert value_of("query(Statistics, **IDS).choice.names_late_rows")
+    assert value_of("query(Members, wanted='general').choice.names_late_rows")
+
+
+@pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
         value_of(f"query(Steps, window=Unwindowed(), wanted={name!r})")

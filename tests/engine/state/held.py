@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 
@@ -11,7 +11,7 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 def held(cells: Cells) -> list[HeldRow]:
     """Return what the cells of a bucket hold, read without its query."""
     stored = StoredBucket(cells)
-    return list(BY_NAME[stored.identity["evaluator"]].held_rows(stored))
+    return list(KEEPS_STATE[stored.identity["evaluator"]].held_rows(stored))
 
 
 def told(cells: Cells) -> list[str]:

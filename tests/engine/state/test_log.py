@@ -15,7 +15,7 @@ from muntin import INFINITY, EmitPolicy, landmark, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
 from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_stats import Sum
@@ -42,7 +42,7 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
     told = []
     for restarts in (False, True):
         ids, random, cells = count(), Random(seed), MemoryCells()
-        process = BY_NAME["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
+        process = KEEPS_STATE["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
 
         def take(keys: Iterable[int], most: int, process: Any = process, ids: Any = ids, random: Any = random) -> Any:
             rows = [((key,), InputChange(next(ids), 1, 3, (random.randrange(most),))) for key in keys]
@@ -54,7 +54,7 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
         for _ in range(random.randrange(12)):
             take([10**6 + random.randrange(3)], 2)
         if restarts:
-            process = BY_NAME["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
+            process = KEEPS_STATE["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
         told.append(take(keys, 2, process))
     assert told[0] == told[1]
     assert told[0][OutputKind.RETRACT] > len(keys) / 3

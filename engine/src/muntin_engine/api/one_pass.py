@@ -15,7 +15,6 @@ from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.writing import text_of
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.planner import evaluator_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,7 +65,7 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
                 f"{name!r} has several inputs, {', '.join(given.name for given in query.plan.inputs)}, and queries of "
                 "one pass read one\n  write it with a query of its own"
             )
-        if not evaluator_of(query.plan).keeps_state:
+        if not query.plan.choice.keeps_state:
             raise QueryError(
                 f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
                 "  write it with a query of its own"

@@ -34,7 +34,7 @@ from muntin_engine.api.steps import step
 from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.core.lifetimes import ShareWindows
-from muntin_engine.evaluators.registry import parse_evaluator
+from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from muntin import (
 from muntin.axis import AnyAxis
 from muntin.errors import PolicyError
 from muntin.modules.stream_operator import MOST_WAKE_UPS
+from muntin.rows import RowWindows
 from muntin.windows import WindowKind
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.key_patterns import MOST_PATTERNS
@@ -85,6 +86,12 @@ def may_slide(module: Module, *, only_grows: bool = False) -> bool:
     """
     follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
     return follows and (only_grows or hasattr(module, "remove_events"))
+
+
+def states_replace_rows(windows: RowWindows, modules: Iterable[Module]) -> bool:
+    """Return True if states of modules take the place of rows in windows that follow rows."""
+    follow = all(module.is_incremental and not module.is_time_sensitive for module in modules)
+    return windows.leaves_at_once and follow
 
 
 class MakesOnce:

@@ -15,7 +15,7 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Rejection
 from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.intake import Intake, take_in
 from muntin_engine.exchange.shuffle import Arrived, to_blob
@@ -23,7 +23,6 @@ from muntin_engine.exchange.side_output import SideOutputRow, side_output_row, s
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import is_level, overflow_metric, skipped_metric, watermark_metric
 from muntin_engine.plan import Input
-from muntin_engine.plan.choice import Arrivals
 from muntin_engine.progress import InputsProgress, Observation
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.workers.oversight import overseen
@@ -109,7 +108,7 @@ def _evaluate(task: TaskPayload, bucket: int, checked: CheckedCells, arrived: Ar
                 report.progress = report.progress._replace(watermark=INFINITY)
         batch = BucketBatch(intake.changes, arrived.evaluator_blobs, arrived.reports, arrived.signals)
         with durations.stages["evaluate"]:
-            found = BY_NAME[task.plan.choice.evaluator].process(task, bucket, checked, batch)
+            found = KEEPS_STATE[task.plan.choice.evaluator].process(task, bucket, checked, batch)
         with durations.stages["encode"]:
             tables = [*zip(repeat(RESULTS), found.tables), *zip(repeat(EVICTED), found.evicted)]
     yield OutputBlob(ACCEPTED, found.accepted + sum(counts[-1] for counts in arrived.skipped))
@@ -204,10 +203,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     rows came from: without ids, a query over slices has the second kind only where late rows are wanted.
     """
     sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
-    choice = task.plan.choice
-    has_ids = choice.arrays is not None and choice.arrays.arrivals is Arrivals.IDENTIFIED
-    has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].lifts
-    late = sources if has_rows else ()
+    late = sources if task.plan.choice.names_late_rows or task.plan.keeps_late_rows else ()
     return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
 
 

@@ -20,8 +20,8 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Progress, canonical
 from muntin_engine.core.key_patterns import Told
-from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.contracts import LiftsRows
+from muntin_engine.evaluators.registry import LIFTS_ROWS
 from muntin_engine.exchange.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.exchange.durations import Durations
 from muntin_engine.exchange.event_ids import in_utc
@@ -105,8 +105,8 @@ class Distribution:
 
     def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
         self._task, self._recorded = task, recorded
-        self._evaluator = BY_NAME[task.plan.choice.evaluator]
-        self._most = MOST_LIFTED if self._evaluator.lifts else MOST_ROWS
+        self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
+        self._most = MOST_ROWS if self._lifter is None else MOST_LIFTED
         self._waiting: list[pa.RecordBatch] = []
         self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
         self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
@@ -144,7 +144,9 @@ class Distribution:
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         batch, self._waiting = pa.concat_batches(self._waiting), []
-        lifts, stages = self._evaluator.lifts, self._durations.stages
+        stages = self._durations.stages
+        stage = "distribute" if self._lifter is None else "lift"
+        send = _blobs if self._lifter is None else partial(_lifted, lifter=self._lifter)
         for given, part in by_side(self._task, batch):
             side = given.side
             with stages["distribute"]:
@@ -156,8 +158,7 @@ class Distribution:
                 self._skipped = list(map(add, self._skipped, [*unaccepted, *others]))
                 if "signal" in part.schema.names:
                     self._signals |= signals_in(part)
-            with stages["lift" if lifts else "distribute"]:
-                send = partial(_lifted, evaluator=self._evaluator) if lifts else _blobs
+            with stages[stage]:
                 try:
                     sent = list(send(self._task, rows, side))
                 except ModuleFailedError:
@@ -174,14 +175,14 @@ def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.Reco
         yield exchanged(task, list(sent), {"rows": list(sent.values())}, Progress(), side)
 
 
-def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) -> Iterator[pa.RecordBatch]:
+def _lifted(task: TaskPayload, rows: pa.Table, side: int, lifter: LiftsRows) -> Iterator[pa.RecordBatch]:
     """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
     problems = rows.column("problem")
     if problems.null_count < len(problems):
         yield from _blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
     try:
-        lifted = list(evaluator.lift(task, rows, side))
+        lifted = list(lifter.lift(task, rows, side))
     except ModuleFailedError as error:
         error.say_window(task.plan.words.spell_interval)
         raise

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.registry import ANSWERS_AT_ONCE
 from muntin_engine.exchange.bucket_task import (
     ACCEPTED,
     REJECTED,
@@ -46,7 +46,8 @@ def run_task(
     Raises:
         ModuleFailedError: The module raised an exception.
     """
-    evaluator, given, durations = BY_NAME[task.plan.choice.evaluator], task.input, Durations(task)
+    evaluator = ANSWERS_AT_ONCE[task.plan.choice.evaluator]
+    given, durations = task.input, Durations(task)
     accepted, seen, observed = 0, Progress(), list[Observation]()
     skipped = [0] * (len(task.choosy_labels) + 2)
     task.overflows.clear()
@@ -59,7 +60,7 @@ def run_task(
                 rows, rejected = without_problems(given, read.rows)
             with durations.stages["evaluate"]:
                 try:
-                    results = evaluator.follow(task, rows)
+                    results = evaluator.results(task, rows)
                 except ModuleFailedError as error:
                     error.say_window(task.plan.words.spell_interval)
                     if recorded is not None:

@@ -1,4 +1,4 @@
-"""The evaluator of a query, the reason for the choice, and what a query on arrays is made of."""
+"""The choice of an evaluator, which says all that anyone asks of it later, and what a query on arrays is made of."""
 
 from __future__ import annotations
 
@@ -51,12 +51,18 @@ class ArrayPlan:
         held: The values of stretches.
         gap: An event counts until so many ticks after its last one, where stretches are ticks: 1 unless a session has a
             longer gap.
+        slides: True if stretches hold rows, and states of these go on from window to window.
     """
 
     geometry: Geometry
     arrivals: Arrivals
     held: Held
     gap: int = 1
+    slides: bool = False
+
+    def identity(self) -> dict[str, str]:
+        """Return the parts as plain data, from which a checkpoint is read without its query."""
+        return {"geometry": str(self.geometry), "arrivals": str(self.arrivals), "held": str(self.held)}
 
     @property
     def is_on_grid(self) -> bool:
@@ -65,20 +71,58 @@ class ArrayPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Explanation:
+    """The evaluation of a query in words.
+
+    Attributes:
+        row: The cost of a row.
+        state: The state that is kept between micro-batches, and its bound.
+        modules: For each module, how it is computed, and why so.
+        output: When the output is complete. Empty for a query with windows: their kind says so.
+        lag: The distance of the output's watermark behind the input's. Empty for a query with windows.
+    """
+
+    row: str
+    state: str
+    modules: tuple[str, ...] = ()
+    output: str = ""
+    lag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """The choice of an evaluator.
+
+    It repeats what the evaluator declares, so that nobody who has a plan asks for the declaration again.
 
     Attributes:
         evaluator: The name of the cheapest one that is right, or of the one that was asked for.
         reason: Why not a cheaper one, or why this one.
-        uses_forms: True if it computes with the columnar forms of the modules, and its state holds their components.
         arrays: The parts of the query, if the evaluator works on arrays of stretches.
+        lifts: True if map tasks turn rows into blobs of the evaluator; otherwise buckets get the rows themselves.
+        keeps_state: False if each task has the results of its rows, so that there are neither buckets nor a shuffle.
+        unreported: The metrics that the evaluator cannot report.
+        explanation: The evaluation of the query in words; None as long as nothing is chosen.
     """
 
     evaluator: str
     reason: str
-    uses_forms: bool = False
     arrays: ArrayPlan | None = None
+    lifts: bool = False
+    keeps_state: bool = True
+    unreported: frozenset[str] = frozenset()
+    explanation: Explanation | None = None
+
+    @property
+    def uses_forms(self) -> bool:
+        """True if it computes with the columnar forms of the modules, and its state holds their components."""
+        return self.arrays is not None and self.arrays.held is Held.COMPONENTS
+
+    @property
+    def names_late_rows(self) -> bool:
+        """True if a bucket has each late row itself, and so its source; a partial state only counts its rows."""
+        has_ids = self.arrays is not None and self.arrays.arrivals is Arrivals.IDENTIFIED
+        return has_ids or not self.lifts
 
 
 OPEN: Final = Choice("", "not chosen yet")

@@ -12,7 +12,6 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
-from muntin_engine.plan.planner import evaluator_of
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -42,48 +41,51 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
     """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
-    evaluator = evaluator_of(plan)
-    of_inputs = [
-        (title, f"{given.name}: {text}" if given.name else text)
-        for given in plan.inputs
-        for title, text in _topics_of_input(plan, given)
-    ]
+    explanation = plan.explanation
     emit = f"emit {plan.written_emit or plan.emit}"
-    windows = f"{plan.spelled_window}, {_explain_policies(plan)}" if plan.is_windowed else "none, each event by itself"
-    completeness, lag = (
-        (_explain_completeness(plan), _explain_lag(plan)) if plan.is_windowed else evaluator.explain_output(plan)
-    )
-    return [
-        ("window", f"{windows}, {emit}"),
-        *([("lifetimes", _DISCARDED)] if _discards_lifetimes(plan) else []),
-        ("key", _explain_key(plan)),
-        *([("order", told)] if (told := _explain_order(plan)) else []),
-        *of_inputs,
-        *_explain_join(plan),
-        *([("forgetting", _explain_forgetting(plan))] if plan.forget_keys_after is not None else []),
-        *([("context", _CONTEXTS[_context(plan)])] if plan.is_windowed else []),
-        ("evaluator", f"{evaluator.name}: {plan.choice.reason}"),
-        *(line for module in plan.modules for line in _explain_module(plan, module)),
-        *([("early", _explain_early(plan.early))] if plan.early is not None else []),
-        ("row", evaluator.explain_row(plan)),
-        ("state", evaluator.explain_state(plan)),
-        ("output", completeness),
-        ("lag", lag),
-    ]
+    if plan.is_windowed:
+        windows = f"{plan.spelled_window}, {_explain_policies(plan)}"
+        output, lag = _explain_completeness(plan), _explain_lag(plan)
+    else:
+        windows = "none, each event by itself"
+        output, lag = explanation.output, explanation.lag
+
+    topics = [("window", f"{windows}, {emit}")]
+    if _discards_lifetimes(plan):
+        topics.append(("lifetimes", _DISCARDED))
+    topics.append(("key", _explain_key(plan)))
+    order = _explain_order(plan)
+    if order:
+        topics.append(("order", order))
+    for input in plan.inputs:
+        for title, text in _topics_of_input(plan, input):
+            topics.append((title, f"{input.name}: {text}" if input.name else text))
+    topics += _explain_join(plan)
+    if plan.forget_keys_after is not None:
+        topics.append(("forgetting", _explain_forgetting(plan)))
+    if plan.is_windowed:
+        topics.append(("context", _CONTEXTS[_context(plan)]))
+    topics.append(("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"))
+    topics += _explain_modules(plan)
+    if plan.early is not None:
+        topics.append(("early", _explain_early(plan.early)))
+    topics += [("row", explanation.row), ("state", explanation.state), ("output", output), ("lag", lag)]
+    return topics
 
 
-def _topics_of_input(plan: Plan, given: Input) -> list[tuple[str, str]]:
-    return [
-        *([("where", _explain_filter(given))] if given.columns.conditions else []),
-        *([("samples", _explain_samples(given))] if given.has_samples else []),
-        *(("events", text) for text in _explain_changes(plan, given)),
-        ("progress", _CHAINED if given.is_chained else _explain_progress(plan, given)),
-        (
-            "late",
-            _explain_late(plan, given) if evaluator_of(plan).keeps_state else "none, because there is no watermark",
-        ),
-        *([("shedding", _explain_shedding(plan, given, most))] if (most := given.most_held) is not None else []),
-    ]
+def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
+    topics = []
+    if input.columns.conditions:
+        topics.append(("where", _explain_filter(input)))
+    if input.has_samples:
+        topics.append(("samples", _explain_samples(input)))
+    topics += [("events", text) for text in _explain_changes(plan, input)]
+    topics.append(("progress", _CHAINED if input.is_chained else _explain_progress(plan, input)))
+    late = _explain_late(plan, input) if plan.choice.keeps_state else "none, because there is no watermark"
+    topics.append(("late", late))
+    if input.most_held is not None:
+        topics.append(("shedding", _explain_shedding(plan, input, input.most_held)))
+    return topics
 
 
 def _explain_samples(given: Input) -> str:
@@ -111,15 +113,21 @@ _CONTEXTS: Final = {
 _CHAINED: Final = "up to where the results of the query before are settled"
 
 
-def _explain_module(plan: Plan, module: ModulePlan) -> Iterator[tuple[str, str]]:
-    yield "module", f"{_name(module)}: {evaluator_of(plan).explain_module(plan, module)}"
-    if module.inputs:
-        names = [given.name for given in plan.inputs[module.side].columns.payload]
-        told = (
-            f"{part.name} is {', '.join(names[at] for at in part.columns) or 'each event'} of {', '.join(part.sources)}"
-            for part in module.inputs
-        )
-        yield "inputs", f"{'; '.join(told)}; a window with events of one of them has a result as well"
+def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield how each module is computed, and what it reads of each stream if it reads several."""
+    for module, computation in zip(plan.modules, plan.explanation.modules, strict=True):
+        yield "module", f"{_name(module)}: {computation}"
+        if module.inputs:
+            yield "inputs", _explain_streams(plan, module)
+
+
+def _explain_streams(plan: Plan, module: ModulePlan) -> str:
+    columns = plan.inputs[module.side].columns.payload
+    streams = []
+    for stream in module.inputs:
+        names = ", ".join(columns[place].name for place in stream.columns)
+        streams.append(f"{stream.name} is {names or 'each event'} of {', '.join(stream.sources)}")
+    return f"{'; '.join(streams)}; a window with events of one of them has a result as well"
 
 
 def _name(module: ModulePlan) -> str:
@@ -146,7 +154,7 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 
 def _explain_key(plan: Plan) -> str:
     names = ", ".join(key.name for key in plan.keys)
-    if not evaluator_of(plan).keeps_state:
+    if not plan.choice.keeps_state:
         return f"{names or 'none'}; rows are not grouped"
     return f"{names}, over {plan.buckets} buckets" if names else "none: all rows are one group, in one task"
 

@@ -60,6 +60,7 @@ def plan_identity(plan: Plan) -> dict[str, object]:
         **({} if plan.forget_keys_after is None else {"forget_keys_after": plan.forget_keys_after}),
         **({} if plan.join is None else {"join": plan.join.identity()}),
         "evaluator": plan.choice.evaluator,
+        **({} if plan.choice.arrays is None else {"arrays": plan.choice.arrays.identity()}),
         **code_identity(plan.code),
         "modules": [module.identity() for module in plan.modules],
         "components": [

@@ -12,6 +12,7 @@ from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import WindowSpecification
+from muntin_engine.core.evaluator_query import states_replace_rows
 from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -116,8 +117,8 @@ def check_shedding(plan: Plan) -> None:
         PolicyError: A window needs more events than that to go on.
     """
     window, modules = plan.window, [module.module for module in plan.modules]
-    folds = all(module.is_incremental and not module.is_time_sensitive for module in modules)
-    least = 1 if plan.rows is not None and plan.rows.leaves_at_once and folds else window.least_events
+    replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
+    least = 1 if replaces_rows else window.least_events
     for given in plan.inputs:
         needed = max(least, 2) if given.has_samples else least
         if given.most_held is not None and given.most_held < needed:

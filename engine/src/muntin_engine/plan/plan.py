@@ -17,7 +17,7 @@ from muntin.windows.regular import RegularWindows
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
-from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice
+from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
@@ -304,6 +304,12 @@ class Plan:
         return self.choice.arrays
 
     @property
+    def explanation(self) -> Explanation:
+        """The evaluation of the query in words, where the planner has chosen an evaluator."""
+        assert self.choice.explanation is not None, "the planner has not seen the plan"
+        return self.choice.explanation
+
+    @property
     def forms(self) -> tuple[Form, ...]:
         """The columnar forms that the query computes with; none if its evaluator does not."""
         forms = (module.form for module in self.modules) if self.choice.uses_forms else ()
@@ -350,8 +356,8 @@ class Plan:
 
     def for_workers(self) -> Plan:
         """Return the plan without what only the driver reads of its modules: that need not be picklable."""
-        kept = self.choice.uses_forms
-        modules = (replace(module, parameters={}, form=module.form if kept else None) for module in self.modules)
+        keeps_forms = self.choice.uses_forms
+        modules = (replace(module, parameters={}, form=module.form if keeps_forms else None) for module in self.modules)
         return replace(self, modules=tuple(modules))
 
     def evaluator_query(self, meters: Sequence[Meter]) -> EvaluatorQuery:

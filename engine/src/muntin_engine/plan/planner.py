@@ -1,19 +1,24 @@
-"""The planner: check a query, and choose the evaluator that computes it."""
+"""The planner: check a query, and choose the evaluator that computes it from what all of them declare."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from muntin.errors import QueryError
-from muntin_engine.evaluators.evaluator import Evaluator
-from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
+from muntin_engine.plan.array_parts import choose_parts
 from muntin_engine.plan.checks import check_query
 from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.plan import Plan
 
 
-def checked_plan(plan: Plan) -> Plan:
+def checked_plan(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
     """Return a plan that is checked, with the evaluator that computes it.
+
+    Args:
+        plan: The plan.
+        declarations: The evaluators that there are, the cheapest first.
 
     Raises:
         QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
@@ -22,30 +27,33 @@ def checked_plan(plan: Plan) -> Plan:
             is not right.
     """
     check_query(plan)
-    return with_choice(plan)
+    return with_choice(plan, declarations)
 
 
-def evaluator_of(plan: Plan) -> Evaluator:
-    """Return the evaluator of a plan that `checked_plan` returned."""
-    return BY_NAME[plan.choice.evaluator]
-
-
-def with_choice(plan: Plan) -> Plan:
+def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
     """Return a plan that is checked already with the evaluator that computes it.
+
+    Args:
+        plan: The plan.
+        declarations: The evaluators that there are, the cheapest first.
 
     Raises:
         QueryError: The evaluator that was asked for cannot evaluate the query, or none can.
     """
-    count = len(plan.inputs)
-    if not any(count in evaluator.takes_inputs for evaluator in EVALUATORS):
-        names = ", ".join(given.name for given in plan.inputs)
-        known = ", ".join(evaluator.name for evaluator in EVALUATORS)
+    input_count = len(plan.inputs)
+    if not any(input_count in declaration.takes_inputs for declaration in declarations):
+        inputs = ", ".join(input.name for input in plan.inputs)
+        names = ", ".join(declaration.name for declaration in declarations)
         raise QueryError(
-            f"no evaluator takes the {count} inputs of this query, {names}: {known} do not\n"
-            "  run a query for each input, or register an evaluator whose takes_inputs says so"
+            f"no evaluator takes the {input_count} inputs of this query, {inputs}: {names} do not\n"
+            "  run a query for each input, or declare an evaluator whose takes_inputs says so"
         )
-    choice = _cheapest(plan) if plan.wanted is None else _asked_for(plan, plan.wanted)
-    if plan.named_windows and not BY_NAME[choice.evaluator].takes_several_windows:
+
+    if plan.wanted is None:
+        declaration, choice = _cheapest(plan, declarations)
+    else:
+        declaration, choice = _asked_for(plan, plan.wanted, declarations)
+    if plan.named_windows and not declaration.takes_several_windows:
         raise QueryError(
             f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
             "  run a query for each window, and union their results; each then decides by itself which rows are late"
@@ -53,31 +61,57 @@ def with_choice(plan: Plan) -> Plan:
     return replace(plan, choice=choice)
 
 
-def _asked_for(plan: Plan, name: str) -> Choice:
-    found = _choice_of(BY_NAME[name], plan)
-    if isinstance(found, str):
+def choose(plan: Plan, declaration: Declaration) -> Choice | str:
+    """Return the choice of an evaluator for a query; or why it cannot run that."""
+    if declaration.takes_windows is not plan.is_windowed:
+        return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
+    input_count = len(plan.inputs)
+    if input_count not in declaration.takes_inputs:
+        return f"the query has {input_count} input{'s' * (input_count != 1)}"
+    for demand in declaration.demands:
+        why_not = demand(plan)
+        if why_not is not None:
+            return why_not
+
+    arrays = None
+    if declaration.holds is not None:
+        parts = choose_parts(plan, declaration.holds, declaration.combinations)
+        if isinstance(parts, str):
+            return parts
+        arrays = parts
+    choice = Choice(
+        declaration.name,
+        declaration.advantage,
+        arrays,
+        declaration.lifts,
+        declaration.keeps_state,
+        declaration.unreported,
+    )
+    # The words of an explanation depend on the parts that were chosen.
+    return replace(choice, explanation=declaration.explain(replace(plan, choice=choice)))
+
+
+def _asked_for(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
+    """Return the choice of the evaluator of a name."""
+    declaration = next((declaration for declaration in declarations if declaration.name == name), None)
+    if declaration is None:
+        names = ", ".join(repr(declaration.name) for declaration in declarations)
+        raise QueryError(f"there is no evaluator {name!r}; there are {names}")
+    choice = choose(plan, declaration)
+    if isinstance(choice, str):
         raise QueryError(
-            f"the {name} evaluator cannot run this query: {found}\n  leave the choice open with evaluator='auto'"
+            f"the {name} evaluator cannot run this query: {choice}\n  leave the choice open with evaluator='auto'"
         )
-    return found if BY_NAME[name] is EVALUATORS[0] else replace(found, reason="asked for")
+    is_cheapest = declaration is declarations[0]
+    return declaration, choice if is_cheapest else replace(choice, reason="asked for")
 
 
-def _cheapest(plan: Plan) -> Choice:
+def _cheapest(plan: Plan, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
     """Return the choice of the first evaluator that can run a query, and why the one before it cannot."""
     why_not = ""
-    for evaluator in EVALUATORS:
-        found = _choice_of(evaluator, plan)
-        if isinstance(found, Choice):
-            return replace(found, reason=why_not or found.reason)
-        why_not = found
+    for declaration in declarations:
+        choice = choose(plan, declaration)
+        if isinstance(choice, Choice):
+            return declaration, replace(choice, reason=why_not or choice.reason)
+        why_not = choice
     raise QueryError(f"no evaluator can run this query: {why_not}")
-
-
-def _choice_of(evaluator: Evaluator, plan: Plan) -> Choice | str:
-    """Return the choice of an evaluator, which is asked only about windows and inputs that it takes."""
-    if evaluator.takes_windows is not plan.is_windowed:
-        return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
-    count = len(plan.inputs)
-    if count not in evaluator.takes_inputs:
-        return f"the query has {count} input{'s' * (count != 1)}"
-    return evaluator.choose(plan)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from muntin.errors import MuntinError
 from muntin_engine.errors import RecordingError
-from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
@@ -57,12 +57,12 @@ def plan_of(data: Mapping[str, Any], known: Known, evaluator: str | None = None)
         RecordingError: A module is not here, or the evaluator cannot run the query.
     """
     payloads = [[field_of(part.name, part.type) for part in _read_schema(one)] for one in data["inputs"]]
-    names = [one.name for one in EVALUATORS]
+    names = [declaration.name for declaration in DECLARATIONS]
     if evaluator is not None and evaluator not in names:
         raise RecordingError(f"there is no evaluator {evaluator!r}\n  expected one of {', '.join(names)}")
     try:
         plan = plan_from_data(data["plan"], payloads, known)
-        return with_choice(replace(plan, wanted=evaluator or data["plan"]["evaluator"]))
+        return with_choice(replace(plan, wanted=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
     except MuntinError as error:
         raise RecordingError(str(error)) from error
 
@@ -91,12 +91,14 @@ def evaluators_of(data: Mapping[str, Any], known: Known) -> list[str]:
 
     A query without state emits at once what others emit behind a watermark, so these are not asked.
     """
-    found, keeps_state = [], BY_NAME[data["plan"]["evaluator"]].keeps_state
-    for evaluator in EVALUATORS:
-        with suppress(RecordingError):
-            if evaluator.keeps_state is keeps_state:
-                found.append(plan_of(data, known, evaluator.name).choice.evaluator)
-    return found
+    keeps_state = {declaration.name: declaration.keeps_state for declaration in DECLARATIONS}
+    recorded = data["plan"]["evaluator"]
+    names = []
+    for name, keeps in keeps_state.items():
+        if keeps is keeps_state[recorded]:
+            with suppress(RecordingError):
+                names.append(plan_of(data, known, name).choice.evaluator)
+    return names
 
 
 def _numbered(letter: str, types: Sequence[pa.DataType]) -> list[tuple[str, pa.DataType]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.exchange.bucket_task import (
     EVICTED_ROWS,
     LATE_ROWS,
@@ -96,7 +95,7 @@ class Replay:
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
-        if not BY_NAME[self.task.plan.choice.evaluator].keeps_state:
+        if not self.task.plan.choice.keeps_state:
             return self._gathered(number, run, (blob for part in parts for blob in run_task(self.task, part.batches())))
         sent: dict[int, list[Mapping[str, Any]]] = {}
         for part in parts:

@@ -16,7 +16,7 @@ from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.exchange.bucket_task import watermarks_of
 from muntin_engine.exchange.intake import take_in
 from muntin_engine.exchange.problems import PROBLEMS
@@ -106,8 +106,8 @@ class _TracedQuery:
     def __init__(self, alone: TaskPayload, whole: TaskPayload, name: str) -> None:
         self._notes, self._name = Notes(), name
         self.task = traced(alone, self._notes)
-        evaluator = BY_NAME[self.task.plan.choice.evaluator]
-        assert isinstance(evaluator, KeyedEvaluator), f"{evaluator.name} does not run key by key"
+        evaluator = KEEPS_STATE[self.task.plan.choice.evaluator]
+        assert isinstance(evaluator, KeyedEvaluator), f"{type(evaluator).__name__} does not run key by key"
         query, trackers = evaluator.query_of_task(self.task), [given.tracker for given in whole.inputs]
         run, codec = evaluator.run_of(self.task.plan), Codec.of(self.task.modules, {Number})
         self._bucket = KeyedBucket(run, query, MemoryCells(), codec, self.task.identity, trackers, KeptStores(), name)

@@ -19,11 +19,14 @@ from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.core.skipping import SKIPPED, Accepted, BySource, Choosy, Present
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
-from muntin_engine.evaluators.registry import EVALUATORS
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
+from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.join_plan import JoinedColumn
+from muntin_engine.plan.planner import choose
 
 NUMBER: Final = "row number"
 """The column of the payload that holds the numbers."""
@@ -129,10 +132,12 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
 
 
 def _key_by_key(plan: Plan) -> Plan:
-    for evaluator in reversed(EVALUATORS):
-        choice = evaluator.choose(plan) if isinstance(evaluator, KeyedEvaluator) else ""
-        if not isinstance(choice, str):
-            return replace(plan, choice=choice)
+    """Return the plan with the most general evaluator that runs it key by key in plain Python."""
+    for declaration in reversed(DECLARATIONS):
+        if isinstance(KEEPS_STATE.get(declaration.name), KeyedEvaluator):
+            choice = choose(plan, declaration)
+            if isinstance(choice, Choice):
+                return replace(plan, choice=choice)
     raise AssertionError(f"no evaluator runs {plan.spelled_grouping} key by key")
 
 

@@ -12,12 +12,9 @@ import pyspark.sql.pandas.serializers
 import pyspark.sql.streaming.stateful_processor_api_client  # noqa: F401
 from pyspark.daemon import manager
 
+import muntin_engine.evaluators.registry  # with all that micro-batches need
 import muntin_engine.spark.pipeline  # noqa: F401
-from muntin_engine.evaluators.registry import EVALUATORS
 from muntin_engine.spark.settling import settle
-
-for _evaluator in EVALUATORS:
-    _evaluator.load()
 
 if __name__ == "__main__":
     settle()

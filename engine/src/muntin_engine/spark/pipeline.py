@@ -46,7 +46,7 @@ from muntin_engine.metrics import (
     reported_name,
     waits_for_open_ends,
 )
-from muntin_engine.plan import Plan, check_trigger, planner
+from muntin_engine.plan import Plan, check_trigger
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.spark.chaining import event_rows
@@ -159,7 +159,7 @@ def evaluated(query: PlannedQuery, *, is_told: bool = True) -> DataFrame:
     described = task_of(query)
     task = pack_task(described)
     check_workers(source.sparkSession, [task], is_streaming=False)
-    teller, keeps_state = None, planner.evaluator_of(query.plan).keeps_state
+    teller, keeps_state = None, query.plan.choice.keeps_state
     if is_told:
         name, skipping = query.metrics_name, skipped_nulls(query.plan)
         teller = teller_of(source.sparkSession, name, len(described.buckets) if keeps_state else None, skipping)
@@ -196,7 +196,7 @@ def evaluated_in_one_pass(
     tasks = pack_tasks(described)
     check_workers(session, tasks, is_streaming=True)
     schema = spark_schema_of(exchange_schema(len(queries[0].sources)))
-    if not planner.evaluator_of(queries[0].plan).keeps_state:
+    if not queries[0].plan.choice.keeps_state:
         blobs = united(queries[0].sources).mapInArrow(StatelessTask(tasks[0], None, recordings[0]), OUTPUT)
     else:
         if len(queries) == 1:
@@ -292,7 +292,7 @@ def _schema(query: PlannedQuery, names: Iterable[str], outputs: Iterable[Field])
 
 def check_progress(plan: Plan) -> None:
     """Refuse a query that keeps state of a stream that never says how complete it is."""
-    if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
+    if not plan.says_when_complete and plan.choice.keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
             "  give events() a delay, such as watermark='10 minutes', another progress policy, or a change column with "

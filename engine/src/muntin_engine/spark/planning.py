@@ -24,6 +24,7 @@ from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.api.request import ROLES
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.inputs import POLICIES
@@ -258,7 +259,8 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
             forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
             join=join,
             from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
-        )
+        ),
+        DECLARATIONS,
     )
 
     projections = tuple(stream.projected(scale) for stream in streams)

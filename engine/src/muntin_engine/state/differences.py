@@ -19,6 +19,9 @@ QueryIdentity: TypeAlias = Mapping[str, Any]
 """By name, each as plain data of a kind of its own: keys, windows, modules and so on."""
 
 
+ARRAYS: Final = "arrays"
+"""The name of the parts that a query on arrays is made of."""
+
 CODE_HASH: Final = "code-"
 """The start of the hash of its code, which a module without a version has for one."""
 
@@ -41,7 +44,7 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
     found: list[Difference] = []
     for name in {**stored, **wanted}:
         old, new = stored.get(name), wanted.get(name)
-        if old == new or (name in _FOLLOWING and _follows(name, stored, wanted)):
+        if old == new or name == ARRAYS or (name in _FOLLOWING and _follows(name, stored, wanted)):
             continue
         if name == "modules" and old and new:
             found += _modules(stored, wanted)
@@ -53,6 +56,10 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
             found += _several(stored, wanted)
         else:
             found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
+
+    # The parts on arrays follow from all else. Where they alone differ, another version of Muntin chose them.
+    if not found and stored.get(ARRAYS) != wanted.get(ARRAYS):
+        found.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, wanted)))
     return tuple(found)
 
 
@@ -286,6 +293,7 @@ _TYPED: Final = ("inputs", "keys")
 """What has columns with their types, in order."""
 
 _SUBJECTS: Final = {
+    ARRAYS: "parts of the evaluation on arrays",
     "forget_keys_after": "silence after which keys are forgotten",
     "inputs": "columns that modules read",
     "id": "type of the id",

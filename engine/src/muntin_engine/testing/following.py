@@ -12,8 +12,8 @@ from muntin.changes import Insertion, fold
 from muntin.testing import Batch, equal, evaluate_evicted
 from muntin.testing.stream_history import StreamHistory
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
-from muntin_engine.evaluators.evaluator import InMemory
-from muntin_engine.evaluators.registry import BY_NAME
+from muntin_engine.evaluators.contracts import InMemory
+from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import Cells, MemoryCells
 from muntin_engine.testing.meaning import live_output, progress_of
 from muntin_engine.testing.query_under_test import QueryUnderTest
@@ -131,7 +131,7 @@ def _in_order(tested: QueryUnderTest, found: Mapping[tuple[Hashable, int], Event
 
 def start(tested: QueryUnderTest, evaluator: str, cells: Cells) -> InMemory:
     """Return a new process that finds in the cells what those before it wrote."""
-    return BY_NAME[evaluator].in_memory(tested.plan(evaluator), cells, tested.codec)
+    return KEEPS_STATE[evaluator].in_memory(tested.plan(evaluator), cells, tested.codec)
 
 
 def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:

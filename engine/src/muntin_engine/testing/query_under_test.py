@@ -20,7 +20,7 @@ from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
 from muntin.windows.specification import Unwindowed
 from muntin_engine.core.evaluator_query import waits_for_ends
-from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.codec import Codec
@@ -71,13 +71,17 @@ class QueryUnderTest:
                 f"{self.emit.trigger} waits for a clock, and a script has none\n"
                 "  use a trigger that does not, such as every_count(2)"
             )
-        check_trigger(self.plan(next(iter(self.evaluators), EVALUATORS[-1].name)))
+        check_trigger(self.plan(next(iter(self.evaluators), DECLARATIONS[-1].name)))
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
         """The names of the evaluators that can run it, the most general first."""
-        fitting = [one.name for one in reversed(EVALUATORS) if one.takes_revisions or not self._is_revised]
-        return tuple(name for name in fitting if self._can(name))
+        names = []
+        for declaration in reversed(DECLARATIONS):
+            takes_events = declaration.takes_revisions or not self._is_revised
+            if takes_events and self._can(declaration.name):
+                names.append(declaration.name)
+        return tuple(names)
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:
@@ -149,9 +153,9 @@ class QueryUnderTest:
         Raises:
             QueryError: The evaluator cannot run it.
         """
-        chosen = BY_NAME[evaluator]
-        has_ids = self.has_ids and chosen.takes_revisions
-        if chosen.lifts:  # it may do without ids, unless a result waits for ends that these let move
+        (declaration,) = (declaration for declaration in DECLARATIONS if declaration.name == evaluator)
+        has_ids = self.has_ids and declaration.takes_revisions
+        if declaration.lifts:  # it may do without ids, unless a result waits for ends that these let move
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
         reads = () if self.rows is None else self.rows.reads
         inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()
@@ -175,7 +179,8 @@ class QueryUnderTest:
                 expressions={name: inputs + place for place, name in enumerate(of_rows) if place},
                 wanted=evaluator,
                 forget_keys_after=self.query.forget_keys_after,
-            )
+            ),
+            DECLARATIONS,
         )
 
     def without_time_bound_contracts(self) -> QueryUnderTest | None:

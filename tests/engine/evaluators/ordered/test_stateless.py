@@ -12,21 +12,23 @@ import pyarrow as pa
 import pytest
 
 from muntin import Event, StreamOperator
-from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.errors import ModuleContractError, ModuleFailedError, QueryError
 from muntin.progress import bounded_delay
 from muntin.testing import Script, WindowedQuery, evaluate
 from muntin.windows.specification import Unwindowed
 from muntin_engine import ResultOverflowError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.plan.planner import checked_plan
+from muntin_engine.plan.planner import checked_plan, with_choice
 from muntin_engine.testing import crash_everywhere
 from muntin_engine.workers.settings import WorkerSettings
 from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.modules.merged_states import Signs
+from tests.scenarios.passing import passing
 from tests.scenarios.query import Query
 
 
@@ -186,11 +188,22 @@ class Remembers(Signs):
         return []
 
 
+def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_by_event() -> None:
+    query = passing("points")
+    columns = replace(query.stream.input.columns, change=None, new_end=None)
+    plan = replace(query.plan(), inputs=(replace(query.stream.input, columns=columns),))
+    assert with_choice(plan, DECLARATIONS).choice.evaluator == "stateless"
+    with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it has no stream operator"):
+        with_choice(replace(plan, wanted="event_by_event"), DECLARATIONS)
+
+
 def told(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **given: Any) -> dict[str, str]:
     """Return what is explained of an operator over a stream without punctuation, by topic."""
     query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
     columns = replace(query.input.columns, change=None, new_end=None)
-    plan = checked_plan(replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)))
+    plan = checked_plan(
+        replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)), DECLARATIONS
+    )
     return dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -191,9 +191,7 @@ class ArrayBucket:
         return store
 
 
-def process(
-    query: ArrayQuery, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch, unreported: Set[str]
-) -> Evaluated:
+def process(query: ArrayQuery, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
     """Evaluate a micro-batch of a bucket and write its state.
 
     Args:
@@ -201,8 +199,7 @@ def process(
         task: The same as it travels.
         bucket: The id of the bucket.
         cells: Its state.
-        batch: What the micro-batch brings.
-        unreported: The metrics that the evaluator cannot report.
+        batch: The part of the micro-batch that the bucket gets.
     """
     KEPT.most = task.worker.kept_bytes
     kept, name = None if task.is_static else KEPT, (task.cache_token, bucket)
@@ -229,7 +226,7 @@ def process(
         outcome.accepted,
         query.output_watermark(found),
         found.now.least,
-        {name: value for name, value in metrics.items() if name not in unreported},
+        {name: value for name, value in metrics.items() if name not in task.plan.choice.unreported},
         outcome.rejections,
         outcome.late,
         max([0, *behind]) if outcome.late else 0,

@@ -23,9 +23,7 @@ from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.exchange.bound_form import BoundForm, bound_forms
-from muntin_engine.exchange.shuffle import to_blob
 from muntin_engine.exchange.task_payload import grids_of
-from muntin_engine.plan.choice import Arrivals
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -153,15 +151,8 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     )
 
     def lift(key: Key, row: InputChange) -> Iterator[bytes]:
-        inputs = {f"i{place}": column for place, column in enumerate(columns_of(row))}
-        if plan.arrays.arrivals is Arrivals.IDENTIFIED:
-            times = {"start": row.start, "end": row.end, "new_end": row.new_end, "id": row.id}
-            columns = {f"k{place}": pa.array([part], pa.int64()) for place, part in enumerate(key)}
-            columns |= {name: pa.array([value], pa.int64()) for name, value in times.items()}
-            return iter([to_blob(pa.table(columns | inputs))])
-        ends = None if plan.input.is_point else np.array([row.end], np.int64)
         keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
-        return _bytes(work.lift(Rows(1, np.array([row.start], np.int64), ends, keys, [*inputs.values()])))
+        return _bytes(work.arrivals.lift_one(row, keys, list(columns_of(row))))
 
     def columns_of(row: InputChange) -> Iterator[pa.Array]:
         if forms:
@@ -170,7 +161,7 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
         return (pa.array([codec.pack(value)], pa.binary()) for value in row.payload)
 
     rows = partial(_rows, forms, codec) if forms else partial(_value_rows, is_operator=plan.is_operator)
-    return ArraysInMemory(plan, lift, _runner(plan, work.in_buckets(), cells, codec), rows)
+    return ArraysInMemory(plan, lift, _runner(plan, work.arrivals.in_buckets(), cells, codec), rows)
 
 
 def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:

@@ -53,7 +53,7 @@ class RowEntries(FormEntries):
 
         Args:
             query: The query.
-            sliding: Its slices, if states go on from window to window: see `states_slide`.
+            sliding: Its slices, if states go on from window to window.
             values_of: Returns the values of an input column.
             late: Makes late rows, if these are wanted.
         """

@@ -77,13 +77,10 @@ class StoredStretches:
         windows = [cast(WindowKind, from_dict(one)) for one in named]  # row windows have another evaluator
         steps = [steps for one in windows if (steps := one.grid() or one.growing()) is not None]
         self.grids = SliceGrid.shared(steps) if steps else ()
+        self.geometry = Geometry(stored.identity["arrays"]["geometry"])
         self.watermark = InputsProgress.from_data(stored.tracked).least.watermark
-        if not self.grids:
-            self.geometry = Geometry.SNAPSHOTS if windows[0].cuts_at_edges() else Geometry.SESSIONS
-            self.first_live = self.watermark
-        else:
-            is_point = stored.identity["lifetimes"] == "point" and stored.identity["id"] is None
-            self.geometry = Geometry.SLICES if is_point else Geometry.RUNS
+        self.first_live = self.watermark
+        if self.grids:
             opened = [grid.windows.first_open(self.watermark) for grid in self.grids]
             self.first_live = min(grid.first_live(first) for grid, first in zip(self.grids, opened, strict=True))
 

@@ -1,30 +1,30 @@
-"""The base of evaluators that run key by key in plain Python, each with a class of buckets."""
+"""The base of evaluators that run key by key in plain Python, each with a run of its own."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from muntin import EarlyEmission, EmitPolicy
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
-from muntin_engine.evaluators.evaluator import Evaluator, InMemory
+from muntin_engine.evaluators.batch import BucketBatch, Evaluated
+from muntin_engine.evaluators.contracts import InMemory, KeepsState
+from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
+from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
+from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-
-if TYPE_CHECKING:
-    from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-    from muntin_engine.evaluators.keyed.bucket import BeginsRun, KeyedBucket
-    from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.state.kept_stores import KEPT
 
 
-class KeyedEvaluator(Evaluator):
+class KeyedEvaluator(KeepsState):
     """Runs queries key by key in plain Python, with revisions."""
-
-    takes_revisions = True
 
     @abstractmethod
     def run_of(self, plan: Plan) -> BeginsRun:
@@ -35,48 +35,30 @@ class KeyedEvaluator(Evaluator):
         return plan.evaluator_query([Meter() for _ in plan.modules])
 
     def query_of_task(self, task: TaskPayload) -> Any:
-        """Return the same of a task, made once."""
+        """Return the query of a task as its buckets take it, cached."""
         return task.query
-
-    def load(self) -> None:
-        """Import what micro-batches need."""
-        import muntin_engine.evaluators.keyed.bucket
-        import muntin_engine.evaluators.keyed.result_tables  # noqa: F401
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        from muntin_engine.evaluators.batch import Evaluated
-        from muntin_engine.evaluators.keyed.bucket import KeyedBucket
-        from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
-        from muntin_engine.state.kept_stores import KEPT
-
         KEPT.most = task.worker.kept_bytes
-        query, trackers = self.query_of_task(task), [given.tracker for given in task.inputs]
-        kept, name = None if task.is_static else KEPT, (task.cache_token, bucket)
-        run = self.run_of(task.plan)
-        opened = KeyedBucket(run, query, cells, task.codec, task.identity, trackers, kept, name)
-        result = opened.run_batch(batch.changes, batch.reports, batch.signals)
-        metrics = {
-            "keys": result.keys,
-            "windows_closed": result.windows_closed,
-            "keys_forgotten": result.keys_forgotten,
-            "windows_revisable": result.held.windows,
-            "partitions_held": result.held.windows,  # of row windows, which are never revised
-            "keys_held": result.held.keys,
-            "events_held": result.held.events,
-            "state_bytes": result.held.bytes,
-        }
-        emit = task.plan.emission
-        if isinstance(emit, EarlyEmission) or emit is not EmitPolicy.FINAL:
-            changes = [change for _, some in result.output for change in some]
-            metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
-            metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
+        cache = None if task.is_static else KEPT
+        keyed_bucket = KeyedBucket(
+            self.run_of(task.plan),
+            self.query_of_task(task),
+            cells,
+            task.codec,
+            task.identity,
+            [input_task.tracker for input_task in task.inputs],
+            cache,
+            (task.cache_token, bucket),
+        )
+        result = keyed_bucket.run_batch(batch.changes, batch.reports, batch.signals)
         return Evaluated(
             result_tables(task, result.output) if result.output else (),
             result.accepted,
             result.watermark,
             result.progress,
-            {name: value for name, value in metrics.items() if name not in self.unreported},
+            _metrics(task.plan, result),
             result.rejections,
             evicted=evicted_tables(task, result.evicted) if result.evicted else (),
             inputs=result.inputs,
@@ -84,12 +66,29 @@ class KeyedEvaluator(Evaluator):
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
         """Return the evaluator of a query as a new process has it; all inputs are as complete as is said of them."""
-        from muntin_engine.evaluators.keyed.bucket import KeyedBucket
-        from muntin_engine.progress import ProgressTracker
-
         trackers = [ProgressTracker() for _ in plan.inputs]
-        opened = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
-        return KeyedInMemory(opened, len(plan.inputs))
+        bucket = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
+        return KeyedInMemory(bucket, len(plan.inputs))
+
+
+def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
+    """Return the values of the metrics that the evaluator of a plan reports."""
+    metrics = {
+        "keys": result.keys,
+        "windows_closed": result.windows_closed,
+        "keys_forgotten": result.keys_forgotten,
+        "windows_revisable": result.held.windows,
+        "partitions_held": result.held.windows,  # of row windows, which are never revised
+        "keys_held": result.held.keys,
+        "events_held": result.held.events,
+        "state_bytes": result.held.bytes,
+    }
+    emit = plan.emission
+    if isinstance(emit, EarlyEmission) or emit is not EmitPolicy.FINAL:
+        changes = [change for _, key_changes in result.output for change in key_changes]
+        metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
+        metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
+    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
 
 
 class KeyedInMemory:
@@ -101,12 +100,11 @@ class KeyedInMemory:
 
     def __init__(self, bucket: KeyedBucket, inputs: int) -> None:
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
-        self._bucket, self._inputs = bucket, inputs
+        self._bucket = bucket
+        self._inputs = inputs
 
     def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
-        from muntin_engine.progress.report import InputReport
-
         result = self._bucket.run_batch([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
         self.evicted = [(key, change) for key, changes in result.evicted for change in changes]
         return [(key, change) for key, changes in result.output for change in changes]

@@ -10,7 +10,7 @@ from muntin import INFINITY, RowOperator, Window
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import Action, ActionKind, MemberRow, RowsInWindow
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery, states_replace_rows
 from muntin_engine.core.plain_results import listing, plain_of
 from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.keyed.bucket import Start
@@ -19,7 +19,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import Edge
-from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members, RowsRun, folds
+from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members, RowsRun
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class AggregatesRun(RowsRun):
     def __init__(self, query: EvaluatorQuery, start: Start) -> None:
         """Begin; see `KeyedRun`."""
         super().__init__(query, start)
-        self._folds = folds(self.windows, [binding.module for binding in query.bindings])
+        self._folds = states_replace_rows(self.windows, [binding.module for binding in query.bindings])
 
     def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
         """Take the rows that are released, let time pass, and keep the states that took the place of rows."""

@@ -8,10 +8,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias, cast
 
-from muntin import EARLIEST, INFINITY, Module, TimestampPolicy, Window
+from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.evaluator_query import EvaluatorQuery
+from muntin_engine.core.evaluator_query import EvaluatorQuery, states_replace_rows
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
@@ -33,11 +33,6 @@ Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
 
 
-def folds(windows: RowWindows, modules: Iterable[Module]) -> bool:
-    """Return True if states of modules take the place of rows in windows."""
-    return windows.leaves_at_once and all(some.is_incremental and not some.is_time_sensitive for some in modules)
-
-
 class RowsState(DelayBuffer):
     """The state of a key.
 
@@ -57,7 +52,7 @@ class RowsState(DelayBuffer):
         self._windows = cast(RowWindows, query.window)
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
         modules = [binding.module for binding in query.bindings]  # a reader of checkpoints has none
-        self._keeps_rows = not modules or not folds(self._windows, modules)
+        self._keeps_rows = not modules or not states_replace_rows(self._windows, modules)
         self.rows: Any = None
         self.released = 0
         self.newest = EARLIEST

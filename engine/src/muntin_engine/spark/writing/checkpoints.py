@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
+from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.code import as_it_began
 from muntin_engine.plan.continuing import check_plans
@@ -128,7 +129,9 @@ class Checkpoint:
         with suppress(*[] if is_last_chance else [StateError]):
             found = found or self._in_state(plans, names)
         reached = partial(self._reached, plans, names)
-        changed = list({text: 0 for one in found for text in check_plans(plans, one, self._path, names, reached)})
+        changed = list(
+            {text: 0 for one in found for text in check_plans(plans, one, self._path, DECLARATIONS, names, reached)}
+        )
         if is_last_chance and self._last_commit >= 0:
             last = None if self.repartitioned else self._last_commit
             self.state.check_places(buckets_of(plans, names), self.query_id, last)

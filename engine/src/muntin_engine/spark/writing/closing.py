@@ -15,7 +15,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.plan.planner import evaluator_of
 from muntin_engine.spark.pipeline import closed
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.kinds import is_connect
@@ -44,7 +43,7 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
             f"on_end={on_end!r} is not a way to end a stream\n"
             "  expected: 'leave', so that open windows wait for a later start, or 'close', which emits them"
         )
-    if on_end == "close" and not evaluator_of(query.plan).keeps_state:
+    if on_end == "close" and not query.plan.choice.keeps_state:
         raise QueryError(
             "on_end='close' emits what waits for the end, and this query keeps no state\n  leave on_end out"
         )

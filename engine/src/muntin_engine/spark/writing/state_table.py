@@ -155,7 +155,7 @@ def _reader(
     """Return a function that reads the state of one bucket, whose cells are a table."""
 
     def read(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        from muntin_engine.evaluators.registry import BY_NAME
+        from muntin_engine.evaluators.registry import KEEPS_STATE
         from muntin_engine.state.cells import MemoryCells
         from muntin_engine.state.stored_bucket import StoredBucket
 
@@ -166,7 +166,7 @@ def _reader(
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
         stored = StoredBucket(cells, f"bucket {bucket} of operator {operator}")
-        rows = list(BY_NAME[query.evaluator].held_rows(stored))
+        rows = list(KEEPS_STATE[query.evaluator].held_rows(stored))
         columns = {name: [getattr(row, name, None) for row in rows] for name in schema.names}
         columns |= {"query": [query.name] * len(rows), "bucket": [bucket] * len(rows)}
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]

@@ -1,0 +1,115 @@
+"""The contracts of what runs queries in tasks: it lifts rows before the shuffle, and keeps state or answers at once.
+
+Which queries an evaluator can run is no contract but data, which it declares: see `declarations`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress
+from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.exchange.task_payload import TaskPayload
+
+
+class InMemory(Protocol):
+    """An evaluator around cells in memory, as a process opens it: all that is lost when the process ends.
+
+    Attributes:
+        evicted: The rows of the second output, of the last micro-batch; none where a query has no such output.
+    """
+
+    evicted: Sequence[tuple[Key, OutputChange]]
+
+    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Evaluate a micro-batch, write the state and return the changes of the output.
+
+        Args:
+            rows: The rows, in any order.
+            arrived: The progress of the whole input that comes with them.
+        """
+        ...
+
+
+class KeepsState(ABC):
+    """Evaluates micro-batches of buckets, each of which keeps a state. It has no state of its own."""
+
+    @abstractmethod
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Evaluate a micro-batch of a bucket and write its state.
+
+        Args:
+            task: The query.
+            bucket: The id of the bucket.
+            cells: Its state: `METADATA` is read before any other cell, and written in each micro-batch. It stays as
+                it was if anything is raised.
+            batch: The part of the micro-batch that the bucket gets.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+            StateMismatchError: Another query wrote the state.
+        """
+
+    @abstractmethod
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield what a bucket of a checkpoint holds, part by part; its query is not at hand, and neither are modules.
+
+        Args:
+            stored: The bucket.
+
+        Raises:
+            StateError: It is damaged.
+        """
+
+    @abstractmethod
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it, for restart tests.
+
+        Args:
+            plan: The query.
+            cells: The state that earlier processes wrote.
+            codec: Writes the state.
+        """
+
+
+class LiftsRows(ABC):
+    """Turns rows into blobs for their buckets before the shuffle: merged, or as columns."""
+
+    @abstractmethod
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield the blob of each bucket that gets rows.
+
+        Args:
+            task: The query.
+            rows: The rows, all of one input.
+            side: The place of that input among those of the query.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+
+
+class AnswersAtOnce(ABC):
+    """Has the results of rows in the task that reads them, without a shuffle and a state."""
+
+    @abstractmethod
+    def results(self, task: TaskPayload, rows: pa.Table) -> pa.Table:
+        """Return the results of the good rows of a task.
+
+        Args:
+            task: The query.
+            rows: The rows.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """

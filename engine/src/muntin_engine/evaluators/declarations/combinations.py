@@ -1,0 +1,90 @@
+"""The combinations of parts that evaluation on arrays has, and what each demands of the modules of a query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from muntin import ClipPolicy, Component, EmitPolicy, Merge
+from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.declaration import Combination, Combinations, Demand
+from muntin_engine.plan.plan import Plan
+
+
+def can_be_subtracted(component: Component) -> bool:
+    """Return True if sums of values can be subtracted exactly: counts, and sums of whole numbers and of floats."""
+    return component.is_exact or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse)
+
+
+def have_forms(plan: Plan) -> str | None:
+    """All modules have a columnar form."""
+    label = next((module.label for module in plan.modules if module.form is None), None)
+    return None if label is None else f"{label} has no columnar form for its input"
+
+
+def can_be_deducted(plan: Plan) -> str | None:
+    """All that forms keep can be subtracted."""
+    for module in plan.modules:
+        for name, part in (module.form.components() if module.form is not None else {}).items():
+            if not can_be_subtracted(part):
+                kept = f"{name} ({part.merge} {part.dtype})"
+                return f"{module.label} keeps {kept}, which cannot be subtracted where an event of a snapshot ends"
+    return None
+
+
+def have_combine(plan: Plan) -> str | None:
+    """All modules define `combine`."""
+    for module in plan.modules:
+        if not (module.module.is_incremental and hasattr(module.module, "combine")):
+            return f"{module.label} has no combine"
+    return None
+
+
+def ignore_times(plan: Plan) -> str | None:
+    """No module reads times."""
+    sensitive = (module.label for module in plan.modules if module.module.is_time_sensitive)
+    return next((f"{label} sees events and the window" for label in sensitive), None)
+
+
+def ignore_times_or_fill_windows(plan: Plan) -> str | None:
+    """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
+    members_fill_window = plan.clip is ClipPolicy.FULL
+    some = [module for module in plan.modules if not (members_fill_window and module.form is not None)]
+    return ignore_times(replace(plan, modules=tuple(some)))
+
+
+def ignore_order(plan: Plan) -> str | None:
+    """No module reads the order of events."""
+    readers = (module.label for module in plan.modules if module.module.reads_order)
+    return next(
+        (f"{label} reads the order of events, and the rows of a partial state come in any" for label in readers), None
+    )
+
+
+def do_not_slide(plan: Plan) -> str | None:
+    """A module cannot slide from window to window, unless several specifications share rows."""
+    if not plan.named_windows and all(module.slides for module in plan.modules):
+        return f"{plan.modules[0].label} slides from window to window"
+    return None
+
+
+_MERGED: Final[tuple[Demand, ...]] = (ignore_times, ignore_order)
+_FORMS: Final[tuple[Demand, ...]] = (*_MERGED, have_forms)
+_SUMS: Final[tuple[Demand, ...]] = (ignore_times_or_fill_windows, ignore_order, have_forms, can_be_deducted)
+_ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAGER)
+
+COMBINATIONS: Final[Combinations] = {
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, have_combine)),
+    (Geometry.SLICES, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
+    (Geometry.RUNS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.RUNS, Arrivals.INSERTIONS, Held.ROWS): Combination((do_not_slide,)),
+    (Geometry.RUNS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_FORMS, _ANY_EMISSION),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_FORMS),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.STATES): Combination((*_MERGED, have_combine)),
+    (Geometry.SESSIONS, Arrivals.INSERTIONS, Held.ROWS): Combination(()),
+    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.COMPONENTS): Combination(_SUMS),
+    (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.ROWS): Combination((do_not_slide,)),
+    (Geometry.SNAPSHOTS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
+}
+"""The combinations of parts that there are."""
