@@ -20,6 +20,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin.schemas import Field
 from muntin_engine.api.planned_query import Selection
 from muntin_engine.exchange.bucket_task import (
@@ -295,16 +296,21 @@ def check_progress(plan: Plan) -> None:
     if not plan.says_when_complete and planner.evaluator_of(plan).keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
-            "  give events() a delay, such as watermark='10 minutes', another progress policy, or a change column with "
-            "punctuation rows\n  a withWatermark() of the input is not read"
+            "  give {events} a delay, such as {delay}, another progress policy, or a change column with punctuation "
+            "rows\n  a withWatermark() of the input is not read",
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
         )
 
 
 def _check_output_watermark(query: PlannedQuery) -> None:
     if query.source.df.isStreaming and not query.plan.says_when_complete:
         raise QueryError(
-            f"the results of {query.plan.spelled_grouping} have no watermark, as the input has none\n"
-            "  give events() a delay, such as watermark='10 minutes', or another progress policy"
+            "the results of {grouping} have no watermark, as the input has none\n"
+            "  give {events} a delay, such as {delay}, or another progress policy",
+            grouping=query.plan.spelled_grouping,
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
         )
 
 
