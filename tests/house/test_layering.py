@@ -67,6 +67,12 @@ ASKED_WHILE_PLANNING = (
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "evaluator", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")
+RECORDINGS_READ = tuple(
+    module
+    for module in FILES
+    if module.startswith("muntin_engine.recording.") and not module.startswith("muntin_engine.recording.writing")
+)
+LEAVES = ("muntin_engine.sql_text", *RECORDINGS_READ)
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
@@ -123,7 +129,12 @@ LAYERS = (
         )
         for name in ("bucket_task", "distribute", "stateless_task")
     ),
-    Layer("muntin_engine.recording.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
+    Layer("muntin_engine.recording.writing.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
+    Layer(
+        "muntin_engine.recording.writing",
+        (*PLAIN, "muntin_engine.exchange", "muntin_engine.metrics", "muntin_engine.recording.writing", "pyarrow"),
+        never=TESTING,
+    ),
     Layer(
         "muntin_engine.recording",
         (
@@ -169,7 +180,7 @@ LAYERS = (
         Layer(f"muntin_engine.testing.{name}", (*SDK, "muntin_engine", "pyarrow"), never=("pyspark",))
         for name in ("arrow_batch", "sink_laws", "sink_stream")
     ),
-    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS)),
+    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS, *LEAVES)),
     Layer(
         "muntin_engine.spark.stateful",
         ("pyspark",),
@@ -178,10 +189,9 @@ LAYERS = (
     ),
     Layer(
         "muntin_engine.sql_text",
-        (
-            *(*SDK, "sqlglot", "muntin_engine.sql_text", "muntin_engine.api.arguments"),
-            *("muntin_engine.api.text.kinds", "muntin_engine.api.text.writing"),
-        ),
+        (*(*SDK, "sqlglot", "muntin_engine.sql_text", "muntin_engine.api", "muntin_engine.needed"),),
+        in_functions=("muntin_engine.spark",),
+        for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
     ),
     Layer(
@@ -191,14 +201,21 @@ LAYERS = (
             *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
             "muntin_engine.needed",
         ),
-        in_functions=("muntin_engine.spark", "muntin_engine.sql_text"),
+        in_functions=("muntin_engine.spark",),
         for_types=("pyarrow", "pyspark", "muntin_engine.recording", "muntin_engine.spark", "muntin_engine.writing"),
+        never=TESTING,
+    ),
+    Layer(  # `to_sql` is a method of a query, so it asks for the leaf that writes SQL
+        "muntin_engine.api.text.has_text",
+        (*SDK, "muntin_engine.api", "muntin_engine.needed"),
+        in_functions=("muntin_engine.sql_text.writing",),
+        for_types=("pyspark",),
         never=TESTING,
     ),
     Layer(
         "muntin_engine",
         (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.monitoring", "muntin_engine.writing"),
-        for_types=("muntin_engine.recording", "muntin_engine.spark"),
+        for_types=("muntin_engine.recording", "muntin_engine.spark", "muntin_engine.sql_text"),
         never=TESTING,
     ),
     Layer(
@@ -355,6 +372,11 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.api.query", "def late():\n    import pyspark"),
         ("muntin_engine.errors", "from muntin_engine.api.query import events"),
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.api.events import events"),
+        ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.sql_text import spark_errors"),
+        ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.recording.replay import Replay"),
+        ("muntin_engine.recording.writing.writer", "from muntin_engine.recording import replay"),
+        ("muntin_engine.api.query", "def late():\n    from muntin_engine.sql_text import writing"),
+        ("muntin_engine.sql_text.reading", "from pyspark.sql import DataFrame"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
         ("muntin_engine.shipping.anything", "from muntin_engine.api.query import Query"),
         ("muntin_engine.monitoring.running", "import rich"),

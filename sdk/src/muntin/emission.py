@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from muntin.axis import Duration
 from muntin.errors import DurationError, PolicyError
-from muntin.messages import Argument, Call, Choice, Message, Step
+from muntin.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
 from muntin.policies import Refinement, parse_policy
 from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
@@ -74,14 +74,14 @@ class EarlyEmission:
                 retract=Argument("refinement", "retract"),
             )
         if window.waits_for_events:
-            self.check_merging(Message("{windows} is cut by events", windows=WrittenWindows(window)))
+            self.check_merging(ErrorMessage("{windows} is cut by events", windows=WrittenWindows(window)))
         if self.refinement is Refinement.DISCARD and is_revised:
             raise PolicyError(
                 "events that have ids, and samples, may change after their results were emitted\n"
                 "  {argument} would never retract these; use {right}, or leave the id out",
                 argument="refinement",
                 value="discard",
-                right=Choice("refinement", ("accumulate", "retract"), is_named=False),
+                right=Alternatives("refinement", ("accumulate", "retract"), is_named=False),
             )
 
     def check_merging(self, reason: str) -> None:
@@ -153,7 +153,7 @@ def early(
             given=given,
             by_count=Call("early", Call("every_count", 100)),
             by_time=Call("early", Argument("every", "1 minute")),
-            with_clock=Step(Call("with_clock")),
+            with_clock=StreamCall(Call("with_clock")),
         )
     chosen = trigger if every is None else at_every(every)
     assert chosen is not None

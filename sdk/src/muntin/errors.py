@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from muntin.messages import Argument, Arguments, Message
+from muntin.messages import Argument, Arguments, ErrorMessage
 from muntin.safe_text import safe_message, safe_repr
 
 __all__ = [
@@ -77,7 +77,7 @@ class MuntinError(Exception):
             parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
         if value is not _UNKNOWN:
             parts["value"] = value
-        self.message = message if isinstance(message, Message) and not parts else Message(message, **parts)
+        self.message = message if isinstance(message, ErrorMessage) and not parts else ErrorMessage(message, **parts)
         super().__init__(str(self.message))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,7 +97,7 @@ def message_of(error: Exception) -> str:
     if isinstance(error, MuntinError):
         return error.message
     first = error.args[0] if error.args else None
-    return first if isinstance(first, Message) else str(error)
+    return first if isinstance(first, ErrorMessage) else str(error)
 
 
 class QueryError(MuntinError):
@@ -285,7 +285,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
     def say_window(self, spell: Callable[[int, int], str]) -> None:
         """Have the message say the window in other words, such as those of `Axis.TIME.spell_interval`."""
         if self.window is not None:
-            self.message = Message(self._words(spell(self.window.start, self.window.end)))
+            self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
             self.args = (str(self.message),)
 
     def _words(self, window: str) -> str:

@@ -1,7 +1,7 @@
 """Messages that keep the code they show as parts, so that a query in SQL is refused in the words of SQL.
 
 A message is a template and its parts. A part is a name, a number or text, or it is *code*: an argument, a call, a
-column, windows, as a query has them. `str` of a message has the code in Python; `Message.spelled` has it in other
+column, windows, as a query has them. `str` of a message has the code in Python; `ErrorMessage.spelled` has it in other
 words, so nobody has to find code in a sentence.
 """
 
@@ -40,7 +40,7 @@ class Argument(Code):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Code):
+class Alternatives(Code):
     """Several values of one argument, of which a query has one.
 
     Attributes:
@@ -50,9 +50,9 @@ class Choice(Code):
         is_named: True to show the name in Python, before the first value.
 
     Example:
-        >>> print(Choice("late_policy", ("side", "drop")))
+        >>> print(Alternatives("late_policy", ("side", "drop")))
         late_policy='side' or 'drop'
-        >>> print(Choice("clip", ("full", "left"), between=", ", is_named=False))
+        >>> print(Alternatives("clip", ("full", "left"), between=", ", is_named=False))
         'full', 'left'
     """
 
@@ -107,11 +107,11 @@ class Call(Code):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Code):
+class ParameterName(Code):
     """A parameter of a call, whatever its value.
 
     Example:
-        >>> print(Parameter("change"))
+        >>> print(ParameterName("change"))
         change=
     """
 
@@ -122,18 +122,23 @@ class Parameter(Code):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Code):
-    """A call that comes after others on a stream of events.
+class StreamCall(Code):
+    """A call on a stream of events.
+
+    Attributes:
+        call: The call.
+        stream: The call that makes the stream; None where any stream is meant.
 
     Example:
-        >>> print(Step(Call("with_clock")))
-        .with_clock()
+        >>> print(StreamCall(Call("with_clock")), StreamCall(Call("with_clock"), Call("events", ...)))
+        .with_clock() events(...).with_clock()
     """
 
     call: Call
+    stream: Call | None = None
 
     def __str__(self) -> str:
-        return f".{self.call}"
+        return f"{self.stream or ''}.{self.call}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,7 @@ class SparkFunction(Code):
         return f"F.{self.name}({', '.join(map(_in_python, self.arguments))})"
 
 
-class Message(str):
+class ErrorMessage(str):
     """A message whose parts are known; as text it has its code in Python.
 
     Args:
@@ -232,7 +237,7 @@ class Message(str):
         parts: The parts, by name. A part may be a message too.
 
     Example:
-        >>> message = Message("{module} refuses {clip}", module="stats.sum", clip=Argument("clip", "none"))
+        >>> message = ErrorMessage("{module} refuses {clip}", module="stats.sum", clip=Argument("clip", "none"))
         >>> print(message)
         stats.sum refuses clip='none'
         >>> print(message.spelled(lambda code: code.name.upper()))
@@ -243,13 +248,14 @@ class Message(str):
     parts: Mapping[str, Any]
 
     def __new__(cls, template: str = "", /, **parts: object) -> Self:
+        """Return the text of a template with its parts, which remembers both."""
         message = super().__new__(cls, template.format(**parts) if parts else template)
         message.template = template
         message.parts = parts
         return message
 
     @classmethod
-    def joined(cls, between: str, messages: Sequence[Message]) -> Message:
+    def joined(cls, between: str, messages: Sequence[ErrorMessage]) -> ErrorMessage:
         """Return several messages as one.
 
         Args:
@@ -275,7 +281,7 @@ class Message(str):
 
 
 def _spelled(part: object, spell: Callable[[Code], str]) -> object:
-    if isinstance(part, Message):
+    if isinstance(part, ErrorMessage):
         return part.spelled(spell)
     return spell(part) if isinstance(part, Code) else part
 

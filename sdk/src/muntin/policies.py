@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from muntin.axis import Duration, spell_given, ticks
 from muntin.errors import PolicyError
-from muntin.messages import Argument, Call, Message, Step
+from muntin.messages import Argument, Call, ErrorMessage, StreamCall
 
 
 class _Policy(StrEnum):
@@ -216,25 +216,25 @@ PolicyT = TypeVar("PolicyT", bound=_Policy)
 _EAGER: Final = Argument("emit", "eager")
 
 _NOT_EMIT_POLICIES: Final = {
-    "append": Message(
+    "append": ErrorMessage(
         "Spark's output mode 'append' is {final}, the default",
         final=Argument("emit", "final"),
     ),
-    "update": Message(
+    "update": ErrorMessage(
         "Spark's output mode 'update' is, for windows, {early}\n  and {eager} where the reader takes retractions",
         early=Argument("emit", Call("early", Call("every_count", 1))),
         eager=_EAGER,
     ),
-    "complete": Message(
+    "complete": ErrorMessage(
         "Spark's output mode 'complete' is {eager}, written into a ChangelogTable",
         eager=_EAGER,
     ),
-    "early": Message(
+    "early": ErrorMessage(
         "early results of windows need a trigger, as in {by_count},\n"
         "  or a period, {by_time}, for which the stream has a clock, {with_clock}",
         by_count=Argument("emit", Call("early", Call("every_count", 100))),
         by_time=Argument("emit", Call("early", Argument("every", "1 minute"))),
-        with_clock=Step(Call("with_clock")),
+        with_clock=StreamCall(Call("with_clock")),
     ),
 }
 """Replacements for Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
@@ -250,9 +250,9 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
         meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
         name = getattr(value, "__name__", None)
         instead = kind._instead_of((name or str(value)).lower())
-        suggestion = Message(f"\n  did you mean {meant[0]!r}?" if meant else "")
+        suggestion = ErrorMessage(f"\n  did you mean {meant[0]!r}?" if meant else "")
         if instead is not None:
-            suggestion = Message("\n  {instead}", instead=instead)
+            suggestion = ErrorMessage("\n  {instead}", instead=instead)
         raise PolicyError(
             "{written} is not {article} {kind}; there are {members}{suggestion}",
             value=value,

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from muntin.axis import INFINITY, AnyAxis, Axis
 from muntin.errors import ModuleContractError, PolicyError, QueryError
 from muntin.events import Event
-from muntin.messages import Argument, Call, Choice, Message
+from muntin.messages import Alternatives, Argument, Call, ErrorMessage
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
@@ -29,7 +29,7 @@ LONGEST_WINDOW: Final = 2**60
 
 _NO_KEY: Final = object()
 
-_ALIGNED: Final = Choice("timestamps", ("align", "point_at_end"), is_named=False)
+_ALIGNED: Final = Alternatives("timestamps", ("align", "point_at_end"), is_named=False)
 """The timestamps that suit a module without lifetimes of its own."""
 
 _YEAR: Final = 366 * 24 * 60 * 60 * 10**6
@@ -145,7 +145,9 @@ class QueryShape:
                 module=label,
                 argument="clip",
                 value=str(self.clip),
-                accepted=Choice("clip", tuple(sorted(map(str, module.accepted_clips))), between=", ", is_named=False),
+                accepted=Alternatives(
+                    "clip", tuple(sorted(map(str, module.accepted_clips))), between=", ", is_named=False
+                ),
             )
         if self.timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
             raise PolicyError(
@@ -342,10 +344,10 @@ def _agreed(name: str, wanted: Mapping[str, PolicyT], accepted: Sequence[PolicyT
     if len(found) < 2:
         return next(iter(found), None)
     told = ", ".join(f"{module} for {str(policy)!r}" for module, policy in wanted.items())
-    to_do = Message("no policy is right for all of them: give each a query of its own")
+    to_do = ErrorMessage("no policy is right for all of them: give each a query of its own")
     if accepted:
-        choices = [Message("{policy}", policy=Argument(name, str(policy))) for policy in accepted]
-        to_do = Message("say which: {choices}", choices=Message.joined(" or ", choices))
+        choices = [ErrorMessage("{policy}", policy=Argument(name, str(policy))) for policy in accepted]
+        to_do = ErrorMessage("say which: {choices}", choices=ErrorMessage.joined(" or ", choices))
     raise PolicyError(
         "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=told, to_do=to_do
     )

@@ -1213,7 +1213,6 @@ EXCUSED: Final = {
     "sdk/windows/specification.py: set both": _AUTHOR,
     "sdk/windows/specification.py: set the class attribute": _AUTHOR,
     "sdk/windows/wall_clock.py: time zone database": _SESSION,
-    "engine/api/sql.py": "tests/engine/sql_text/test_advice.py has it",
     "engine/api/text/": _TEXT,
     "engine/plan/checks.py: is called when the watermark has passed an event": "apply() takes no emit",
     "engine/plan/input_binding.py: the result type of": _AUTHOR,

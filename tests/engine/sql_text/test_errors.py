@@ -61,7 +61,7 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
 @pytest.mark.parametrize(
     ("right", "wrong", "at", "said"),
     [
-        ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10 minutes'"),
+        ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10' MINUTE"),
         ("rides,", "nowhere,", "nowhere", "`nowhere` cannot be found"),
         ("TABLE rides", "TABLE (SELECT zz FROM rides)", "zz", "`zz` cannot be resolved"),
         ("'1' HOUR", "'0' HOURS", "TUMBLE", "a tumbling window needs a size above zero"),

@@ -18,7 +18,7 @@ from muntin import (
 )
 from muntin.axis import DecimalLength
 from muntin.errors import PolicyError, QueryError
-from muntin.messages import Argument, Call, Choice, Earlier, Message, Parameter, Step
+from muntin.messages import Alternatives, Argument, Call, Earlier, ErrorMessage, ParameterName, StreamCall
 from muntin.query_checks import QueryShape
 from muntin.rows import last
 from muntin.windows import WindowSpecification
@@ -32,7 +32,7 @@ from muntin_engine.plan.plan import Plan
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
 
-_NOT_TAKEN_IN: Final = Choice("late_policy", ("side", "drop"))
+_NOT_TAKEN_IN: Final = Alternatives("late_policy", ("side", "drop"))
 """The policies under which a late row changes nothing."""
 
 
@@ -76,7 +76,7 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
         lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
     if lacking and plan.places is not None and isinstance(window, needs.windows):
-        lacking = Message(
+        lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
             reach=plan.spell_length(needs.reach),
@@ -158,7 +158,9 @@ def check_forgetting(plan: Plan) -> None:
         )
     if plan.early is not None:
         forgetting = Argument("forget_keys_after", written_age)
-        plan.early.check_merging(Message("{forgetting} cuts windows where a key is forgotten", forgetting=forgetting))
+        plan.early.check_merging(
+            ErrorMessage("{forgetting} cuts windows where a key is forgotten", forgetting=forgetting)
+        )
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -216,7 +218,7 @@ def check_results_read(plan: Plan) -> None:
             "  use {accumulate}, {others}",
             refinement=plan.early.refinement,
             accumulate=Argument("refinement", "accumulate"),
-            others=Choice("refinement", ("discard", "retract"), is_named=False),
+            others=Alternatives("refinement", ("discard", "retract"), is_named=False),
         )
     results = [module.output for module in plan.modules if module.output]
     names = () if plan.early is None else plan.early.trigger.reads_results
@@ -240,7 +242,7 @@ def check_trigger(plan: Plan) -> None:
             "  give {events} a change column, in which rows with 'clock' say what time it is, or use {with_clock}",
             early=written,
             events=Call("events"),
-            with_clock=Step(Call("with_clock")),
+            with_clock=StreamCall(Call("with_clock")),
         )
     if trigger.signals and all(given.columns.signal is None for given in plan.inputs):
         names = ", ".join(map(repr, sorted(trigger.signals)))
@@ -341,7 +343,7 @@ def check_join(plan: Plan) -> None:
             have="have" if plan.passes_events else "has",
             argument="emit",
             value=plan.written_emission,
-            right=Choice("emit", ("final", "eager")),
+            right=Alternatives("emit", ("final", "eager")),
         )
     for given in plan.inputs:
         of_input = f" of {given.name}" if given.name else ""
@@ -374,7 +376,7 @@ def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
             "  leave {right_columns} out, or use {inner} or {left}",
             argument="how",
             value=str(join.kind),
-            right_columns=Parameter("right_columns"),
+            right_columns=ParameterName("right_columns"),
             inner=Argument("how", "inner"),
             left=Argument("how", "left"),
         )

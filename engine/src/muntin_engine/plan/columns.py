@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muntin.errors import QueryError
-from muntin.messages import Parameter
+from muntin.messages import ParameterName
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def check_columns(named: Set[str], *, is_edge: bool) -> None:
             "samples have no ids: each lasts until the next one of its key, so none is revised, and of several at one "
             "time the last one holds\n  leave id out; {order} says which sample of a time is the last",
             argument="id",
-            order=Parameter("order"),
+            order=ParameterName("order"),
         )
     if "start" in named and "end" not in named:
         raise QueryError("events with a start need an end; give at instead for point events")

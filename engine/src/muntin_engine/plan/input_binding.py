@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, RowOperator
 from muntin.errors import TypeMismatchError
-from muntin.messages import Message, WrittenColumn
+from muntin.messages import ErrorMessage, WrittenColumn
 from muntin.schemas import (
     DataType,
     Field,
@@ -367,18 +367,18 @@ def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
     return _spell_wanted(found) + (f" ({more})" if more else "")
 
 
-def _spell_cast(wanted: Field, given: Field) -> Message:
+def _spell_cast(wanted: Field, given: Field) -> ErrorMessage:
     """Return an example of a cast of a column to what is read; empty if Spark has none."""
     here, there = _kinds(given), _kinds(wanted)
     if not here or not there or here[0] not in _CASTS or there[0] not in _CASTS:
-        return Message()
+        return ErrorMessage()
     plain = list(_CASTS)[:4]
     if ScalarKind.STRING not in (here[0], there[0]) and not (here[0] in plain and there[0] in plain):
-        return Message()
+        return ErrorMessage()
     kind = ScalarKind.FLOAT if ScalarKind.FLOAT in there else there[0]  # a double loses least of what text may say
     if not given.name.isidentifier():
-        return Message(f", for example with .cast({_CASTS[kind]!r})")
-    return Message(", for example {column}", column=WrittenColumn(given.name, _CASTS[kind]))
+        return ErrorMessage(f", for example with .cast({_CASTS[kind]!r})")
+    return ErrorMessage(", for example {column}", column=WrittenColumn(given.name, _CASTS[kind]))
 
 
 def _kinds(field: Field) -> list[ScalarKind]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from muntin import Axis, LatePolicy
 from muntin.errors import ModuleError, PolicyError, QueryError
-from muntin.messages import Argument, Call, Choice, Parameter, Step
+from muntin.messages import Alternatives, Argument, Call, ParameterName, StreamCall
 from muntin.named_windows import check_windows
 from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW
@@ -62,9 +62,8 @@ def _check_input(given: Input) -> None:
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
         raise PolicyError(
             "this input never says what time it is, so no source of it is ever idle\n"
-            "  give it a clock, {events}{with_clock}, or rows whose change is 'clock'",
-            events=Call("events", ...),
-            with_clock=Step(Call("with_clock")),
+            "  give it a clock, {with_clock}, or rows whose change is 'clock'",
+            with_clock=StreamCall(Call("with_clock"), Call("events", ...)),
         )
     if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
         raise PolicyError(
@@ -75,14 +74,14 @@ def _check_input(given: Input) -> None:
     if given.progress.by_key and not has_rows_of_progress:
         raise PolicyError(
             "keys are punctuated by rows, and no column says what a row does: events needs {change}",
-            change=Parameter("change"),
+            change=ParameterName("change"),
         )
     if given.late.policy is LatePolicy.ADJUST and given.has_samples:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use {right}",
             argument="late_policy",
             value=str(given.late),
-            right=Choice("late_policy", ("side", Call("correct", "1 hour"))),
+            right=Alternatives("late_policy", ("side", Call("correct", "1 hour"))),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from muntin.errors import QueryError
+from muntin.messages import Argument
 from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME, EVALUATORS
 from muntin_engine.plan.checks import check_query
@@ -57,7 +58,11 @@ def _asked_for(plan: Plan, name: str) -> Choice:
     found = _choice_of(BY_NAME[name], plan)
     if isinstance(found, str):
         raise QueryError(
-            f"the {name} evaluator cannot run this query: {found}\n  leave the choice open with evaluator='auto'"
+            "the {value} evaluator cannot run this query: {reason}\n  leave the choice open with {auto}",
+            argument="evaluator",
+            value=name,
+            reason=found,
+            auto=Argument("evaluator", "auto"),
         )
     return found if BY_NAME[name] is EVALUATORS[0] else replace(found, reason="asked for")
 

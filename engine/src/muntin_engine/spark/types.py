@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import MOST_PLACES
 from muntin.errors import QueryError
-from muntin.messages import Constant, Message, SparkFunction, WrittenColumn
+from muntin.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.plan import Plan
 from muntin_engine.plan.input_binding import matching
@@ -243,18 +243,18 @@ def time_type_of(times: spark_types.DataType, plan: Plan) -> spark_types.DataTyp
     return times if plan.axis is Axis.TIME else spark_types.LongType()
 
 
-def _instead(name: str, data_type: spark_types.DataType) -> Message:
+def _instead(name: str, data_type: spark_types.DataType) -> ErrorMessage:
     """Return the call to write instead of a column that is no axis."""
     if isinstance(data_type, spark_types.FractionalType):
-        return Message("a float has no next one: {cast}", cast=WrittenColumn(name, "decimal(18, 6)"))
+        return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(name, "decimal(18, 6)"))
     if isinstance(data_type, spark_types.StringType):
         order = SparkFunction("array", Constant("low"), Constant("high"))
-        return Message(
+        return ErrorMessage(
             "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
             time=WrittenColumn(name, "timestamp"),
             place=SparkFunction("array_position", order, WrittenColumn(name)),
         )
-    return Message("cast it, for example to timestamp")
+    return ErrorMessage("cast it, for example to timestamp")
 
 
 def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.axis import Axis
-from muntin.messages import Message
+from muntin.messages import ErrorMessage
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.windows import HoppingWindows, WindowSpecification
 from muntin.windows.specification import WrittenWindows
@@ -63,7 +63,7 @@ class Needs:
         told += [f"a reach that keeps events as members for {self.reach} ticks after their end"] * bool(self.reach)
         return ", with ".join(told)
 
-    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> Message:
+    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> ErrorMessage:
         """Return the shortcoming of a kind of windows, and what to write instead; empty if there is none.
 
         Args:
@@ -71,17 +71,17 @@ class Needs:
             axis: The unit of ticks, for the words.
         """
         if not isinstance(window, self.windows):
-            return Message(
+            return ErrorMessage(
                 "finds nothing in {windows}: it needs {kinds}\n  write, for example: {instead}",
                 windows=WrittenWindows(window, axis),
                 kinds=self._kinds(),
                 instead=self.windows[0].suggest(self.reach, axis),
             )
         if window.holds_past >= self.reach:
-            return Message()
+            return ErrorMessage()
         wide = window.with_reach(axis.round_up(self.reach))
         kept = min(window.reach, window.holds_past)
-        return Message(
+        return ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for {kept}\n"
             "  what lies further apart would not be found, and nothing would say so\n"
             "  write: {instead}",

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from muntin.errors import ParameterError, message_of
-from muntin.messages import Argument, Message
+from muntin.messages import Argument, ErrorMessage
 from muntin.modules.methods import signature_of
 from muntin.source_parsing import literal_of
 
@@ -51,7 +51,7 @@ def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
             (name, close) for name in strange for close in difflib.get_close_matches(name, signature.parameters, 1)
         ]
         meant = "".join(f"; did you mean {close}, not {name}?" for name, close in pairs)
-        reason = Message("{fault}{meant}", fault=message_of(error), meant=meant)
+        reason = ErrorMessage("{fault}{meant}", fault=message_of(error), meant=meant)
         raise ParameterError(cls.name, parameters, reason, spell_signature(cls)) from error
 
 
@@ -78,7 +78,9 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) 
         spelled = f"a {annotation.__name__}" if isinstance(annotation, type) else f"of type {annotation}"
         remedy = _remedy(name, value, annotation)
         raise TypeError(
-            Message("{name} must be {type}, got {value!r}{remedy}", name=name, type=spelled, value=value, remedy=remedy)
+            ErrorMessage(
+                "{name} must be {type}, got {value!r}{remedy}", name=name, type=spelled, value=value, remedy=remedy
+            )
         )
 
 
@@ -97,15 +99,15 @@ def _fits(value: object, annotation: object) -> bool:
     return isinstance(value, taken) and (not isinstance(value, bool) or annotation is bool)
 
 
-def _remedy(name: str, value: object, annotation: object) -> Message:
+def _remedy(name: str, value: object, annotation: object) -> ErrorMessage:
     """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
     try:
         meant = literal_of(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):
-        return Message()
+        return ErrorMessage()
     if meant is None or not _fits(meant, annotation):
-        return Message()
-    return Message("; write {argument}", argument=Argument(name, meant))
+        return ErrorMessage()
+    return ErrorMessage("; write {argument}", argument=Argument(name, meant))
 
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from muntin.errors import MuntinError, QueryError, message_of
-from muntin.messages import Message
+from muntin.messages import ErrorMessage
 
 MOST_VALUES: Final = 100_000
 """How many values a text may have; YAML, whose parts may stand for others, has more in a few lines."""
@@ -31,7 +31,7 @@ class PlacedError(QueryError):
 
     def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
         message = message_of(fault) if isinstance(fault, Exception) else fault
-        self.fault = Message("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
+        self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
         self.place = place
         is_ours = isinstance(fault, str | QueryError)
         super().__init__(
