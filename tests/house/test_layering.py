@@ -72,7 +72,7 @@ RECORDINGS_READ = tuple(
     for module in FILES
     if module.startswith("muntin_engine.recording.") and not module.startswith("muntin_engine.recording.writing")
 )
-LEAVES = ("muntin_engine.sql_text", *RECORDINGS_READ)
+LEAVES = ("muntin_engine.monitoring", "muntin_engine.sql_text", *RECORDINGS_READ)
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
@@ -146,6 +146,10 @@ LAYERS = (
     Layer("muntin_engine.needed", (*SDK, "muntin_engine.errors"), never=TESTING),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
+    *(
+        Layer(f"muntin_engine.monitoring.{name}", (*MONITORING, f"muntin_engine.spark.{hook}"), never=TESTING)
+        for name, hook in (("metrics_listener", "progress_listener"), ("observer", "observed_queries"))
+    ),
     Layer("muntin_engine.monitoring.watching", MONITORING, for_types=("rich",), never=TESTING),
     Layer("muntin_engine.monitoring.prometheus", MONITORING, for_types=("prometheus_client",), never=TESTING),
     Layer("muntin_engine.monitoring.opentelemetry", MONITORING, for_types=("opentelemetry",), never=TESTING),
@@ -199,10 +203,12 @@ LAYERS = (
         (
             *(*SHIPPING, *PLANNING, "muntin_engine.api"),
             *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", "muntin_engine.evaluators.registry"),
-            "muntin_engine.needed",
+            *("muntin_engine.monitoring.observer", "muntin_engine.needed"),
         ),
         in_functions=("muntin_engine.spark",),
-        for_types=("pyarrow", "pyspark", "muntin_engine.recording", "muntin_engine.spark", "muntin_engine.writing"),
+        for_types=(
+            *("pyarrow", "pyspark", "muntin_engine.recording.writing", "muntin_engine.spark", "muntin_engine.writing"),
+        ),
         never=TESTING,
     ),
     Layer(  # `to_sql` is a method of a query, so it asks for the leaf that writes SQL
@@ -374,6 +380,9 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.api.events import events"),
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.sql_text import spark_errors"),
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.recording.replay import Replay"),
+        ("muntin_engine.spark.anything", "from muntin_engine.monitoring import batch_metrics"),
+        ("muntin_engine.monitoring.running", "from muntin_engine.spark import observed_queries"),
+        ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from muntin_engine.recording import replay"),
         ("muntin_engine.recording.writing.writer", "from muntin_engine.recording import replay"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.sql_text import writing"),
         ("muntin_engine.sql_text.reading", "from pyspark.sql import DataFrame"),

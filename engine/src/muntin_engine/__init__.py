@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring import BatchMetrics, RunningQuery, SourceMetrics, batch_metrics, monitor, queries
     from muntin_engine.monitoring.alerts import Alert, alert
     from muntin_engine.monitoring.logs import JsonFormatter, log_metrics
+    from muntin_engine.monitoring.metrics_listener import MetricsListener
     from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
     from muntin_engine.monitoring.prometheus import prometheus_metrics
     from muntin_engine.recording.recording import Recording
     from muntin_engine.recording.writing.recorder import Recorder
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.metrics_listener import MetricsListener
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
     from muntin_engine.spark.writing.query_texts import read_query
@@ -105,7 +105,7 @@ else:
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
-        "muntin_engine.spark.metrics_listener": ("MetricsListener",),
+        "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
         "muntin_engine.spark.writing.query_texts": ("read_query",),

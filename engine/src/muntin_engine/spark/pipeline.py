@@ -59,13 +59,13 @@ from muntin_engine.spark.selecting import reselected, selected
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
+from muntin_engine.spark.session_listener import observe_session
 from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.tasks import Distributor, SharedDistributor, StatelessTask, closing_bucket, static_bucket
 from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
-from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def evaluated_in_one_pass(
     session = queries[0].source.df.sparkSession
     recordings = recordings or [None] * len(queries)
     check_session(session)
-    warn_of_unread_rows(session)
+    observe_session(session)
     for query in queries:
         check_progress(query.plan)
         check_trigger(query.plan)
