@@ -30,7 +30,11 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
         message = error.fault
     node, within = _nodes_at(source, steps, place)
     fact, _, advice = message.spelled(in_sql).partition("\n")
-    return SqlError(source.text, _start_of(source, error, node, within), fact, advice.replace("\n  ", "\n").strip())
+    start = _start_of(source, error, node, within)
+    sql_error = SqlError(source.text, start, fact, advice.replace("\n  ", "\n").strip())
+    sql_error.argument = error.argument
+    sql_error.value = error.value
+    return sql_error
 
 
 def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:

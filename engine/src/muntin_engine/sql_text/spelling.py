@@ -25,12 +25,9 @@ from muntin.windows.specification import WrittenWindows
 from muntin_engine.api.text.kinds import KIND
 from muntin_engine.api.text.values import write_value
 from muntin_engine.sql_text import windows
-from muntin_engine.sql_text.clauses import EMITS
+from muntin_engine.sql_text.clauses import EMIT_WORDS, JOINS
 from muntin_engine.sql_text.streams import EVENT_ARGUMENTS
 from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
-
-JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
-"""The joins of SQL, by the kind of a join."""
 
 CLAUSES: Final[Mapping[str, str]] = {
     "at": "DESCRIPTOR",
@@ -53,8 +50,6 @@ _OF_TABLE: Final = ("key", "order", "watermark", "late_policy")
 
 _SIDES: Final = {"left_columns": "l", "right_columns": "r"}
 """The streams of a join as examples name them, by the parameter that names their columns."""
-
-_EMIT_WORDS: Final = {policy: word for word, policy in reversed(EMITS.items())}
 
 
 def in_sql(code: Code) -> str:
@@ -181,7 +176,7 @@ def _events(call: Call) -> str:
 def _emission(value: object) -> str:
     """Return `EMIT` with its policy, or with a trigger and a refinement."""
     if not isinstance(value, Call):
-        return f"EMIT {_EMIT_WORDS.get(str(value), str(value).upper())}"
+        return f"EMIT {EMIT_WORDS.get(str(value), str(value).upper())}"
     words = ["EMIT EARLY"]
     for part in value.arguments:
         if isinstance(part, Argument) and part.name == "refinement":
