@@ -1492,6 +1492,10 @@ _ADVISES: Final = re.compile(
 """Words of messages that say what to write instead."""
 
 
+_PART: Final = re.compile(r"\{[^{}]*\}")
+"""The name of a part in the template of a message."""
+
+
 class Site(NamedTuple):
     """A statement that raises an error with advice."""
 
@@ -1519,8 +1523,9 @@ def _sites() -> list[Site]:
 
 
 def _text_of(node: ast.expr) -> str:
+    """Return the words of a message, without the names of its parts."""
     parts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
-    return " ".join(part for part in parts if isinstance(part, str))
+    return " ".join(_PART.sub("", part) for part in parts if isinstance(part, str))
 
 
 def _raised_at(error: BaseException) -> Iterator[tuple[str, int]]:
