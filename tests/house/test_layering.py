@@ -64,6 +64,12 @@ WITH_ARRAYS = (
 )
 ASKED_BY_TASKS = tuple(f"muntin_engine.evaluators.{name}" for name in ("batch", "contracts", "registry"))
 TESTING = ("muntin.testing", "pytest", "hypothesis")
+RECORDINGS_READ = tuple(
+    module
+    for module in FILES
+    if module.startswith("muntin_engine.recording.") and not module.startswith("muntin_engine.recording.writing")
+)
+LEAVES = ("muntin_engine.monitoring", "muntin_engine.sql_text", *RECORDINGS_READ)
 LAYERS = (
     Layer("muntin", (*SDK, "pluggy"), never=TESTING),
     Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
@@ -100,7 +106,12 @@ LAYERS = (
         )
         for name in ("bucket_task", "distribute", "stateless_task")
     ),
-    Layer("muntin_engine.recording.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
+    Layer("muntin_engine.recording.writing.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
+    Layer(
+        "muntin_engine.recording.writing",
+        (*PLAIN, "muntin_engine.exchange", "muntin_engine.metrics", "muntin_engine.recording.writing", "pyarrow"),
+        never=TESTING,
+    ),
     Layer(
         "muntin_engine.recording",
         (
@@ -112,6 +123,10 @@ LAYERS = (
     Layer("muntin_engine.needed", (*SDK, "muntin_engine.errors"), never=TESTING),
     Layer("muntin_engine.monitoring", MONITORING, never=TESTING),
     Layer("muntin_engine.monitoring.terminal", (*MONITORING, "rich"), never=TESTING),
+    *(
+        Layer(f"muntin_engine.monitoring.{name}", (*MONITORING, f"muntin_engine.spark.{hook}"), never=TESTING)
+        for name, hook in (("metrics_listener", "progress_listener"), ("observer", "observed_queries"))
+    ),
     Layer("muntin_engine.monitoring.watching", MONITORING, for_types=("rich",), never=TESTING),
     Layer("muntin_engine.monitoring.prometheus", MONITORING, for_types=("prometheus_client",), never=TESTING),
     Layer("muntin_engine.monitoring.opentelemetry", MONITORING, for_types=("opentelemetry",), never=TESTING),
@@ -146,7 +161,7 @@ LAYERS = (
         Layer(f"muntin_engine.testing.{name}", (*SDK, "muntin_engine", "pyarrow"), never=("pyspark",))
         for name in ("arrow_batch", "sink_laws", "sink_stream")
     ),
-    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS)),
+    Layer("muntin_engine.spark", ("*",), never=(*TESTING, *PLUGINS, *CALLED_BY_USERS, *LEAVES)),
     Layer(
         "muntin_engine.spark.stateful",
         ("pyspark",),
@@ -155,10 +170,9 @@ LAYERS = (
     ),
     Layer(
         "muntin_engine.sql_text",
-        (
-            *(*SDK, "sqlglot", "muntin_engine.sql_text", "muntin_engine.api.arguments"),
-            *("muntin_engine.api.text.kinds", "muntin_engine.api.text.writing"),
-        ),
+        (*(*SDK, "sqlglot", "muntin_engine.sql_text", "muntin_engine.api", "muntin_engine.needed"),),
+        in_functions=("muntin_engine.spark",),
+        for_types=("pyspark", "muntin_engine.spark"),
         never=TESTING,
     ),
     Layer(
@@ -166,16 +180,25 @@ LAYERS = (
         (
             *(*SHIPPING, *PLANNING, "muntin_engine.api"),
             *("muntin_engine.core.lifetimes", "muntin_engine.core.source_rules", DECLARATIONS),
-            "muntin_engine.needed",
+            *("muntin_engine.monitoring.observer", "muntin_engine.needed"),
         ),
-        in_functions=("muntin_engine.spark", "muntin_engine.sql_text"),
-        for_types=("pyarrow", "pyspark", "muntin_engine.recording", "muntin_engine.spark", "muntin_engine.writing"),
+        in_functions=("muntin_engine.spark",),
+        for_types=(
+            *("pyarrow", "pyspark", "muntin_engine.recording.writing", "muntin_engine.spark", "muntin_engine.writing"),
+        ),
+        never=TESTING,
+    ),
+    Layer(  # `to_sql` is a method of a query, so it asks for the leaf that writes SQL
+        "muntin_engine.api.text.has_text",
+        (*SDK, "muntin_engine.api", "muntin_engine.needed"),
+        in_functions=("muntin_engine.sql_text.writing",),
+        for_types=("pyspark",),
         never=TESTING,
     ),
     Layer(
         "muntin_engine",
         (*SHIPPING, *PLANNING, "muntin_engine.api", "muntin_engine.monitoring", "muntin_engine.writing"),
-        for_types=("muntin_engine.recording", "muntin_engine.spark"),
+        for_types=("muntin_engine.recording", "muntin_engine.spark", "muntin_engine.sql_text"),
         never=TESTING,
     ),
     Layer(
@@ -335,6 +358,14 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.api.query", "def late():\n    import pyspark"),
         ("muntin_engine.errors", "from muntin_engine.api.query import events"),
         ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.api.events import events"),
+        ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.sql_text import spark_errors"),
+        ("muntin_engine.spark.anything", "def late():\n    from muntin_engine.recording.replay import Replay"),
+        ("muntin_engine.spark.anything", "from muntin_engine.monitoring import batch_metrics"),
+        ("muntin_engine.monitoring.running", "from muntin_engine.spark import observed_queries"),
+        ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from muntin_engine.recording import replay"),
+        ("muntin_engine.recording.writing.writer", "from muntin_engine.recording import replay"),
+        ("muntin_engine.api.query", "def late():\n    from muntin_engine.sql_text import writing"),
+        ("muntin_engine.sql_text.reading", "from pyspark.sql import DataFrame"),
         ("muntin_engine.writing.anything", "from muntin_engine.spark import changelog"),
         ("muntin_engine.shipping.anything", "from muntin_engine.api.query import Query"),
         ("muntin_engine.monitoring.running", "import rich"),

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.request import JoinCondition
-    from muntin_engine.api.sql import sql
     from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
@@ -34,17 +33,18 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring import BatchMetrics, RunningQuery, SourceMetrics, batch_metrics, monitor, queries
     from muntin_engine.monitoring.alerts import Alert, alert
     from muntin_engine.monitoring.logs import JsonFormatter, log_metrics
+    from muntin_engine.monitoring.metrics_listener import MetricsListener
     from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
     from muntin_engine.monitoring.prometheus import prometheus_metrics
-    from muntin_engine.recording.recorder import Recorder
     from muntin_engine.recording.recording import Recording
+    from muntin_engine.recording.writing.recorder import Recorder
     from muntin_engine.shipping import ship
     from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.metrics_listener import MetricsListener
     from muntin_engine.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.spark.session.preconditions import prepare_session
     from muntin_engine.spark.writing.query_texts import read_query
     from muntin_engine.spark.writing.state_table import read_state
+    from muntin_engine.sql_text.sql_query import sql
     from muntin_engine.writing import (
         ChangelogTable,
         CheckpointCopy,
@@ -70,7 +70,7 @@ else:
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
         "muntin_engine.api.request": ("JoinCondition",),
         "muntin_engine.api.text.reading": ("one_pass_from_dict", "query_from_dict"),
-        "muntin_engine.api.sql": ("sql",),
+        "muntin_engine.sql_text.sql_query": ("sql",),
         "muntin_engine.api.text.schema": ("query_schema",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (
@@ -96,7 +96,7 @@ else:
         "muntin_engine.monitoring.logs": ("JsonFormatter", "log_metrics"),
         "muntin_engine.monitoring.opentelemetry": ("opentelemetry_metrics",),
         "muntin_engine.monitoring.prometheus": ("prometheus_metrics",),
-        "muntin_engine.recording.recorder": ("Recorder",),
+        "muntin_engine.recording.writing.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.shipping": ("ship",),
         "muntin_engine.writing": (
@@ -105,7 +105,7 @@ else:
             *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.spark.failures": ("root_cause",),
-        "muntin_engine.spark.metrics_listener": ("MetricsListener",),
+        "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.spark.session.preconditions": ("prepare_session",),
         "muntin_engine.spark.writing.query_texts": ("read_query",),

@@ -8,12 +8,14 @@ from datetime import timedelta
 
 from muntin.axis import Duration
 from muntin.errors import DurationError, PolicyError
+from muntin.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
 from muntin.policies import Refinement, parse_policy
 from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
 from muntin.triggers.elementary import every as at_every
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
+from muntin.windows.specification import WrittenWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +50,38 @@ class EarlyEmission:
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
 
-    def check(self, window: WindowSpecification, *, is_revised: bool, written_window: str = "") -> None:
+    def check(
+        self, window: WindowSpecification, *, is_revised: bool, written_window: WrittenWindows | None = None
+    ) -> None:
         """Refuse a refinement whose results would be wrong for the windows or events.
 
         Args:
             window: The windows.
             is_revised: True if events may be revised, or are samples that end with the next one.
-            written_window: The windows as the query has them; empty to spell their ticks.
+            written_window: The windows as the query has them; None to spell their ticks.
 
         Raises:
             PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted; or
                 windows may take the place of others, and the trigger does not say what becomes of its state.
         """
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
-            windows = written_window or str(window)
             raise PolicyError(
-                f"{windows} is cut by events, so a window whose result was emitted early may cease to exist\n"
-                f"  refinement={str(self.refinement)!r} would never retract it; use refinement='retract'"
+                "{windows} is cut by events, so a window whose result was emitted early may cease to exist\n"
+                "  {argument} would never retract it; use {retract}",
+                windows=written_window or WrittenWindows(window),
+                argument="refinement",
+                value=str(self.refinement),
+                retract=Argument("refinement", "retract"),
             )
         if window.waits_for_events:
-            self.check_merging(f"{window} is cut by events")
+            self.check_merging(ErrorMessage("{windows} is cut by events", windows=WrittenWindows(window)))
         if self.refinement is Refinement.DISCARD and is_revised:
             raise PolicyError(
                 "events that have ids, and samples, may change after their results were emitted\n"
-                "  refinement='discard' would never retract these; use 'accumulate' or 'retract', or leave the id out"
+                "  {argument} would never retract these; use {right}, or leave the id out",
+                argument="refinement",
+                value="discard",
+                right=Alternatives("refinement", ("accumulate", "retract"), is_named=False),
             )
 
     def check_merging(self, reason: str) -> None:
@@ -86,10 +96,12 @@ class EarlyEmission:
         if self.trigger.can_merge:
             return
         raise PolicyError(
-            f"{reason}, so a window may take the place of others, and the trigger {self.trigger} does not say with "
+            "{reason}, so a window may take the place of others, and the trigger {trigger} does not say with "
             "which state it goes on there\n"
             "  define merge(self, states, window) in its class: it gets the states of the trigger for these windows, "
-            "FINISHED for one that is finished, and returns the state to go on with"
+            "FINISHED for one that is finished, and returns the state to go on with",
+            reason=reason,
+            trigger=self.trigger,
         )
 
     @property
@@ -128,12 +140,20 @@ def early(
     if isinstance(instead, str | int | timedelta):
         with suppress(DurationError):
             at_every(instead)
-            raise PolicyError(f"{trigger!r} is not a trigger\n  a period goes by name: early(every={trigger!r})")
+            raise PolicyError(
+                "{value!r} is not a trigger\n  a period goes by name: {call}",
+                value=trigger,
+                call=Call("early", Argument("every", trigger)),
+            )
     if (trigger is None) == (every is None):
         given = "neither" if trigger is None else "both"
         raise PolicyError(
-            f"early() needs either a trigger or a period; got {given}\n"
-            "  for example early(every_count(100)), or early(every='1 minute') on a stream with a clock, .with_clock()"
+            "early() needs either a trigger or a period; got {given}\n"
+            "  for example {by_count}, or {by_time} on a stream with a clock, {with_clock}",
+            given=given,
+            by_count=Call("early", Call("every_count", 100)),
+            by_time=Call("early", Argument("every", "1 minute")),
+            with_clock=StreamCall(Call("with_clock")),
         )
     chosen = trigger if every is None else at_every(every)
     assert chosen is not None

@@ -12,8 +12,9 @@ attributes, and derives from the built-in exception a caller would already be ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Final, Protocol
 
+from muntin.messages import Argument, Arguments, ErrorMessage
 from muntin.safe_text import safe_message, safe_repr
 
 __all__ = [
@@ -37,8 +38,17 @@ __all__ = [
 ]
 
 
+_UNKNOWN: Final = object()
+"""In the place of the value that is wrong, where a message has none."""
+
+
 class MuntinError(Exception):
     """The root of all errors that Muntin raises on purpose; catch it to handle all of them.
+
+    Attributes:
+        argument: The name of the argument that was wrong, as Python spells it; None if none was, or it is not known.
+        value: The value that was wrong; None if none was, or it is not known.
+        message: The message, which keeps its parts.
 
     Example:
         >>> from muntin import tumbling
@@ -48,6 +58,46 @@ class MuntinError(Exception):
         ...     print(str(error).splitlines()[0])
         '10 fortnights' is not a duration: the unit 'fortnights' is unknown
     """
+
+    def __init__(
+        self, message: str = "", /, *, argument: str | None = None, value: object = _UNKNOWN, **parts: object
+    ) -> None:
+        """Make an error of a message.
+
+        Args:
+            message: The message, or its template: `{argument}` stands for the argument with its value, as a call has
+                it, `{value}` for the value, and other names in braces for the other parts.
+            argument: The name of the argument that is wrong, as Python spells it.
+            value: The value that is wrong.
+            parts: Other parts of the message, by name.
+        """
+        self.argument = argument
+        self.value = None if value is _UNKNOWN else value
+        if argument is not None:
+            parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
+        if value is not _UNKNOWN:
+            parts["value"] = value
+        self.message = message if isinstance(message, ErrorMessage) and not parts else ErrorMessage(message, **parts)
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes an equal error, whatever the arguments of its class are: for pickling and copying."""
+        return _with_state, (type(self), self.args, self.__dict__)
+
+
+def _with_state(cls: type[MuntinError], args: tuple[object, ...], state: dict[str, Any]) -> MuntinError:
+    """Return an error with attributes that another one had, without calling its class."""
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
+
+
+def message_of(error: Exception) -> str:
+    """Return the message of an exception, with its parts if it has any."""
+    if isinstance(error, MuntinError):
+        return error.message
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, ErrorMessage) else str(error)
 
 
 class QueryError(MuntinError):
@@ -69,10 +119,15 @@ class DurationError(QueryError, ValueError):
     """
 
     def __init__(self, value: object, reason: str, instead: str | None = None) -> None:
-        self.value = value
         expected = "ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
         more = "" if instead is None else f"\n  {instead}"
-        super().__init__(f"{value!r} is not a duration: {reason}\n  expected: {expected}{more}")
+        super().__init__(
+            "{value!r} is not a duration: {reason}\n  expected: {expected}{more}",
+            value=value,
+            reason=reason,
+            expected=expected,
+            more=more,
+        )
 
 
 class WindowError(QueryError, ValueError):
@@ -101,8 +156,13 @@ class ParameterError(QueryError, TypeError):
     def __init__(self, module: str, parameters: Mapping[str, object], reason: str, signature: str) -> None:
         self.module = module
         self.parameters = dict(parameters)
-        given = ", ".join(f"{name}={value!r}" for name, value in parameters.items()) or "none"
-        super().__init__(f"{module}{signature} does not accept its parameters: {reason}\n  given: {given}")
+        super().__init__(
+            "{module}{signature} does not accept its parameters: {reason}\n  given: {given}",
+            module=module,
+            signature=signature,
+            reason=reason,
+            given=Arguments(tuple(parameters.items())),
+        )
 
 
 class TypeMismatchError(QueryError, TypeError):
@@ -155,6 +215,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
+        self.value = name
 
 
 class ModuleError(MuntinError):
@@ -224,7 +285,8 @@ class ModuleFailedError(ModuleError, RuntimeError):
     def say_window(self, spell: Callable[[int, int], str]) -> None:
         """Have the message say the window in other words, such as those of `Axis.TIME.spell_interval`."""
         if self.window is not None:
-            self.args = (self._words(spell(self.window.start, self.window.end)),)
+            self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
+            self.args = (str(self.message),)
 
     def _words(self, window: str) -> str:
         return (

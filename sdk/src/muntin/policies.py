@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from muntin.axis import Duration, spell_given, ticks
 from muntin.errors import PolicyError
+from muntin.messages import Argument, Call, ErrorMessage, StreamCall
 
 
 class _Policy(StrEnum):
@@ -212,16 +213,28 @@ class OutputContract(_Policy):
 
 PolicyT = TypeVar("PolicyT", bound=_Policy)
 
+_EAGER: Final = Argument("emit", "eager")
+
 _NOT_EMIT_POLICIES: Final = {
-    "append": "Spark's output mode 'append' is emit='final', the default",
-    "update": (
-        "Spark's output mode 'update' is, for windows, emit=early(every_count(1))\n"
-        "  and emit='eager' where the reader takes retractions"
+    "append": ErrorMessage(
+        "Spark's output mode 'append' is {final}, the default",
+        final=Argument("emit", "final"),
     ),
-    "complete": "Spark's output mode 'complete' is emit='eager', written into a ChangelogTable",
-    "early": (
-        "early results of windows need a trigger, as in emit=early(every_count(100)),\n"
-        "  or a period, emit=early(every='1 minute'), for which the stream has a clock, .with_clock()"
+    "update": ErrorMessage(
+        "Spark's output mode 'update' is, for windows, {early}\n  and {eager} where the reader takes retractions",
+        early=Argument("emit", Call("early", Call("every_count", 1))),
+        eager=_EAGER,
+    ),
+    "complete": ErrorMessage(
+        "Spark's output mode 'complete' is {eager}, written into a ChangelogTable",
+        eager=_EAGER,
+    ),
+    "early": ErrorMessage(
+        "early results of windows need a trigger, as in {by_count},\n"
+        "  or a period, {by_time}, for which the stream has a clock, {with_clock}",
+        by_count=Argument("emit", Call("early", Call("every_count", 100))),
+        by_time=Argument("emit", Call("early", Argument("every", "1 minute"))),
+        with_clock=StreamCall(Call("with_clock")),
     ),
 }
 """Replacements for Spark's output modes; the how-to page 'From Spark's output modes to emit' has them all."""
@@ -237,10 +250,18 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
         meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
         name = getattr(value, "__name__", None)
         instead = kind._instead_of((name or str(value)).lower())
-        suggestion = f"\n  did you mean {meant[0]!r}?" if meant else ""
-        suggestion = suggestion if instead is None else f"\n  {instead}"
-        given = name or repr(value)
-        raise PolicyError(f"{given} is not {article} {kind.__name__}; there are {members}{suggestion}") from None
+        suggestion = ErrorMessage(f"\n  did you mean {meant[0]!r}?" if meant else "")
+        if instead is not None:
+            suggestion = ErrorMessage("\n  {instead}", instead=instead)
+        raise PolicyError(
+            "{written} is not {article} {kind}; there are {members}{suggestion}",
+            value=value,
+            written=name or repr(value),
+            article=article,
+            kind=kind.__name__,
+            members=members,
+            suggestion=suggestion,
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +314,14 @@ def correct(allowed: Duration) -> Lateness:
     span = ticks(allowed)
     if not 0 < span <= 2**60:
         raise PolicyError(
-            f"late rows correct results for some time, got {allowed!r}\n  for none, use late_policy='side'"
+            "late rows correct results for some time, got {value!r}\n  for none, use {side}",
+            value=allowed,
+            side=Argument("late_policy", "side"),
         )
     return Lateness(LatePolicy.CORRECT, span)
+
+
+_CORRECT_HOUR: Final = Argument("late_policy", Call("correct", "1 hour"))
 
 
 def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
@@ -305,7 +331,17 @@ def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
     try:
         policy = parse_policy(LatePolicy, value)
     except PolicyError as error:
-        raise PolicyError(f"{error}\n  to correct results for some time: late_policy=correct('1 hour')") from None
+        raise PolicyError(
+            "{error}\n  to correct results for some time: {correct}",
+            value=value,
+            error=error.message,
+            correct=_CORRECT_HOUR,
+        ) from None
     if policy is LatePolicy.CORRECT:
-        raise PolicyError("late_policy='correct' does not say for how long\n  use late_policy=correct('1 hour')")
+        raise PolicyError(
+            "{argument} does not say for how long\n  use {correct}",
+            argument="late_policy",
+            value="correct",
+            correct=_CORRECT_HOUR,
+        )
     return Lateness(policy)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from muntin.axis import Duration, TimeLength, clock_ticks, spell_ticks, ticks
 from muntin.errors import PolicyError
+from muntin.messages import Argument, Call
 
 __all__ = [
     "BoundedDelay",
@@ -163,7 +164,11 @@ class ProgressPolicy(ABC):
             Idle(after=60000000, lag=900000000)
         """
         if clock_ticks(after) <= 0:
-            raise PolicyError(f"a source is idle after some time, got after={after!r}\n  give a time above zero")
+            raise PolicyError(
+                "a source is idle after some time, got {argument}\n  give a time above zero",
+                argument="after",
+                value=after,
+            )
         return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag, clock_ticks)))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
@@ -326,8 +331,12 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
     step = rows if span is None else ticks(span)
     if (rows is None) == (span is None) or isinstance(step, bool) or not isinstance(step, int) or step <= 0:
         raise PolicyError(
-            f"progress moves by rows or by a span, above zero; got rows={rows!r} and span={span!r}\n"
-            "  for example punctuate_every(rows=1000) or punctuate_every(span='1 minute')"
+            "progress moves by rows or by a span, above zero; got {rows} and {span}\n"
+            "  for example {by_rows} or {by_span}",
+            rows=Argument("rows", rows),
+            span=Argument("span", span),
+            by_rows=Call("punctuate_every", Argument("rows", 1000)),
+            by_span=Call("punctuate_every", Argument("span", "1 minute")),
         )
     return Periodic(_span("delay", delay), rows, None if rows is not None else step)
 
@@ -344,5 +353,10 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
 def _span(name: str, value: Duration, read: Callable[[Duration], int] = ticks) -> int:
     span = read(value)
     if not 0 <= span <= _LONGEST:
-        raise PolicyError(f"a {name} is at least 0 and at most {_LONGEST} ticks, got {value!r}")
+        raise PolicyError(
+            "a {name} is at least 0 and at most {longest} ticks, got {value!r}",
+            value=value,
+            name=name,
+            longest=_LONGEST,
+        )
     return span

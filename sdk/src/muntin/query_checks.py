@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from muntin.axis import INFINITY, AnyAxis, Axis
 from muntin.errors import ModuleContractError, PolicyError, QueryError
 from muntin.events import Event
+from muntin.messages import Alternatives, Argument, Call, ErrorMessage
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
@@ -21,12 +22,15 @@ from muntin.rows import RowWindows
 from muntin.safe_text import safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.extent import Window
-from muntin.windows.specification import Unwindowed
+from muntin.windows.specification import Unwindowed, WrittenWindows
 
 LONGEST_WINDOW: Final = 2**60
 """The length of the longest window, in ticks."""
 
 _NO_KEY: Final = object()
+
+_ALIGNED: Final = Alternatives("timestamps", ("align", "point_at_end"), is_named=False)
+"""The timestamps that suit a module without lifetimes of its own."""
 
 _YEAR: Final = 366 * 24 * 60 * 60 * 10**6
 """A year in ticks of an axis of timestamps."""
@@ -71,7 +75,7 @@ class QueryShape:
         forget_keys_after: For how long a key may be silent, in ticks; None if a key is never forgotten.
         is_time_bound: True if the contract of a module makes results time-bound, as `timestamps` may do too.
         lasting: In messages, what events are that last longer than a tick; empty if they last one, or are not known.
-        written_window: The windows as a query writes them; empty to spell their ticks.
+        written_window: The windows as a query writes them; None to spell their ticks.
         written_age: The time for which a key may be silent, likewise.
     """
 
@@ -82,7 +86,7 @@ class QueryShape:
     forget_keys_after: int | None = None
     is_time_bound: bool = False
     lasting: str = ""
-    written_window: str = ""
+    written_window: WrittenWindows | None = None
     written_age: str = ""
 
     def check(self) -> None:
@@ -119,75 +123,117 @@ class QueryShape:
         if isinstance(self.window, Unwindowed) and not isinstance(module, StreamOperator):
             kind = "operator" if module.is_operator else "aggregate"
             raise QueryError(
-                f"{label} is an {kind} over windows, and the query has none\n"
-                "  cut the axis first: .window(tumbling('10 minutes'))"
+                "{module} is an {kind} over windows, and the query has none\n  cut the axis first: .window({windows})",
+                module=label,
+                kind=kind,
+                windows=Call("tumbling", "10 minutes"),
             )
         if isinstance(self.window, Unwindowed) and self.lasting and not isinstance(module, IntervalOperator):
             raise QueryError(
-                f"{label} follows events at points in time, and these are {self.lasting}, whose end may yet be revised "
+                "{module} follows events at points in time, and these are {lasting}, whose end may yet be revised "
                 "when the watermark passes their start\n"
-                "  give their time as events(..., at=...); results of a query are points with "
-                "timestamps='point_at_end'; an IntervalOperator is told of starts and ends"
+                "  give their time as {points}; results of a query are points with {timestamps}; an IntervalOperator "
+                "is told of starts and ends",
+                module=label,
+                lasting=self.lasting,
+                points=Call("events", ..., Argument("at", ...)),
+                timestamps=Argument("timestamps", "point_at_end"),
             )
         if self.clip not in module.accepted_clips:
-            accepted = ", ".join(sorted(repr(str(policy)) for policy in module.accepted_clips))
-            raise PolicyError(f"{label} does not accept clip={str(self.clip)!r}\n  it accepts {accepted}")
+            raise PolicyError(
+                "{module} does not accept {argument}\n  it accepts {accepted}",
+                module=label,
+                argument="clip",
+                value=str(self.clip),
+                accepted=Alternatives(
+                    "clip", tuple(sorted(map(str, module.accepted_clips))), between=", ", is_named=False
+                ),
+            )
         if self.timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
             raise PolicyError(
-                f"{label} returns no lifetimes, so timestamps={str(self.timestamps)!r} has nothing to keep\n"
-                "  use 'align' or 'point_at_end'"
+                "{module} returns no lifetimes, so {argument} has nothing to keep\n  use {right}",
+                module=label,
+                argument="timestamps",
+                value=str(self.timestamps),
+                right=_ALIGNED,
             )
 
     def _check_rows(self) -> None:
-        windows = self.written_window or str(self.window)
         if self.lasting:
             raise QueryError(
-                f"{windows} follows rows at points in time, and these are {self.lasting}\n"
-                "  give their time as events(..., at=...)"
+                "{windows} follows rows at points in time, and these are {lasting}\n  give their time as {points}",
+                windows=self._written_window,
+                lasting=self.lasting,
+                points=Call("events", ..., Argument("at", ...)),
             )
         if self.timestamps not in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END):
             raise PolicyError(
-                f"timestamps={str(self.timestamps)!r} is not for {windows}: a row window may be computed again long "
-                "after what its module returns\n  use 'align' or 'point_at_end'"
+                "{argument} is not for {windows}: a row window may be computed again long after what its module "
+                "returns\n  use {right}",
+                argument="timestamps",
+                value=str(self.timestamps),
+                windows=self._written_window,
+                right=_ALIGNED,
             )
         made_for = [clip_wanted(module, module.needs) for module in self.modules]
         if self.clip is not ClipPolicy.NONE and self.clip not in made_for:
             raise PolicyError(
-                f"clip={str(self.clip)!r} has nothing to clip: the rows of {windows} are points inside it\n"
-                "  leave it out"
+                "{argument} has nothing to clip: the rows of {windows} are points inside it\n  leave it out",
+                argument="clip",
+                value=str(self.clip),
+                windows=self._written_window,
             )
 
     def _check_forgetting(self, age: int) -> None:
-        windows = self.written_window or str(self.window)
-        written = f"forget_keys_after={self.written_age or Axis.TICKS.spell_length(age)!r}"
+        written_age = self.written_age or Axis.TICKS.spell_length(age)
         if age <= 0:
-            raise PolicyError(f"{written} would forget a key while it has events\n  expected: a length above zero")
+            raise PolicyError(
+                "{argument} would forget a key while it has events\n  expected: a length above zero",
+                argument="forget_keys_after",
+                value=written_age,
+            )
         if isinstance(self.window, RowWindows):
             raise PolicyError(
-                f"{written} is for windows that cut the axis, and {windows} follows rows\n"
-                f"  have its partitions evicted: {windows}.partition('<expression>', age=...)"
+                "{argument} is for windows that cut the axis, and {windows} follows rows\n"
+                "  have its partitions evicted: {windows}.partition('<expression>', age=...)",
+                argument="forget_keys_after",
+                value=written_age,
+                windows=self._written_window,
             )
         if self.is_time_bound or self.timestamps is TimestampPolicy.TIME_BOUND:
             raise PolicyError(
-                f"{written} cuts windows where a key has been silent for long enough, which is not known any earlier, "
-                "so results cannot be time-bound\n  use timestamps='align'"
+                "{argument} cuts windows where a key has been silent for long enough, which is not known any earlier, "
+                "so results cannot be time-bound\n  use {align}",
+                argument="forget_keys_after",
+                value=written_age,
+                align=Argument("timestamps", "align"),
             )
 
     def _check_time_bound(self) -> None:
-        windows = self.written_window or str(self.window)
         if not self.window.can_be_time_bound:
             raise PolicyError(
-                f"timestamps='time_bound' needs to know when what a window holds becomes known, "
-                f"and {windows} does not say\n"
-                "  use timestamps='align', or another window"
+                "{argument} needs to know when what a window holds becomes known, and {windows} does not say\n"
+                "  use {align}, or another window",
+                argument="timestamps",
+                value="time_bound",
+                windows=self._written_window,
+                align=Argument("timestamps", "align"),
             )
         sensitive = [module for module in self.modules if module.is_time_sensitive]
         if sensitive and self.window.ends_move:
             raise PolicyError(
-                f"{sensitive[0].name} {sensitive[0].version} sees its window, and where a window of {windows} ends "
-                "is not known while it lasts, so timestamps='time_bound' has no result to start with\n"
-                "  use timestamps='align', or another window"
+                "{module} sees its window, and where a window of {windows} ends is not known while it lasts, so "
+                "{argument} has no result to start with\n  use {align}, or another window",
+                module=f"{sensitive[0].name} {sensitive[0].version}",
+                argument="timestamps",
+                value="time_bound",
+                windows=self._written_window,
+                align=Argument("timestamps", "align"),
             )
+
+    @property
+    def _written_window(self) -> WrittenWindows:
+        return self.written_window or WrittenWindows(self.window)
 
 
 def undeclared_result(module: str, found: str, where: str = "") -> ModuleContractError:
@@ -270,7 +316,7 @@ def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Ax
     """Refuse windows in which a module cannot find what it looks for."""
     for module in modules:
         if lacking := module.needs.lacks(window, axis):
-            raise PolicyError(f"{module.name} {module.version} {lacking}")
+            raise PolicyError("{module} {lacking}", module=f"{module.name} {module.version}", lacking=lacking)
 
 
 def clip_wanted(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
@@ -298,6 +344,10 @@ def _agreed(name: str, wanted: Mapping[str, PolicyT], accepted: Sequence[PolicyT
     if len(found) < 2:
         return next(iter(found), None)
     told = ", ".join(f"{module} for {str(policy)!r}" for module, policy in wanted.items())
-    choices = " or ".join(f"{name}={str(policy)!r}" for policy in accepted)
-    to_do = f"say which: {choices}" if choices else "no policy is right for all of them: give each a query of its own"
-    raise PolicyError(f"the modules are made for different {name}: {told}\n  {to_do}")
+    to_do = ErrorMessage("no policy is right for all of them: give each a query of its own")
+    if accepted:
+        choices = [ErrorMessage("{policy}", policy=Argument(name, str(policy))) for policy in accepted]
+        to_do = ErrorMessage("say which: {choices}", choices=ErrorMessage.joined(" or ", choices))
+    raise PolicyError(
+        "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=told, to_do=to_do
+    )

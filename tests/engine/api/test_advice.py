@@ -1213,7 +1213,6 @@ EXCUSED: Final = {
     "sdk/windows/specification.py: set both": _AUTHOR,
     "sdk/windows/specification.py: set the class attribute": _AUTHOR,
     "sdk/windows/wall_clock.py: time zone database": _SESSION,
-    "engine/api/sql.py": "tests/engine/sql_text/test_advice.py has it",
     "engine/api/text/": _TEXT,
     "engine/plan/checks.py: is called when the watermark has passed an event": "apply() takes no emit",
     "engine/plan/input_binding.py: the result type of": _AUTHOR,
@@ -1494,6 +1493,10 @@ _ADVISES: Final = re.compile(
 """Words of messages that say what to write instead."""
 
 
+_PART: Final = re.compile(r"\{[^{}]*\}")
+"""The name of a part in the template of a message."""
+
+
 class Site(NamedTuple):
     """A statement that raises an error with advice."""
 
@@ -1521,8 +1524,9 @@ def _sites() -> list[Site]:
 
 
 def _text_of(node: ast.expr) -> str:
+    """Return the words of a message, without the names of its parts."""
     parts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
-    return " ".join(part for part in parts if isinstance(part, str))
+    return " ".join(_PART.sub("", part) for part in parts if isinstance(part, str))
 
 
 def _raised_at(error: BaseException) -> Iterator[tuple[str, int]]:

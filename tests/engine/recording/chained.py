@@ -16,8 +16,8 @@ from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
 from muntin_engine.exchange.recorded_rows import PASSED_ON, RowRecording
 from muntin_engine.exchange.shuffle import collect, from_blob, to_blob
 from muntin_engine.exchange.task_payload import bucket_ids
-from muntin_engine.recording.described_query import query_to_data
-from muntin_engine.recording.writer import Recorded, RecordingWriter
+from muntin_engine.recording.writing.query_data import query_to_data
+from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
 from muntin_engine.state.cells import MemoryCells
 from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
 from tests.scenarios.query import Query

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -736,9 +737,60 @@ CASES: Final[dict[str, tuple[str, str, str]]] = {
         )
     },
     # What calls say
+    "late rows of rows in order": (
+        "SELECT SUM(km) AS s FROM LAST(TABLE rides PARTITION BY station ORDER BY id LATE ADJUST, DESCRIPTOR(leaves), 2)"
+        " GROUP BY station, window",
+        "use LATE SIDE or LATE DROP",
+        "SELECT SUM(km) AS s FROM LAST(TABLE rides PARTITION BY station ORDER BY id LATE DROP, DESCRIPTOR(leaves), 2)"
+        " GROUP BY station, window",
+    ),
+    "early results of windows that are cut by events": (
+        f"{counted(SESSION)} EMIT EARLY every_count(1) ACCUMULATE",
+        "use EMIT EARLY ... RETRACT",
+        f"{counted(SESSION)} EMIT EARLY every_count(1) RETRACT",
+    ),
+    "late rows of a join": (
+        joined(SAME, left=R.replace("rides", "rides LATE CORRECT WITHIN INTERVAL '1' HOUR")),
+        "use LATE SIDE and a longer delay",
+        joined(SAME, left=R.replace("rides", "rides LATE SIDE")),
+    ),
+    "a clip of rows": (
+        "SELECT SUM(km) AS s FROM LAST(TABLE rides PARTITION BY station ORDER BY id, DESCRIPTOR(leaves), 2)"
+        " GROUP BY station, window CLIP FULL",
+        "the rows of LAST(TABLE ..., 2) are points inside it",
+        NO_SQL,
+    ),
+    "a unit of timestamps": (
+        of_rides("'1' HOUR", "'1' HOUR, UNIT => 'ms'"),
+        "so UNIT => 'ms' says nothing of them: leave it out",
+        counted(TUMBLE),
+    ),
+    "a length without a unit": (
+        of_rides("INTERVAL '1' HOUR", "5"),
+        "for example INTERVAL '5' SECOND",
+        of_rides("INTERVAL '1' HOUR", "INTERVAL '5' SECOND"),
+    ),
+    "a length of integers without a unit": (
+        of_rides("rides, DESCRIPTOR(leaves)", "numbers, DESCRIPTOR(t)"),
+        "as in UNIT => 'ms'",
+        of_rides(
+            "rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR", "numbers, DESCRIPTOR(t), INTERVAL '1' HOUR, UNIT => 'ms'"
+        ),
+    ),
+    "timestamps that modules do not set": (
+        f"{COUNTS} TIMESTAMPS UNCHANGED",
+        "use TIMESTAMPS ALIGN or TIMESTAMPS POINT_AT_END",
+        f"{COUNTS} TIMESTAMPS POINT_AT_END",
+    ),
+    "an order of maps": (
+        "SELECT COUNT(*) AS n FROM LAST(TABLE (SELECT *, map(id, id) AS tags FROM rides) PARTITION BY station"
+        " ORDER BY tags, DESCRIPTOR(leaves), 2) GROUP BY station, window",
+        "ORDER BY tags is of type map<int,int>",
+        NO_SQL,
+    ),
     "too little reach": (
         f"SELECT window, patterns.followed_by(id, within => INTERVAL '1' MINUTE) FROM {TUMBLE} {ENDS}",
-        "write: TUMBLE(TABLE ..., INTERVAL '1 hour', REACH => INTERVAL '1 minute 1 second')",
+        "write: TUMBLE(TABLE ..., INTERVAL '1' HOUR, REACH => INTERVAL '1 minute 1 second')",
         "SELECT window, patterns.followed_by(id, within => INTERVAL '1' MINUTE) FROM "
         f"TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1 hour', REACH => INTERVAL '1 minute 1 second') {ENDS}",
     ),
@@ -756,7 +808,7 @@ CASES: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "a clip that the module refuses": (
         f"SELECT stats.time_weighted_average(km) AS n FROM {TUMBLE} {ENDS} CLIP NONE",
-        "write CLIP FULL",
+        "it accepts CLIP FULL",
         f"SELECT stats.time_weighted_average(km) AS n FROM {TUMBLE} {ENDS} CLIP FULL",
     ),
     "an evaluator that cannot": (
@@ -798,6 +850,9 @@ CASES: Final[dict[str, tuple[str, str, str]]] = {
 }
 
 
+_PYTHON: Final = re.compile(r"F\.\w+\(|\bevents\(|\b[a-z_]+=['\w\[]|\bquery\[")
+"""What only Python has: PySpark's functions, arguments by name, and places in data."""
+
 _MODULES: Final = (function("my.near", version="1.0.0")(near),)
 
 
@@ -816,6 +871,8 @@ def test_what_a_message_says_to_write_is_a_query(spark: SparkSession, tables: di
     with pytest.raises(QueryError) as refused:
         sql(spark, wrong, modules=_MODULES, **tables)
     assert advice in str(refused.value), str(refused.value)
+    without_text = "".join(line for line in str(refused.value).splitlines() if line.strip() not in wrong)
+    assert _PYTHON.search(without_text.replace("modules=[...]", "")) is None, str(refused.value)
     if right != NO_SQL:
         sql(spark, right, modules=_MODULES, **tables).results()
 

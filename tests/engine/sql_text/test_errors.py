@@ -61,7 +61,7 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
 @pytest.mark.parametrize(
     ("right", "wrong", "at", "said"),
     [
-        ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10 minutes'"),
+        ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10' MINUTE"),
         ("rides,", "nowhere,", "nowhere", "`nowhere` cannot be found"),
         ("TABLE rides", "TABLE (SELECT zz FROM rides)", "zz", "`zz` cannot be resolved"),
         ("'1' HOUR", "'0' HOURS", "TUMBLE", "a tumbling window needs a size above zero"),
@@ -92,6 +92,29 @@ def test_an_error_of_a_call_is_told_in_sql_at_its_place(
     place = text.index(at, 0 if at == "TUMBLE" else HOURS.index(right))
     line, column = text[:place].count("\n"), place - (text[:place].rfind("\n") + 1)
     assert f"line {line + 1}, column {column + 1}: " in message or not at
+
+
+def test_an_error_in_sql_keeps_its_argument_and_its_value(spark: SparkSession) -> None:
+    rides = spark.createDataFrame([], "station string, leaves timestamp, km double")
+    text = f"{HOURS.replace('AVG(km)', 'stats.time_weighted_average(km)')} CLIP NONE"
+    with pytest.raises(QueryError) as refused:
+        sql(spark, text, rides=rides)
+    assert (refused.value.argument, refused.value.value) == ("clip", "none")
+    assert "stats.time_weighted_average 0.1.0 does not accept CLIP NONE\n" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "at"),
+    [("EVALUATOR COLUMNAR", "COLUMNAR"), ("TIMESTAMPS UNCHANGED", "UNCHANGED"), ("FORGET KEYS AFTER 0", "FORGET")],
+)
+def test_the_caret_is_below_the_value_of_the_clause_or_below_the_clause(
+    spark: SparkSession, clauses: str, at: str
+) -> None:
+    rides = spark.createDataFrame([], "station string, leaves timestamp, km double")
+    text = f"{HOURS.replace('AVG(km)', 'stats.collect_list(km)')}\n{clauses}"
+    with pytest.raises(QueryError) as refused:
+        sql(spark, text, rides=rides)
+    assert f"line 4, column {clauses.index(at) + 1}: " in str(refused.value)
 
 
 def test_what_spark_runs_alone_is_said(spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from muntin import Module, ticks
 from muntin.errors import DurationError, QueryError
+from muntin.messages import Argument
 from muntin.modules.call import check_column
 from muntin.modules.methods import signature_of
 from muntin.windows import WindowSpecification
@@ -69,7 +70,12 @@ def order_columns(order: object) -> Any:
         check_each({"order": order})
         return order
     if not order:
-        raise QueryError("order=[] names no column\n  leave order out, or name one, such as order='offset'")
+        raise QueryError(
+            "{argument} names no column\n  leave order out, or name one, such as {example}",
+            argument="order",
+            value=[],
+            example=Argument("order", "offset"),
+        )
     for column in order:
         check_column("order", column)
     return order[0] if len(order) == 1 else tuple(order)
@@ -103,7 +109,7 @@ def check_flag(argument: str, value: object) -> None:
         QueryError: It is something else.
     """
     if not isinstance(value, bool):
-        raise QueryError(f"{argument} is True or False, got {value!r}")
+        raise QueryError("{name} is True or False, got {value!r}", argument=argument, value=value, name=argument)
 
 
 def check_name(argument: str, value: object) -> None:
@@ -113,7 +119,12 @@ def check_name(argument: str, value: object) -> None:
         QueryError: It is not a text, or empty.
     """
     if not isinstance(value, str) or not value:
-        raise QueryError(f"{argument} is a name, got {value!r}\n  expected: text that is not empty")
+        raise QueryError(
+            "{name} is a name, got {value!r}\n  expected: text that is not empty",
+            argument=argument,
+            value=value,
+            name=argument,
+        )
 
 
 def check_specification(window: object, argument: str = "") -> None:

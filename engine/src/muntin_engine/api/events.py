@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from muntin import Duration, Lateness, LatePolicy
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin.policies import parse_lateness
 from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
 from muntin_engine.api.arguments import (
@@ -176,8 +177,13 @@ def _progress_of(watermark: object) -> ProgressPolicy:
         return watermark
     if isinstance(watermark, bool) or not isinstance(watermark, int | str | timedelta | Decimal):
         raise QueryError(
-            f"watermark={spelled(watermark)} is neither a delay nor a progress policy\n"
-            "  expected, for example, watermark='10 minutes' or watermark=bounded_disorder(rows=100)"
+            "watermark={written} is neither a delay nor a progress policy\n"
+            "  expected, for example, {delay} or {policy}",
+            argument="watermark",
+            value=watermark,
+            written=spelled(watermark),
+            delay=Argument("watermark", "10 minutes"),
+            policy=Argument("watermark", Call("bounded_disorder", Argument("rows", 100))),
         )
     return bounded_delay(watermark)
 

@@ -14,6 +14,7 @@ from typing_extensions import TypeIs
 from muntin import Duration
 from muntin.axis import spell_given, ticks
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call, WrittenColumn
 from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
@@ -145,18 +146,19 @@ class ChangesLifetimes(ChangesPayload):
         if at == "start":
             if repeated:
                 raise QueryError(
-                    "to_points('start', repeated=True) reads no end and no payload of revisions\n"
-                    "  leave repeated out: to_points('start')"
+                    "{call} reads no end and no payload of revisions\n  leave repeated out: {right}",
+                    call=Call("to_points", "start", Argument("repeated", True)),
+                    right=Call("to_points", "start"),
                 )
             return self._changed(PointsAtStart())
         if at != "end":
-            raise QueryError(f"to_points({at!r}) is not a point of an event\n  there are 'start' and 'end'")
+            raise QueryError("to_points({value!r}) is not a point of an event\n  there are 'start' and 'end'", value=at)
         if self._ends_are_revised and not repeated:
             raise QueryError(
                 "to_points('end') makes a revision the deletion of one point and the insertion of another, and rows of "
                 "revisions have no payload\n  if those of this stream repeat the payload of their event and its end so "
-                "far, say so: to_points('end', repeated=True)\n  otherwise take the points at the start, or ends that "
-                "are never revised"
+                "far, say so: {repeated}\n  otherwise take the points at the start, or ends that are never revised",
+                repeated=Call("to_points", "end", Argument("repeated", True)),
             )
         return self._with_ends("to_points", PointsAtEnd(repeated))
 
@@ -205,8 +207,10 @@ class ChangesLifetimes(ChangesPayload):
         check_flag("repeated", repeated)
         if self.id is not None and not repeated and (self.rules or not self.inner):
             raise QueryError(
-                f"{call}() by a column needs the payload in every row, and rows of revisions and retractions may have "
-                f"none\n  if those of this stream repeat the payload of their event, say so: {call}(..., repeated=True)"
+                "{call}() by a column needs the payload in every row, and rows of revisions and retractions may have "
+                "none\n  if those of this stream repeat the payload of their event, say so: {repeated}",
+                call=call,
+                repeated=Call(call, ..., Argument("repeated", True)),
             )
         name = next(name for number in count() if (name := f"length_{number}") not in self.df.columns)
         text = str(column).removeprefix("Column<'").removesuffix("'>")
@@ -261,8 +265,11 @@ def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, re
     for name, is_said in (("at_least", at_least != 0), ("repeated", repeated)):
         if is_said:
             raise QueryError(
-                f"{call}({length!r}) gives all events one length, and {name} is for lengths from a column\n"
-                f"  leave {name} out: {call}({length!r}); or give a column: {call}(F.col('length'), ...)"
+                "{call} gives all events one length, and {name} is for lengths from a column\n"
+                "  leave {name} out: {call}; or give a column: {by_column}",
+                name=name,
+                call=Call(call, length),
+                by_column=Call(call, WrittenColumn("length"), ...),
             )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.recording.recorder import RecordLike
+    from muntin_engine.recording.writing.recorder import RecordLike
     from muntin_engine.writing import SinkLike
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each
 from muntin_engine.api.request import InputRequest
 from muntin_engine.api.steps import step
@@ -69,8 +70,11 @@ class ChangesPayload(InputRequest):
         for name in columns:
             if name.casefold() in {known.casefold() for known in own}:
                 raise QueryError(
-                    f"{call}({name}=...) would replace a column that makes rows events, or that where() reads\n"
-                    "  give the new column another name, or change it before events()"
+                    "{call} would replace a column that makes rows events, or that where() reads\n"
+                    "  give the new column another name, or change it {before_events}",
+                    value=name,
+                    call=Call(call, Argument(name, ...)),
+                    before_events=Earlier("events"),
                 )
         df = with_payload(self.df, self.change, own, call, list(names), columns, keeps_others=keeps_others)
         return replace(self, df=df)

@@ -35,6 +35,7 @@ from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.core.lifetimes import ShareWindows
 from muntin_engine.evaluators.declarations import parse_evaluator
+from muntin_engine.monitoring.observer import observe_all_queries
 from muntin_engine.plan import check_buckets, check_kind
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.api.request import ColumnLike
+
+observe_all_queries()  # here, as every query is made of these classes, whatever its program imports
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from muntin import Duration
 from muntin.errors import PolicyError, QueryError
+from muntin.messages import Argument, Call
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
 from muntin_engine.api.request import Heartbeat, InputRequest
@@ -64,7 +65,8 @@ class TimedInput(InputRequest):
         if source is not None and not self.sources:
             raise QueryError(
                 "the heartbeat names sources, and the events have none\n"
-                "  give events() a source and sources, or leave it out"
+                "  give {events} a source and sources, or leave it out",
+                events=Call("events"),
             )
         beat = Heartbeat(df, at, bounded_delay(delay).delay, source)
         return replace(self, heartbeats=(*self.heartbeats, beat))
@@ -90,7 +92,9 @@ class TimedInput(InputRequest):
 
         if isinstance(clock, str | int | timedelta):
             raise QueryError(
-                f"{clock!r} is not a stream of readings\n  a period goes by name: with_clock(every={clock!r})"
+                "{value!r} is not a stream of readings\n  a period goes by name: {call}",
+                value=clock,
+                call=Call("with_clock", Argument("every", clock)),
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
@@ -100,7 +104,12 @@ class TimedInput(InputRequest):
                     "  leave one of them out: with_clock(clock), or with_clock(every=...) for that of the driver"
                 )
         if isinstance(every, Number):
-            raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
+            raise PolicyError(
+                "{argument} has no unit\n  expected, for example, {example}",
+                argument="every",
+                value=every,
+                example=Argument("every", "10 seconds"),
+            )
         if clock is None and not self.df.isStreaming:
             raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
         return replace(self, clock=clock_stream(self.df.sparkSession, every) if clock is None else clock)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, Never
 
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
 from muntin_engine.api.request import queries_before
@@ -110,9 +111,11 @@ def _check_stream(name: str, stream: object) -> None:
     says = stream.change is not None or stream.heartbeats or not isinstance(stream.progress, Punctuated)
     if stream.df.isStreaming and not says:
         raise QueryError(
-            f"{name} never says how complete it is, so it would hold the union back for ever\n"
-            "  give it a delay, events(..., watermark='10 minutes'), punctuation rows, or a heartbeat\n"
-            "  a withWatermark() of the input is not read"
+            "{value} never says how complete it is, so it would hold the union back for ever\n"
+            "  give it a delay, {delay}, punctuation rows, or a heartbeat\n"
+            "  a withWatermark() of the input is not read",
+            value=name,
+            delay=Call("events", ..., Argument("watermark", "10 minutes")),
         )
     idle = stream.progress.idle
     if idle is not None and stream.change is None and stream.clock is None:

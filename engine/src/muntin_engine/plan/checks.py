@@ -18,8 +18,11 @@ from muntin import (
 )
 from muntin.axis import DecimalLength
 from muntin.errors import PolicyError, QueryError
+from muntin.messages import Alternatives, Argument, Call, Earlier, ErrorMessage, ParameterName, StreamCall
 from muntin.query_checks import QueryShape
+from muntin.rows import last
 from muntin.windows import WindowSpecification
+from muntin.windows.specification import WrittenWindows
 from muntin_engine.plan.input_checks import check_inputs, check_shedding, check_zone
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
@@ -28,6 +31,9 @@ from muntin_engine.plan.plan import Plan
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
+
+_NOT_TAKEN_IN: Final = Alternatives("late_policy", ("side", "drop"))
+"""The policies under which a late row changes nothing."""
 
 
 def check_query(plan: Plan) -> None:
@@ -51,7 +57,7 @@ def check_query(plan: Plan) -> None:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=plan.spelled_window)
+        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=plan.written_windows)
     check_results_read(plan)
     check_inputs(plan)
     check_join(plan)
@@ -70,13 +76,15 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
         lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
     if lacking and plan.places is not None and isinstance(window, needs.windows):
-        lacking = (
-            f"needs events to stay members for {plan.spell_length(needs.reach)} after their end, and "
-            f"{window_in_decimals(window, plan.places)} keeps them for less\n"
-            f"  give the windows a reach of at least {DecimalLength.of(needs.reach, plan.places)}"
+        lacking = ErrorMessage(
+            "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
+            "  give the windows a reach of at least {least}",
+            reach=plan.spell_length(needs.reach),
+            windows=WrittenWindows(window_in_decimals(window, plan.places)),
+            least=DecimalLength.of(needs.reach, plan.places),
         )
     if lacking:
-        raise PolicyError(f"{module.label} {lacking}")
+        raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
 
 
 def check_shape(plan: Plan, window: WindowSpecification) -> None:
@@ -100,7 +108,7 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         forget_keys_after=age,
         is_time_bound=plan.contract is OutputContract.TIME_BOUND,
         lasting=lasting[0] if lasting else "",
-        written_window=plan.spelled_window,
+        written_window=plan.written_windows,
         written_age="" if age is None else plan.spell_length(age),
     ).check()
 
@@ -112,10 +120,12 @@ def check_time_bound(plan: Plan) -> None:
         PolicyError: They do.
     """
     if plan.timestamps is TimestampPolicy.TIME_BOUND and plan.emit is not EmitPolicy.EAGER:
-        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
         raise PolicyError(
-            f"timestamps='time_bound' starts a result where it becomes known, and emit={emit} waits for its window\n"
-            "  use emit='eager'"
+            "{argument} starts a result where it becomes known, and {emit} waits for its window\n  use {eager}",
+            argument="timestamps",
+            value="time_bound",
+            emit=Argument("emit", plan.written_emission),
+            eager=Argument("emit", "eager"),
         )
 
 
@@ -128,20 +138,29 @@ def check_forgetting(plan: Plan) -> None:
     age = plan.forget_keys_after
     if age is None:
         return
-    written = f"forget_keys_after={plan.spell_length(age)!r}"
+    written_age = plan.spell_length(age)
     if any(given.has_samples for given in plan.inputs):
         raise PolicyError(
-            f"{written} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
-            "  leave it out; or give events an end of their own, with edge=False"
+            "{argument} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
+            "  leave it out; or give events an end of their own, with {no_edge}",
+            argument="forget_keys_after",
+            value=written_age,
+            no_edge=Argument("edge", False),
         )
     if plan.early is not None and not plan.early.may_retract:
         raise PolicyError(
-            f"{written} cuts windows elsewhere when a key has another event, and "
-            f"refinement={str(plan.early.refinement)!r} would never retract what was emitted of them\n"
-            "  use refinement='retract'"
+            "{argument} cuts windows elsewhere when a key has another event, and {refinement} would never retract "
+            "what was emitted of them\n  use {retract}",
+            argument="forget_keys_after",
+            value=written_age,
+            refinement=Argument("refinement", str(plan.early.refinement)),
+            retract=Argument("refinement", "retract"),
         )
     if plan.early is not None:
-        plan.early.check_merging(f"{written} cuts windows where a key is forgotten")
+        forgetting = Argument("forget_keys_after", written_age)
+        plan.early.check_merging(
+            ErrorMessage("{forgetting} cuts windows where a key is forgotten", forgetting=forgetting)
+        )
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -154,8 +173,11 @@ def check_names(names: Sequence[str]) -> None:
     twice = next((name for name in reversed(names) if folded.count(name.casefold()) > 1), None)
     if twice is not None:
         raise QueryError(
-            f"the result would have two columns named {twice!r}: {', '.join(names)}\n"
-            "  give one of them another name here, or rename the key before events()"
+            "the result would have two columns named {value!r}: {names}\n"
+            "  give one of them another name here, or rename the key {before_events}",
+            value=twice,
+            names=", ".join(names),
+            before_events=Earlier("events"),
         )
 
 
@@ -166,7 +188,9 @@ def check_buckets(buckets: int) -> None:
         QueryError: It is not between 1 and `MOST_BUCKETS`.
     """
     if type(buckets) is not int or not 1 <= buckets <= MOST_BUCKETS:
-        raise QueryError(f"a query has 1 to {MOST_BUCKETS} buckets, got {buckets!r}")
+        raise QueryError(
+            "a query has 1 to {most} buckets, got {value!r}", argument="buckets", value=buckets, most=MOST_BUCKETS
+        )
 
 
 def check_kind(cls: type[Module], *, is_operator: bool) -> None:
@@ -190,8 +214,11 @@ def check_results_read(plan: Plan) -> None:
     """
     if plan.early is not None and plan.is_operator and isinstance(plan.early.refinement, ResultRefinement):
         raise PolicyError(
-            f"{plan.early.refinement} refines results by name, and the query is an operator, which returns rows\n"
-            "  use refinement='accumulate', 'discard' or 'retract'"
+            "{refinement} refines results by name, and the query is an operator, which returns rows\n"
+            "  use {accumulate}, {others}",
+            refinement=plan.early.refinement,
+            accumulate=Argument("refinement", "accumulate"),
+            others=Alternatives("refinement", ("discard", "retract"), is_named=False),
         )
     results = [module.output for module in plan.modules if module.output]
     names = () if plan.early is None else plan.early.trigger.reads_results
@@ -211,14 +238,21 @@ def check_trigger(plan: Plan) -> None:
     trigger, written = plan.early.trigger, plan.written_emit or plan.early
     if trigger.reads_clock and not any(given.may_read_clock for given in plan.inputs):
         raise PolicyError(
-            f"{written} waits for a clock, and this input has none\n"
-            "  give events() a change column, in which rows with 'clock' say what time it is, or use .with_clock()"
+            "{early} waits for a clock, and this input has none\n"
+            "  give {events} a change column, in which rows with 'clock' say what time it is, or use {with_clock}",
+            early=written,
+            events=Call("events"),
+            with_clock=StreamCall(Call("with_clock")),
         )
     if trigger.signals and all(given.columns.signal is None for given in plan.inputs):
         names = ", ".join(map(repr, sorted(trigger.signals)))
         raise PolicyError(
-            f"{written} waits for {names}, and this input has no signals\n"
-            "  give events() a change column, in which rows with 'signal' bring one, and its name as signal=..."
+            "{early} waits for {signals}, and this input has no signals\n"
+            "  give {events} a change column, in which rows with 'signal' bring one, and its name as {signal}",
+            early=written,
+            signals=names,
+            events=Call("events"),
+            signal=Argument("signal", ...),
         )
 
 
@@ -231,24 +265,33 @@ def check_rows(plan: Plan) -> None:
     """
     if plan.rows is None:
         return
-    windows = plan.spelled_window
+    windows = plan.written_windows
     for given in plan.inputs:
         if given.order is None:
             raise QueryError(
-                f"{windows} follows rows in their order, and no column says it\n"
-                "  name one that tells rows of one time apart, such as an offset: events(..., order='offset')"
+                "{windows} follows rows in their order, and no column says it\n"
+                "  name one that tells rows of one time apart, such as an offset: {ordered}",
+                windows=windows,
+                ordered=Call("events", ..., Argument("order", "offset")),
             )
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late_policy={plan.spell_late(given.late)} would change windows of {windows} that later rows have "
-                "followed already\n  use late_policy='side' or 'drop', and a delay that is long enough"
+                "{argument} would change windows of {windows} that later rows have followed already\n"
+                "  use {right}, and a delay that is long enough",
+                argument="late_policy",
+                value=plan.written_lateness(given.late),
+                windows=windows,
+                right=_NOT_TAKEN_IN,
             )
     if plan.emit is not EmitPolicy.FINAL:
-        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
         raise PolicyError(
-            f"{windows} is computed when the watermark has passed the row, and emit={emit} would be before that, in an "
+            "{windows} is computed when the watermark has passed the row, and {argument} would be before that, in an "
             "order that may not be the final one\n"
-            "  leave emit out; when windows are computed is part of them: last(10).trigger(2)"
+            "  leave emit out; when windows are computed is part of them: {example}",
+            argument="emit",
+            value=plan.written_emission,
+            windows=windows,
+            example=WrittenWindows(last(10).trigger(2)),
         )
 
 
@@ -264,13 +307,20 @@ def check_stream_operator(plan: Plan) -> None:
     for given in plan.inputs:
         if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
             raise PolicyError(
-                f"late_policy={plan.spell_late(given.late)} would hand events over to {label} after later ones\n"
-                "  use late_policy='side' or 'drop', and a delay that is long enough"
+                "{argument} would hand events over to {module} after later ones\n"
+                "  use {right}, and a delay that is long enough",
+                argument="late_policy",
+                value=plan.written_lateness(given.late),
+                module=label,
+                right=_NOT_TAKEN_IN,
             )
     if plan.emit is not EmitPolicy.FINAL:
         raise PolicyError(
-            f"{label} is called when the watermark has passed an event, and emit={str(plan.emit)!r} would be before "
-            "that, in an order that may not be the final one\n  leave emit out"
+            "{module} is called when the watermark has passed an event, and {argument} would be before that, in an "
+            "order that may not be the final one\n  leave emit out",
+            module=label,
+            argument="emit",
+            value=str(plan.emit),
         )
 
 
@@ -287,15 +337,25 @@ def check_join(plan: Plan) -> None:
     what = "events without windows" if plan.passes_events else "a join"
     _check_join_columns(plan, plan.join)
     if plan.emit not in (EmitPolicy.FINAL, EmitPolicy.EAGER):
-        emit = "early(...)" if plan.early is not None else repr(str(plan.emit))
-        have = "have" if plan.passes_events else "has"
-        raise PolicyError(f"{what} {have} no windows to be early for, got emit={emit}\n  use emit='final' or 'eager'")
+        raise PolicyError(
+            "{what} {have} no windows to be early for, got {argument}\n  use {right}",
+            what=what,
+            have="have" if plan.passes_events else "has",
+            argument="emit",
+            value=plan.written_emission,
+            right=Alternatives("emit", ("final", "eager")),
+        )
     for given in plan.inputs:
         of_input = f" of {given.name}" if given.name else ""
         if given.late.corrects:
             raise PolicyError(
-                f"late_policy={plan.spell_late(given.late)}{of_input} corrects windows, and there are none\n"
-                "  use late_policy='side' and a longer delay, with emit='eager' to have rows at once"
+                "{argument}{of_input} corrects windows, and there are none\n"
+                "  use {side} and a longer delay, with {eager} to have rows at once",
+                argument="late_policy",
+                value=plan.written_lateness(given.late),
+                of_input=of_input,
+                side=Argument("late_policy", "side"),
+                eager=Argument("emit", "eager"),
             )
         if given.progress.by_key:
             raise PolicyError(
@@ -312,11 +372,19 @@ def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
         return  # keys and lifetimes are results too
     if not join.kind.pairs and any(column.side for column in join.columns):
         raise QueryError(
-            f"how={str(join.kind)!r} has rows of the left stream alone, and right_columns= names columns of the other\n"
-            "  leave right_columns= out, or use how='inner' or how='left'"
+            "{argument} has rows of the left stream alone, and {right_columns} names columns of the other\n"
+            "  leave {right_columns} out, or use {inner} or {left}",
+            argument="how",
+            value=str(join.kind),
+            right_columns=ParameterName("right_columns"),
+            inner=Argument("how", "inner"),
+            left=Argument("how", "left"),
         )
     if not join.columns:
-        raise QueryError("a join has no columns besides its keys\n  expected, for example: left_columns=['km']")
+        raise QueryError(
+            "a join has no columns besides its keys\n  expected, for example: {left_columns}",
+            left_columns=Argument("left_columns", ["km"]),
+        )
 
 
 def _why_no_shedding(plan: Plan, name: str) -> str:

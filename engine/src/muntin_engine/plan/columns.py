@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muntin.errors import QueryError
+from muntin.messages import ParameterName
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,15 @@ def check_columns(named: Set[str], *, is_edge: bool) -> None:
     if {"at", "end"} <= named:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
     if is_edge and "at" not in named:
-        raise QueryError("edge=True turns samples at a time into events: give that time as at")
+        raise QueryError(
+            "{argument} turns samples at a time into events: give that time as at", argument="edge", value=True
+        )
     if is_edge and "id" in named:
         raise QueryError(
             "samples have no ids: each lasts until the next one of its key, so none is revised, and of several at one "
-            "time the last one holds\n  leave id out; order= says which sample of a time is the last"
+            "time the last one holds\n  leave id out; {order} says which sample of a time is the last",
+            argument="id",
+            order=ParameterName("order"),
         )
     if "start" in named and "end" not in named:
         raise QueryError("events with a start need an end; give at instead for point events")

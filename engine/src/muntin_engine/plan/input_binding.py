@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, RowOperator
 from muntin.errors import TypeMismatchError
+from muntin.messages import ErrorMessage, WrittenColumn
 from muntin.schemas import (
     DataType,
     Field,
@@ -272,8 +273,14 @@ def _unify(reader: str, reads: Sequence[Field], given: Sequence[Field], bound: d
         if misfits := list(_misfits(wanted, field, bound, "")):
             where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
             raise TypeMismatchError(
-                f"{reader} reads {_spell_read(wanted, bound)}, but the column {field.name} is {spell(field)}"
-                f"{where}\n  cast the column{_spell_cast(wanted, field)}, or choose another module"
+                "{module} reads {wanted}, but the column {column} is {type}{where}\n"
+                "  cast the column{example}, or choose another module",
+                module=reader,
+                wanted=_spell_read(wanted, bound),
+                column=field.name,
+                type=spell(field),
+                where=where,
+                example=_spell_cast(wanted, field),
             )
 
 
@@ -360,17 +367,18 @@ def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
     return _spell_wanted(found) + (f" ({more})" if more else "")
 
 
-def _spell_cast(wanted: Field, given: Field) -> str:
+def _spell_cast(wanted: Field, given: Field) -> ErrorMessage:
     """Return an example of a cast of a column to what is read; empty if Spark has none."""
     here, there = _kinds(given), _kinds(wanted)
     if not here or not there or here[0] not in _CASTS or there[0] not in _CASTS:
-        return ""
+        return ErrorMessage()
     plain = list(_CASTS)[:4]
     if ScalarKind.STRING not in (here[0], there[0]) and not (here[0] in plain and there[0] in plain):
-        return ""
-    column = f"F.col({given.name!r})" if given.name.isidentifier() else "with "
+        return ErrorMessage()
     kind = ScalarKind.FLOAT if ScalarKind.FLOAT in there else there[0]  # a double loses least of what text may say
-    return f", for example {column}.cast({_CASTS[kind]!r})"
+    if not given.name.isidentifier():
+        return ErrorMessage(f", for example with .cast({_CASTS[kind]!r})")
+    return ErrorMessage(", for example {column}", column=WrittenColumn(given.name, _CASTS[kind]))
 
 
 def _kinds(field: Field) -> list[ScalarKind]:

@@ -7,11 +7,13 @@ from typing import Final
 
 from muntin import Axis, LatePolicy
 from muntin.errors import ModuleError, PolicyError, QueryError
+from muntin.messages import Alternatives, Argument, Call, ParameterName, StreamCall
 from muntin.named_windows import check_windows
 from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import WindowSpecification
+from muntin.windows.specification import WrittenWindows
 from muntin_engine.core.evaluator_query import states_replace_rows
 from muntin_engine.core.lifetimes import Align, LifetimeChange
 from muntin_engine.plan.columns import NamedColumn
@@ -61,19 +63,26 @@ def _check_input(given: Input) -> None:
     if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
         raise PolicyError(
             "this input never says what time it is, so no source of it is ever idle\n"
-            "  give it a clock, events(...).with_clock(), or rows whose change is 'clock'"
+            "  give it a clock, {with_clock}, or rows whose change is 'clock'",
+            with_clock=StreamCall(Call("with_clock"), Call("events", ...)),
         )
     if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
         raise PolicyError(
             "the only source of an input cannot be left out while it is idle\n"
-            "  say how far behind the clock it then is: with_idle(..., lag='10 minutes')"
+            "  say how far behind the clock it then is: {with_idle}",
+            with_idle=Call("with_idle", ..., Argument("lag", "10 minutes")),
         )
     if given.progress.by_key and not has_rows_of_progress:
-        raise PolicyError("keys are punctuated by rows, and no column says what a row does: events needs change=")
+        raise PolicyError(
+            "keys are punctuated by rows, and no column says what a row does: events needs {change}",
+            change=ParameterName("change"),
+        )
     if given.late.policy is LatePolicy.ADJUST and given.has_samples:
         raise PolicyError(
-            "samples last from one to the next, so late ones cannot be adjusted\n"
-            "  use late_policy='side' or correct('1 hour')"
+            "samples last from one to the next, so late ones cannot be adjusted\n  use {right}",
+            argument="late_policy",
+            value=str(given.late),
+            right=Alternatives("late_policy", ("side", Call("correct", "1 hour"))),
         )
 
 
@@ -122,10 +131,14 @@ def check_shedding(plan: Plan) -> None:
     for given in plan.inputs:
         needed = max(least, 2) if given.has_samples else least
         if given.most_held is not None and given.most_held < needed:
-            what = "a sample, which lasts until the next one," if given.has_samples and least < needed else str(window)
+            is_for_sample = given.has_samples and least < needed
             raise PolicyError(
-                f"{what} needs room for {needed:,} events of a key, and shedding(most_held={given.most_held:_}) would "
-                f"shed all that come\n  give most_held={needed:_} at least, and better many times that"
+                "{what} needs room for {needed:,} events of a key, and shedding(most_held={value:_}) would shed all "
+                "that come\n  give most_held={needed:_} at least, and better many times that",
+                argument="most_held",
+                value=given.most_held,
+                what="a sample, which lasts until the next one," if is_for_sample else WrittenWindows(window),
+                needed=needed,
             )
 
 
@@ -137,7 +150,11 @@ def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     """
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(
-            f"{window.spell(Axis.TIME)} asks what a clock shows at an instant, and the times in {times.name} are "
-            "timestamp_ntz: some clock has shown them already\n"
-            f"  cast them to timestamp; or, if that clock is the one of {window.time_zone}, leave the zone out"
+            "{windows} asks what a clock shows at an instant, and the times in {times} are timestamp_ntz: some clock "
+            "has shown them already\n  cast them to timestamp; or, if that clock is the one of {value}, leave the zone "
+            "out",
+            argument="zone",
+            value=window.time_zone,
+            windows=WrittenWindows(window, Axis.TIME),
+            times=times.name,
         )

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from muntin import Lateness
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin.progress import ProgressPolicy, Punctuated, identity_of
 from muntin_engine.core.lifetimes import (
     LengthColumn,
@@ -197,18 +198,28 @@ def check_sources(column: object | None, sources: Sequence[str]) -> None:
             other way round; or a name comes twice.
     """
     if isinstance(sources, str):
-        raise QueryError(f"sources={sources!r} is one text\n  expected: a list of names, sources=[{sources!r}]")
+        raise QueryError(
+            "{argument} is one text\n  expected: a list of names, {listed}",
+            argument="sources",
+            value=sources,
+            listed=Argument("sources", [sources]),
+        )
     if (column is None) != (not sources):
         given = "sources and no column" if column is None else "a column and no sources"
         raise QueryError(
-            f"an input of several sources needs their names and a column that says which one a row is of; got {given}\n"
-            "  for example events(..., source='link', sources=['north', 'south'])"
+            "an input of several sources needs their names and a column that says which one a row is of; got {given}\n"
+            "  for example {example}",
+            given=given,
+            example=Call("events", ..., Argument("source", "link"), Argument("sources", ["north", "south"])),
         )
     if not all(isinstance(source, str) for source in sources):
         texts = [str(source) for source in sources]
         raise QueryError(
-            f"the names of sources are text, got {list(sources)!r}\n"
-            f"  write sources={texts!r}, and cast the column if it is not text: source=F.col(...).cast('string')"
+            "the names of sources are text, got {value!r}\n"
+            "  write {texts}, and cast the column if it is not text: source=F.col(...).cast('string')",
+            argument="sources",
+            value=list(sources),
+            texts=Argument("sources", texts),
         )
     if len(set(sources)) < len(sources) or len(sources) > MOST_SOURCES:
         raise QueryError(f"an input has up to {MOST_SOURCES} sources with different names, got {', '.join(sources)}")

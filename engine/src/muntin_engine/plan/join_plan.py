@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeAlias
 
 from muntin import Function, JoinKind
-from muntin.errors import ModuleContractError, ModuleError, ParameterError
+from muntin.errors import ModuleContractError, ModuleError, ParameterError, message_of
 from muntin.modules.parameters import check_types, spell
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, Struct, describe
@@ -104,7 +104,7 @@ def plan_condition(
         bound = wanted.bind_partial(**parameters)
         check_types(wanted, parameters)
     except TypeError as error:
-        raise ParameterError(name, parameters, str(error), str(wanted)) from error
+        raise ParameterError(name, parameters, message_of(error), str(wanted)) from error
     free = [part for part in wanted.parameters.values() if part.name not in bound.arguments]
     needed = [part for part in free if part.default is Parameter.empty]
     reads = tuple(

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from muntin import Axis
 from muntin.axis import MOST_PLACES, BareClockLength, BareLength, DecimalLength, TimeLength, spell_ticks
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call, Seconds
 from muntin.windows import WindowSpecification
 
 T = TypeVar("T")
@@ -85,14 +86,25 @@ class AxisScale:
             return
         if self.places is not None:
             raise QueryError(
-                f"the times in {self.times} are decimals, so unit={self.unit!r} says nothing of them\n"
-                "  leave it out; or, if they are seconds, cast them to timestamp"
+                "the times in {times} are decimals, so {argument} says nothing of them\n"
+                "  leave it out; or, if they are seconds, cast them to timestamp",
+                argument="unit",
+                value=self.unit,
+                times=self.times,
             )
         if self.unit not in UNITS:
-            raise QueryError(f"{self.unit!r} is not a unit of times\n  there are {', '.join(map(repr, UNITS))}")
+            raise QueryError(
+                "{value!r} is not a unit of times\n  there are {units}",
+                argument="unit",
+                value=self.unit,
+                units=", ".join(map(repr, UNITS)),
+            )
         if self.axis is Axis.TIME:
             raise QueryError(
-                f"the times in {self.times} are timestamps, so unit={self.unit!r} says nothing of them: leave it out"
+                "the times in {times} are timestamps, so {argument} says nothing of them: leave it out",
+                argument="unit",
+                value=self.unit,
+                times=self.times,
             )
 
     def resolve(self, policy: T, name: str = "length") -> T:
@@ -115,7 +127,7 @@ class AxisScale:
             return self._ticks(int(found), name)  # type: ignore[return-value]
         if isinstance(found, BareLength | BareClockLength):
             if found and (self.axis is Axis.TIME or self.unit is not None):
-                raise QueryError(self._bare(int(found), name))
+                raise self._bare(int(found), name)
             return int(found)  # type: ignore[return-value]
         if isinstance(found, list | tuple):
             return type(found)(self.resolve(part, name) for part in found)  # type: ignore[return-value]
@@ -136,8 +148,12 @@ class AxisScale:
             )
         if self.unit is None:
             raise QueryError(
-                f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are integers without a unit"
-                "\n  say which they have, as in events(..., unit='ms'), or give lengths as integers"
+                "the {name} is {length}, and the times in {times} are integers without a unit"
+                "\n  say which they have, as in {with_unit}, or give lengths as integers",
+                name=name,
+                length=spell_ticks(microseconds),
+                times=self.times,
+                with_unit=Call("events", ..., Argument("unit", "ms")),
             )
         ticks, rest = divmod(microseconds * UNITS["us"], UNITS[self.unit])
         if rest:
@@ -152,8 +168,13 @@ class AxisScale:
         if self.axis is Axis.TIME or self.unit is not None:
             kind = "timestamps" if self.unit is None else f"in {self.unit}"
             raise QueryError(
-                f"the {name} is the number {length}, and the times in {self.times} are {kind}\n"
-                "  say how long that is, for example '1.5 seconds' or timedelta(seconds=1.5)"
+                "the {name} is the number {length}, and the times in {times} are {kind}\n"
+                "  say how long that is, for example {example}",
+                name=name,
+                length=length,
+                times=self.times,
+                kind=kind,
+                example=Seconds("1.5"),
             )
         ticks, rest = divmod(int(length), int(10 ** (MOST_PLACES - (self.places or 0))))
         if rest:
@@ -161,9 +182,13 @@ class AxisScale:
             raise QueryError(f"the {name} is {length}, and the times in {self.times} are {kind}")
         return ticks
 
-    def _bare(self, length: int, name: str) -> str:
-        kind = "timestamps" if self.unit is None else f"in {self.unit}"
-        return (
-            f"the {name} is the bare number {length}, and the times in {self.times} are {kind}\n"
-            f"  say how long that is, for example '{abs(length)} seconds' or timedelta(seconds={abs(length)})"
+    def _bare(self, length: int, name: str) -> QueryError:
+        return QueryError(
+            "the {name} is the bare number {length}, and the times in {times} are {kind}\n"
+            "  say how long that is, for example {example}",
+            name=name,
+            length=length,
+            times=self.times,
+            kind="timestamps" if self.unit is None else f"in {self.unit}",
+            example=Seconds(str(abs(length))),
         )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from muntin import Merge, Module
 from muntin.axis import lengths_read_by
-from muntin.errors import ParameterError, QueryError
+from muntin.errors import ParameterError, QueryError, message_of
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_parameters, spell, spell_signature
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable
@@ -128,7 +128,7 @@ def make_module(
         with nullcontext() if read is None else lengths_read_by(read):
             module: Module = cls(**parameters)
     except (TypeError, ValueError, QueryError) as error:
-        raise ParameterError(cls.name, parameters, str(error), spell_signature(cls)) from error
+        raise ParameterError(cls.name, parameters, message_of(error), spell_signature(cls)) from error
     return module
 
 

@@ -9,12 +9,13 @@ from typing import Final, cast
 
 from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
+from muntin.messages import Call
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.regular import RegularWindows
-from muntin.windows.specification import Unwindowed
+from muntin.windows.specification import Unwindowed, WrittenWindows
 from muntin_engine.core.calls import Meter
 from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
@@ -189,6 +190,21 @@ class Plan:
         """The specifications of the query as one writes them, with durations where the axis is time."""
         named = [f"{name}={self._describe_window(window)}" for name, window in self.named_windows.items()]
         return ", ".join(named) or self._describe_window(self.window)
+
+    @property
+    def written_windows(self) -> WrittenWindows:
+        """The windows of the query in a message."""
+        axis = self.axis if self.unit is None else Axis.TIME
+        return WrittenWindows(self._in_words(self.window), axis, self.spelled_window)
+
+    @property
+    def written_emission(self) -> str | Call:
+        """The emission of results in a message, as the value of `emit`."""
+        return str(self.emit) if self.early is None else Call("early", ...)
+
+    def written_lateness(self, late: Lateness) -> str | Call:
+        """Return a policy for late rows in a message, as the value of `late_policy`."""
+        return Call("correct", self.spell_length(late.allowed)) if late.corrects else str(late)
 
     @property
     def spelled_grouping(self) -> str:

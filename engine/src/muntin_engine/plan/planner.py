@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from muntin.errors import QueryError
+from muntin.messages import Argument
 from muntin_engine.plan.array_parts import choose_parts
 from muntin_engine.plan.checks import check_query
 from muntin_engine.plan.choice import Choice
@@ -100,7 +101,11 @@ def _asked_for(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tu
     choice = choose(plan, declaration)
     if isinstance(choice, str):
         raise QueryError(
-            f"the {name} evaluator cannot run this query: {choice}\n  leave the choice open with evaluator='auto'"
+            "the {value} evaluator cannot run this query: {reason}\n  leave the choice open with {auto}",
+            argument="evaluator",
+            value=name,
+            reason=choice,
+            auto=Argument("evaluator", "auto"),
         )
     is_cheapest = declaration is declarations[0]
     return declaration, choice if is_cheapest else replace(choice, reason="asked for")

@@ -1,12 +1,11 @@
-"""The query of a recording as plain data: its plan, and the Arrow types in which its columns travel."""
+"""The query of a recording, read again from its data: its plan, and what its workers are sent."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
@@ -17,32 +16,10 @@ from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.plain_plan import Known, plan_from_data, plan_to_data
+from muntin_engine.plan.plain_plan import Known, plan_from_data
 from muntin_engine.plan.planner import with_choice
 from muntin_engine.recording.arrow_fields import field_of
 from muntin_engine.workers.settings import WorkerSettings
-
-
-def query_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
-    """Return a query as data that JSON can hold.
-
-    Args:
-        plan: Its plan, as the driver has it.
-        task: What is sent to its workers.
-    """
-    inputs = [_schema(pa.schema(list(_numbered("i", one.payload)))) for one in task.columns]
-    return {
-        "muntin": version("muntin-engine"),
-        "plan": plan_to_data(plan),
-        "keys": _schema(pa.schema(list(_numbered("k", task.keys)))),
-        "inputs": inputs,
-        "has_changes": [one.has_changes for one in task.columns],
-        "ids": [None if one.id is None else _schema(pa.schema([("id", one.id)])) for one in task.columns],
-        "results": _schema(task.results),
-        "evicted": None if task.evicted is None else _schema(task.evicted),
-        "place": task.place,
-        "limits": {"most_wake_ups": task.worker.most_wake_ups, "most_patterns": task.worker.most_patterns},
-    }
 
 
 def plan_of(data: Mapping[str, Any], known: Known, evaluator: str | None = None) -> Plan:
@@ -99,17 +76,6 @@ def evaluators_of(data: Mapping[str, Any], known: Known) -> list[str]:
             with suppress(RecordingError):
                 names.append(plan_of(data, known, name).choice.evaluator)
     return names
-
-
-def _numbered(letter: str, types: Sequence[pa.DataType]) -> list[tuple[str, pa.DataType]]:
-    return [(f"{letter}{place}", of) for place, of in enumerate(types)]
-
-
-def _schema(schema: pa.Schema) -> dict[str, Any]:
-    """Return a schema in words, and as the bytes that Arrow reads."""
-    plain = schema.remove_metadata()
-    packed = base64.b64encode(plain.serialize().to_pybytes()).decode("ascii")
-    return {"columns": {part.name: str(part.type) for part in plain}, "arrow": packed}
 
 
 def _read_schema(data: Mapping[str, Any]) -> pa.Schema:

@@ -1,15 +1,13 @@
-"""The folder of a recording: a file for each start of the query, and one for each micro-batch that happened."""
+"""The folder of a recording, read again, and written as a whole."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from muntin import EARLIEST
@@ -17,19 +15,10 @@ from muntin_engine.errors import RecordingError
 from muntin_engine.exchange.recorded_rows import ROWS, rows_file, write_part
 from muntin_engine.progress import InputsProgress
 from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.recording.writing.files import BATCHES, BEFORE, FORMAT, RUNS, write_batch, write_run
 from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, split, unseal
 from muntin_engine.state.codec import Codec
-
-RUNS: Final = "runs"
-BATCHES: Final = "batches"
-BEFORE: Final = "before"
-"""The folder of the recordings of the queries whose results a query reads, each in a folder of its own."""
-
-FORMAT: Final = 1
-
-CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
-"""The columns of the state that a run began with."""
 
 CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
 
@@ -119,25 +108,6 @@ def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) ->
     return RecordedBatch(number or 0, run, {}, files) if files else None
 
 
-def write_run(folder: Path, run: RecordedRun, cells: pa.Table | None, keys: Any = None) -> None:
-    """Write a start of the query, and the state that it began with."""
-    (folder / RUNS).mkdir(parents=True, exist_ok=True)
-    name = f"{run.number:04}"
-    told: dict[str, Any] = {"format": FORMAT, "run": run.number, "first_batch": run.first_batch, "keys": keys}
-    told["reads"] = list(run.reads)
-    told["cells"] = None if cells is None else f"{name}.cells.parquet"
-    if cells is not None:
-        pq.write_table(cells.cast(CELLS), folder / RUNS / told["cells"])
-    write_json(folder / RUNS / f"{name}.json", {**told, "query": run.data})
-
-
-def write_batch(folder: Path, batch: RecordedBatch, files: Mapping[str, int], query_id: str) -> None:
-    """Write that a micro-batch happened, and the files of its rows, each with how many it has."""
-    (folder / BATCHES).mkdir(parents=True, exist_ok=True)
-    told = {"batch": batch.number, "run": batch.run, "query_id": query_id, "is_end": batch.is_end}
-    write_json(folder / BATCHES / f"{batch.number:08}.json", {**told, "metrics": batch.metrics, "files": files})
-
-
 def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence[RecordedBatch]) -> None:
     """Write a recording into a new folder.
 
@@ -147,18 +117,20 @@ def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence
     if folder.exists() and any(folder.iterdir()):
         raise RecordingError(f"{folder} is there already\n  name another folder, or remove this one")
     for run in runs:
-        write_run(folder, run, None if run.cells_file is None else pq.read_table(run.cells_file))
+        cells = None if run.cells_file is None else pq.read_table(run.cells_file)
+        write_run(folder, run.number, run.data, run.first_batch, reads=run.reads, cells=cells)
     for batch in batches:
-        files = {}
+        files: dict[str, int] = {}
         for part in batch.parts:
             file = rows_file(folder, batch.number, batch.run, part.partition)
             write_part(file, part)
             files[file.name] = part.rows.num_rows
-        write_batch(folder, batch, files, "")
-
-
-def write_json(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
-    beside.replace(file)
+        write_batch(
+            folder,
+            batch.number,
+            batch.run,
+            query_id="",
+            metrics=batch.metrics,
+            files=files,
+            is_end=batch.is_end,
+        )

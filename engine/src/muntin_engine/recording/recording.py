@@ -22,7 +22,6 @@ from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
 from muntin_engine.recording.layout import (
-    BEFORE,
     folders_before,
     read_batches,
     read_runs,
@@ -35,6 +34,7 @@ from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
 from muntin_engine.recording.shrinking import Shows, smallest
 from muntin_engine.recording.story import Story, without_earlier
+from muntin_engine.recording.writing.files import BEFORE
 
 
 class Recording:

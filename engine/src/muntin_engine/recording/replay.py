@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -21,16 +21,14 @@ from muntin_engine.exchange.recorded_rows import RecordedPart, Told
 from muntin_engine.exchange.shuffle import PROGRESS, SIDE, collect, from_blob
 from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.metrics import METRICS, Total
 from muntin_engine.recording.layout import CellsOfBuckets
+from muntin_engine.recording.writing.totals import totals_of
 from muntin_engine.state.cells import MemoryCells
 
 Row: TypeAlias = dict[str, Any]
 
 _OUTPUTS = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
 _OUTPUT_OF = {stream: output for output, streams in STREAMS.items() for stream in streams}
-_TOTALS = {metric.name: metric.total for metric in METRICS}
-_FUNCTIONS: Mapping[Total, Callable[[Iterable[int]], int]] = {Total.SUM: sum, Total.LEAST: min, Total.LARGEST: max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,6 @@ class ReplayedBatch:
     rejected_rows: list[Row] = field(default_factory=list)
     evicted_rows: list[Row] = field(default_factory=list)
     metrics: Mapping[str, int] = field(default_factory=dict)
-
-
-def totals_of(metrics: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the metrics of buckets as those of their query; those of modules are left out."""
-    found: dict[str, list[int]] = {}
-    for name, value in metrics:
-        if ":" not in name:
-            found.setdefault(name, []).append(value)
-    return {name: _FUNCTIONS[_TOTALS.get(name, Total.SUM)](values) for name, values in found.items()}
 
 
 class Replay:

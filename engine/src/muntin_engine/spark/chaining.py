@@ -14,6 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Refinement, TimestampPolicy
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin_engine.exchange.bucket_task import EVICTED_ROWS, OUTPUT_WATERMARK, RESULTS, STREAMS, WATERMARK
 from muntin_engine.exchange.readers import CHANGE, SOURCE
 from muntin_engine.exchange.task_payload import bucket_ids
@@ -43,8 +44,11 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     early = query.plan.early
     if early is not None and early.refinement is not Refinement.RETRACT:
         raise QueryError(
-            f"the early results of this query are not retracted (refinement {str(early.refinement)!r}), so they would "
-            "count again and again\n  use early(..., refinement='retract'), or emit='final'"
+            "the early results of this query are not retracted (refinement {refinement!r}), so they would count again "
+            "and again\n  use {retracting}, or {final}",
+            refinement=str(early.refinement),
+            retracting=Call("early", ..., Argument("refinement", "retract")),
+            final=Argument("emit", "final"),
         )
     text = spark_types.StringType()
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]

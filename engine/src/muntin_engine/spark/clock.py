@@ -42,7 +42,9 @@ def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame
         DurationError: It cannot be read.
     """
     if ticks(every) <= 0:
-        raise PolicyError(f"a clock is read every so often, got every={every!r}\n  give a time above zero")
+        raise PolicyError(
+            "a clock is read every so often, got {argument}\n  give a time above zero", argument="every", value=every
+        )
     spark.dataSource.register(ClockSource)
     return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(ticks(every))).load()
 

@@ -17,8 +17,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin.errors import PolicyError, QueryError
+from muntin.messages import Earlier
 from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
 from muntin.schemas import Field, Scalar, ScalarKind
+from muntin.windows.specification import WrittenWindows
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import carried_type, check_no_collation, field_of
 
@@ -100,27 +102,46 @@ def _no_such_column(
     if reason is None or "UNRESOLVED_COLUMN" in condition:
         parts = re.findall(r"`((?:[^`]|``)*)`", parameters.get("objectName", ""))
         name = ".".join(part.replace("``", "`") for part in parts) or expression
-        within = "" if name == expression else f", in {expression}"
         close = difflib.get_close_matches(name, df.columns, n=1)
         suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
         if isinstance(column, str) and re.search(r"[-+*/%()<>=]", column) and "`" not in column:
             suggestion += f"\n  text is the name of a column; an expression is F.expr({column!r})"
         return QueryError(
-            f"{reader} reads {name!r}{within}, and the input has no such column{suggestion}\n"
-            f"  it has {', '.join(df.columns)}"
+            "{reader} reads {value!r}{within}, and the input has no such column{suggestion}\n  it has {columns}",
+            value=name,
+            reader=reader,
+            within="" if name == expression else f", in {expression}",
+            suggestion=suggestion,
+            columns=", ".join(df.columns),
         )
     if condition == "UNRESOLVED_ROUTINE":
         function = parameters.get("routineName", "").strip("`")
-        return QueryError(f"{reader} calls {function!r}, in {expression}, and Spark has no function of that name")
+        return QueryError(
+            "{reader} calls {value!r}, in {expression}, and Spark has no function of that name",
+            value=function,
+            reader=reader,
+            expression=expression,
+        )
     if condition == "AMBIGUOUS_REFERENCE":
         folded = [name.casefold() for name in df.columns]
         alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
         return QueryError(
-            f"{reader} reads {spelled}, and Spark does not tell upper from lower case: there are {', '.join(alike)}\n"
-            "  expected: names that differ otherwise; rename some before events(), for example with df.toDF(...)"
+            "{reader} reads {written}, and Spark does not tell upper from lower case: there are {alike}\n"
+            "  expected: names that differ otherwise; rename some {before_events}, for example with df.toDF(...)",
+            value=expression,
+            reader=reader,
+            written=spelled,
+            alike=", ".join(alike),
+            before_events=Earlier("events"),
         )
     said = next(line for line in (*str(reason).splitlines(), condition) if line)  # that of the parser starts empty
-    return QueryError(f"{reader} reads {spelled}, which Spark refuses: {said}")
+    return QueryError(
+        "{reader} reads {written}, which Spark refuses: {reason}",
+        value=expression,
+        reader=reader,
+        written=spelled,
+        reason=said,
+    )
 
 
 @contextmanager
@@ -164,7 +185,12 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     found = fields_of(df, {reader: column}, {})[reader]
     if not isinstance(found.dataType, spark_types.BooleanType):
         kind = found.dataType.simpleString()
-        raise QueryError(f"{call.format(found.name)} is of type {kind}\n  expected: a condition, such as 'km > 2'")
+        raise QueryError(
+            "{condition} is of type {kind}\n  expected: a condition, such as 'km > 2'",
+            value=found.name,
+            condition=call.format(found.name),
+            kind=kind,
+        )
     return column
 
 
@@ -279,8 +305,11 @@ def check_order(part: spark_types.StructField) -> None:
     """
     if not isinstance(part.dataType, (*_EXACT, *_TIMES)):
         raise PolicyError(
-            f"order={part.name!r} is of type {part.dataType.simpleString()}\n"
-            "  expected: an integer, text, a decimal, a date or a timestamp, such as an offset"
+            "{argument} is of type {kind}\n"
+            "  expected: an integer, text, a decimal, a date or a timestamp, such as an offset",
+            argument="order",
+            value=part.name,
+            kind=part.dataType.simpleString(),
         )
     check_no_collation(part, "the order")
 
@@ -305,5 +334,8 @@ def check_read(windows: RowWindows, expression: str, data_type: spark_types.Data
             raise PolicyError(f"delta({expression!r}, ...) is of type {found}\n  expected: a number or a timestamp")
     if expression in windows.conditions and not isinstance(data_type, spark_types.BooleanType):
         raise PolicyError(
-            f"{windows} reads {expression!r}, which is of type {found}\n  expected: a condition, such as \"x = 'end'\""
+            "{windows} reads {value!r}, which is of type {found}\n  expected: a condition, such as \"x = 'end'\"",
+            value=expression,
+            windows=WrittenWindows(windows),
+            found=found,
         )

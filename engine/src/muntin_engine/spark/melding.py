@@ -15,6 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis
 from muntin.errors import QueryError
+from muntin.messages import Earlier
 from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.spark.columns import as_column, fields_of, orders_by_name
 from muntin_engine.spark.session.ended import in_session
@@ -87,8 +88,11 @@ def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], whe
     lost = [part for part in stream.df.columns if part.casefold() in taken and part not in own]
     if lost:
         raise QueryError(
-            f"{name} has a column {lost[0]}, which is a name of the union's own\n"
-            f"  rename it before events(), for example df.withColumnRenamed({lost[0]!r}, '{lost[0]}_')"
+            "{stream} has a column {value}, which is a name of the union's own\n"
+            "  rename it {before_events}, for example df.withColumnRenamed({value!r}, '{value}_')",
+            value=lost[0],
+            stream=name,
+            before_events=Earlier("events"),
         )
     rest = [F.col(f"`{part}`") for part in stream.df.columns if part.casefold() not in taken]
     sources = F.array(*map(F.lit, _sources(name, stream)))

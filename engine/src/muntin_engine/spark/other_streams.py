@@ -12,6 +12,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
+from muntin.messages import Argument
 from muntin_engine.api.request import Heartbeat
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.spark.columns import as_column, fields_of
@@ -78,7 +79,8 @@ def _readings(
     if scale.places is not None:
         raise QueryError(
             "a clock reads time, and the times of this query are decimals\n"
-            "  give rows of readings yourself, in microseconds since 1970: change='clock'; or count instead of timing"
+            "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
+            change=Argument("change", "clock"),
         )
     reading = F.col(clock.columns[0])
     is_time = axis_of("at", start.dataType) is Axis.TIME

@@ -20,6 +20,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
+from muntin.messages import Argument, Call
 from muntin.schemas import Field
 from muntin_engine.api.planned_query import Selection
 from muntin_engine.exchange.bucket_task import (
@@ -58,13 +59,13 @@ from muntin_engine.spark.selecting import reselected, selected
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.session.preconditions import check_session
 from muntin_engine.spark.session.worker_settings import settings_of
+from muntin_engine.spark.session_listener import observe_session
 from muntin_engine.spark.shipping.packed_task import pack_task, pack_tasks
 from muntin_engine.spark.shipping.preflight import check_workers
 from muntin_engine.spark.stateful import OUTPUT, BucketProcessor
 from muntin_engine.spark.tasks import Distributor, SharedDistributor, StatelessTask, closing_bucket, static_bucket
 from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
-from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def evaluated_in_one_pass(
     session = queries[0].source.df.sparkSession
     recordings = recordings or [None] * len(queries)
     check_session(session)
-    warn_of_unread_rows(session)
+    observe_session(session)
     for query in queries:
         check_progress(query.plan)
         check_trigger(query.plan)
@@ -295,16 +296,21 @@ def check_progress(plan: Plan) -> None:
     if not plan.says_when_complete and plan.choice.keeps_state:
         raise QueryError(
             "this stream never says how complete it is, so no window would ever be final\n"
-            "  give events() a delay, such as watermark='10 minutes', another progress policy, or a change column with "
-            "punctuation rows\n  a withWatermark() of the input is not read"
+            "  give {events} a delay, such as {delay}, another progress policy, or a change column with punctuation "
+            "rows\n  a withWatermark() of the input is not read",
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
         )
 
 
 def _check_output_watermark(query: PlannedQuery) -> None:
     if query.source.df.isStreaming and not query.plan.says_when_complete:
         raise QueryError(
-            f"the results of {query.plan.spelled_grouping} have no watermark, as the input has none\n"
-            "  give events() a delay, such as watermark='10 minutes', or another progress policy"
+            "the results of {grouping} have no watermark, as the input has none\n"
+            "  give {events} a delay, such as {delay}, or another progress policy",
+            grouping=query.plan.spelled_grouping,
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
         )
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, ClipPolicy, EarlyEmission, TimestampPolicy
 from muntin.errors import PolicyError, QueryError
+from muntin.messages import Call, SparkFunction
 from muntin.query_checks import clip_of, timestamps_of
 from muntin.rows import RowWindows
 from muntin.schemas import Field
@@ -127,7 +128,9 @@ class _Stream:
         if (scale.unit is not None or scale.places is not None) and idle is not None and idle.lag is not None:
             raise QueryError(
                 "a source that is idle follows a clock, and integer or decimal times do not\n"
-                "  give events() timestamps, for example F.timestamp_millis('at'), or leave the lag out"
+                "  give {events} timestamps, for example {example}, or leave the lag out",
+                events=Call("events"),
+                example=SparkFunction("timestamp_millis", "at"),
             )
         self._check_lengths()
         columns = Columns(
@@ -213,8 +216,11 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
         named = ", ".join(f"{stream.request.name} {_spelled_times(stream)}" for stream in streams)
         raise QueryError(
-            f"the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
-            "  cast them to timestamp, for example F.timestamp_millis('at'), or give each events() the same unit"
+            "the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
+            "  cast them to timestamp, for example {example}, or give each {events} the same unit",
+            named=named,
+            example=SparkFunction("timestamp_millis", "at"),
+            events=Call("events"),
         )
     first, windows = streams[0], request.specification
     scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)

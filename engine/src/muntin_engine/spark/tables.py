@@ -42,4 +42,6 @@ def table_of(spark: AnySession, table: str | Mapping[str, str], given: Mapping[s
             return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **read)
     except AnalysisException as error:
         said = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).strip().partition("\n")[0])
-        raise QueryError(said) from error
+        parameters = error.getMessageParameters() or {}
+        name = parameters.get("relationName") or parameters.get("objectName") or ""
+        raise QueryError("{reason}", value=name.replace("`", ""), reason=said) from error

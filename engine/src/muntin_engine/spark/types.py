@@ -13,6 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import MOST_PLACES
 from muntin.errors import QueryError
+from muntin.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.plan import Plan
 from muntin_engine.plan.input_binding import matching
@@ -219,9 +220,14 @@ def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
     if isinstance(data_type, spark_types.IntegralType) or (places is not None and places <= MOST_PLACES):
         return Axis.TICKS
     raise QueryError(
-        f"the time column {name} is of type {data_type.simpleString()}\n"
-        f"  expected: a timestamp; or, for an axis of any other kind, an integer or a decimal of at most {MOST_PLACES} "
-        f"places\n  {_instead(name, data_type)}"
+        "the time column {value} is of type {kind}\n"
+        "  expected: a timestamp; or, for an axis of any other kind, an integer or a decimal of at most {most_places} "
+        "places\n  {instead}",
+        argument="at",
+        value=name,
+        kind=data_type.simpleString(),
+        most_places=MOST_PLACES,
+        instead=_instead(name, data_type),
     )
 
 
@@ -237,16 +243,18 @@ def time_type_of(times: spark_types.DataType, plan: Plan) -> spark_types.DataTyp
     return times if plan.axis is Axis.TIME else spark_types.LongType()
 
 
-def _instead(name: str, data_type: spark_types.DataType) -> str:
+def _instead(name: str, data_type: spark_types.DataType) -> ErrorMessage:
     """Return the call to write instead of a column that is no axis."""
     if isinstance(data_type, spark_types.FractionalType):
-        return f"a float has no next one: F.col({name!r}).cast('decimal(18, 6)')"
+        return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(name, "decimal(18, 6)"))
     if isinstance(data_type, spark_types.StringType):
-        return (
-            f"text that is a time: F.col({name!r}).cast('timestamp'); categories in an order of yours: their place in "
-            f"it, F.array_position(F.array(F.lit('low'), F.lit('high')), F.col({name!r}))"
+        order = SparkFunction("array", Constant("low"), Constant("high"))
+        return ErrorMessage(
+            "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
+            time=WrittenColumn(name, "timestamp"),
+            place=SparkFunction("array_position", order, WrittenColumn(name)),
         )
-    return "cast it, for example to timestamp"
+    return ErrorMessage("cast it, for example to timestamp")
 
 
 def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:

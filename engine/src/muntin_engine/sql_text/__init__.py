@@ -1,1 +1,1 @@
-"""Queries in SQL: text to the plain data of a query, and back. Nothing here runs a query or needs Spark."""
+"""Queries in SQL: text to the plain data of a query, and back; a leaf that nothing below knows, but for `to_sql`."""

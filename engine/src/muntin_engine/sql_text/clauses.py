@@ -11,6 +11,12 @@ from muntin_engine.sql_text.places import SqlText, closest
 from muntin_engine.sql_text.values import call_of, length_of, name_of, text_of, value_of
 
 EMITS: Final = {"FINAL": "final", "SPECULATIVE": "speculative", "CHANGES": "eager", "EAGER": "eager"}
+EMIT_WORDS: Final = {policy: word for word, policy in reversed(EMITS.items())}
+"""The words after EMIT by the policies that they are; of several for one policy, the first."""
+
+JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
+"""The joins of SQL, by the kind of a join."""
+
 REFINEMENTS: Final = ("accumulate", "discard", "retract")
 
 _OF_COLUMNS: Final = ("with_columns", "select")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
 
 from muntin.errors import QueryError
 
@@ -47,6 +51,27 @@ class SqlText:
         self.nodes.setdefault(id(arguments), (node, within or node))
         return arguments
 
+    def place_of(self, words: str, low: int, high: int) -> int | None:
+        """Return where words first stand in a part of the text, in any case and with any space; None if nowhere.
+
+        Args:
+            words: The words: names, numbers and signs.
+            low: Where the part begins.
+            high: Where it ends.
+        """
+        wanted = [text for text, _, _ in _words(words)]
+        if not wanted:
+            return None
+        places = [word for word in self._words if low <= word[1] and word[2] <= high]
+        for first in range(len(places) - len(wanted) + 1):
+            if [text for text, _, _ in places[first : first + len(wanted)]] == wanted:
+                return places[first][1]
+        return None
+
+    @cached_property
+    def _words(self) -> list[Word]:
+        return _words(self.text)
+
     def error(self, node: Any, said: str, advice: str = "") -> SqlError:
         """Return an error about a node of the text."""
         return SqlError(self.text, span_of(node)[0], said, advice)
@@ -59,6 +84,19 @@ class SqlText:
             found += self.text[place:start] + text
             place = after
         return (found + self.text[place:end]).strip()
+
+
+Word: TypeAlias = "tuple[str, int, int]"
+"""A word of a text in small letters, without quotes; where it begins, and where it ends."""
+
+
+def _words(text: str) -> list[Word]:
+    """Return the words of a text; none if its quotes are not closed."""
+    try:
+        tokens = Spark().tokenize(text)
+    except TokenError:
+        return []
+    return [(token.text.casefold(), token.start, token.end + 1) for token in tokens]
 
 
 def span_of(node: Any) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import columns_by_name
 from muntin_engine.sql_text import modules as aggregates
-from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS, STEPS
+from muntin_engine.sql_text.clauses import EMIT_WORDS, JOINS, REFINEMENTS, STEPS
 from muntin_engine.sql_text.joins import ALWAYS, never_null
 from muntin_engine.sql_text.selecting import WINDOW_COLUMNS
 from muntin_engine.sql_text.steps import Steps, unpacked
@@ -20,8 +20,6 @@ from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
 from muntin_engine.sql_text.windows import EVENTS, follows_rows, spelled
 
 _IN_SQL: Final = {text: name for name, text in WINDOW_COLUMNS.items()}
-_EMIT_WORDS: Final = {value: word for word, value in reversed(EMITS.items())}
-_JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
 
 
 @dataclass
@@ -232,7 +230,7 @@ def _taken(rest: list[dict[str, Any]], *calls: str) -> list[dict[str, Any]]:
 
 def _join(left: _Text, arguments: Mapping[str, Any], rest: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     right = _stream(arguments["right"])
-    how = _JOINS.get(arguments.get("how", "inner"))
+    how = JOINS.get(arguments.get("how", "inner"))
     if how is None:
         raise _unwritten(f"a join with how={arguments['how']!r} is none of SQL's")
     names = ("l", "r")
@@ -363,7 +361,7 @@ def _clauses(policies: Mapping[str, Any]) -> str:
 
 def _emission(value: Any) -> str:
     if not isinstance(value, Mapping):
-        return f"EMIT {_EMIT_WORDS[value]}"
+        return f"EMIT {EMIT_WORDS[value]}"
     trigger, refinement = value["trigger"], value.get("refinement", "")
     if not isinstance(refinement, str) or (refinement and refinement not in REFINEMENTS):
         raise _unwritten("a refinement of your own")

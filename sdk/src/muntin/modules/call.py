@@ -236,7 +236,12 @@ def check_column(argument: str, column: object) -> None:
     if isinstance(column, str):
         if not column or column == "*" or column.endswith(".*"):
             what = "names several columns" if column else "names no column"
-            raise QueryError(f"{argument}={column!r} {what}\n  name each one: 'a', or 'a.b' for a part of a struct")
+            raise QueryError(
+                "{argument} {what}\n  name each one: 'a', or 'a.b' for a part of a struct",
+                argument=argument,
+                value=column,
+                what=what,
+            )
     elif not hasattr(type(column), "isNotNull"):
         advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
         raise QueryError(

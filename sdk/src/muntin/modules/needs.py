@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.axis import Axis
+from muntin.messages import ErrorMessage
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.windows import HoppingWindows, WindowSpecification
+from muntin.windows.specification import WrittenWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Needs:
         told += [f"a reach that keeps events as members for {self.reach} ticks after their end"] * bool(self.reach)
         return ", with ".join(told)
 
-    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> str:
+    def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> ErrorMessage:
         """Return the shortcoming of a kind of windows, and what to write instead; empty if there is none.
 
         Args:
@@ -69,18 +71,25 @@ class Needs:
             axis: The unit of ticks, for the words.
         """
         if not isinstance(window, self.windows):
-            instead = self.windows[0].suggest(self.reach, axis)
-            return f"finds nothing in {window.spell(axis)}: it needs {self._kinds()}\n  write, for example: {instead}"
+            return ErrorMessage(
+                "finds nothing in {windows}: it needs {kinds}\n  write, for example: {instead}",
+                windows=WrittenWindows(window, axis),
+                kinds=self._kinds(),
+                instead=self.windows[0].suggest(self.reach, axis),
+            )
         if window.holds_past >= self.reach:
-            return ""
+            return ErrorMessage()
         wide = window.with_reach(axis.round_up(self.reach))
-        instead = HoppingWindows.suggest(self.reach, axis) if wide == window else wide.spell(axis)
         kept = min(window.reach, window.holds_past)
-        return (
-            f"needs events to stay members for {axis.spell_length(self.reach)} after their end, "
-            f"and {window.spell(axis)} keeps them for {axis.spell_length(kept)}\n"
-            f"  what lies further apart would not be found, and nothing would say so\n"
-            f"  write: {instead}"
+        return ErrorMessage(
+            "needs events to stay members for {reach} after their end, and {windows} keeps them for {kept}\n"
+            "  what lies further apart would not be found, and nothing would say so\n"
+            "  write: {instead}",
+            reach=axis.spell_length(self.reach),
+            windows=WrittenWindows(window, axis),
+            kept=axis.spell_length(kept),
+            # windows that take no reach are replaced by some that do
+            instead=HoppingWindows.suggest(self.reach, axis) if wide == window else WrittenWindows(wide, axis),
         )
 
     def together_with(self, other: Needs) -> Needs:

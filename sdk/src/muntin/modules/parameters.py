@@ -15,7 +15,8 @@ from numbers import Integral, Real
 from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from muntin.errors import ParameterError
+from muntin.errors import ParameterError, message_of
+from muntin.messages import Argument, ErrorMessage
 from muntin.modules.methods import signature_of
 from muntin.source_parsing import literal_of
 
@@ -50,7 +51,8 @@ def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
             (name, close) for name in strange for close in difflib.get_close_matches(name, signature.parameters, 1)
         ]
         meant = "".join(f"; did you mean {close}, not {name}?" for name, close in pairs)
-        raise ParameterError(cls.name, parameters, f"{error}{meant}", spell_signature(cls)) from error
+        reason = ErrorMessage("{fault}{meant}", fault=message_of(error), meant=meant)
+        raise ParameterError(cls.name, parameters, reason, spell_signature(cls)) from error
 
 
 def spell_signature(cls: type) -> str:
@@ -74,7 +76,12 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) 
             continue
         annotation = declared.annotation
         spelled = f"a {annotation.__name__}" if isinstance(annotation, type) else f"of type {annotation}"
-        raise TypeError(f"{name} must be {spelled}, got {value!r}{_remedy(name, value, annotation)}")
+        remedy = _remedy(name, value, annotation)
+        raise TypeError(
+            ErrorMessage(
+                "{name} must be {type}, got {value!r}{remedy}", name=name, type=spelled, value=value, remedy=remedy
+            )
+        )
 
 
 def _fits(value: object, annotation: object) -> bool:
@@ -92,13 +99,15 @@ def _fits(value: object, annotation: object) -> bool:
     return isinstance(value, taken) and (not isinstance(value, bool) or annotation is bool)
 
 
-def _remedy(name: str, value: object, annotation: object) -> str:
+def _remedy(name: str, value: object, annotation: object) -> ErrorMessage:
     """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
     try:
         meant = literal_of(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):
-        return ""
-    return f"; write {name}={meant!r}" if meant is not None and _fits(meant, annotation) else ""
+        return ErrorMessage()
+    if meant is None or not _fits(meant, annotation):
+        return ErrorMessage()
+    return ErrorMessage("; write {argument}", argument=Argument(name, meant))
 
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))

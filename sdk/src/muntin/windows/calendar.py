@@ -17,6 +17,7 @@ from muntin.windows.extent import Window
 from muntin.windows.hopping import HoppingWindows
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import PeriodWindows, RegularWindows
+from muntin.windows.specification import WrittenWindows
 from muntin.windows.stretches import Stretches
 from muntin.windows.wall_clock import DAY, day_of, zone_named
 
@@ -134,12 +135,16 @@ class CalendarWindows(WindowKind):
         days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
         return self.reach + max(0, days) * DAY * self.second
 
-    def check_lengths(self, longest: int, written: str = "") -> None:
+    def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
         WindowKind.check_lengths(self, longest)
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
-            raise WindowError(f"{written or self} is too long for a window; expected at most {longest} ticks")
+            raise WindowError(
+                "{windows} is too long for a window; expected at most {longest} ticks",
+                windows=written or WrittenWindows(self),
+                longest=longest,
+            )
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `calendar` and its arguments."""

@@ -80,8 +80,10 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
     if word in _WEEKDAYS:
         if not is_weekly:
             raise WindowError(
-                f"start={start!r} is a day of the week, and these windows are no whole weeks\n"
-                "  expected: a size of weeks, or a date such as '2024-04-06'"
+                "{argument} is a day of the week, and these windows are no whole weeks\n"
+                "  expected: a size of weeks, or a date such as '2024-04-06'",
+                argument="start",
+                value=start,
             )
         day = _MONDAY + _WEEKDAYS.index(word)
         date = f"1970-01-{day if day < 8 else day - 7:02}"

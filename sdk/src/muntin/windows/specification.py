@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
 from muntin.errors import ModuleDefinitionError, WindowError
+from muntin.messages import Code
 from muntin.modules.attributes import check_attributes
 from muntin.modules.methods import check_name, undefined_methods
 from muntin.versions import continues
@@ -155,12 +156,12 @@ class WindowSpecification(ABC):
         lengths = {name: convert(getattr(self, name)) for name in self.lengths}
         return replace(self, **lengths)  # type: ignore[type-var]  # every specification is a dataclass
 
-    def check_lengths(self, longest: int, written: str = "") -> None:
+    def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a length that is too long for the axis.
 
         Args:
             longest: The longest one, in ticks.
-            written: The windows as the query has them; empty to spell their ticks.
+            written: The windows as the query has them; None to spell their ticks.
 
         Raises:
             WindowError: One is.
@@ -168,10 +169,12 @@ class WindowSpecification(ABC):
 
         def check(length: int) -> int:
             if abs(length) > longest:
-                days = longest // _TICKS_OF_A_DAY
                 raise WindowError(
-                    f"{written or self} has a length that is too long for a window\n"
-                    f"  expected: at most {longest} ticks, which are {days} days where the axis is time"
+                    "{windows} has a length that is too long for a window\n"
+                    "  expected: at most {longest} ticks, which are {days} days where the axis is time",
+                    windows=written or WrittenWindows(self),
+                    longest=longest,
+                    days=longest // _TICKS_OF_A_DAY,
                 )
             return length
 
@@ -263,6 +266,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DecimalLength):
         return value
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWindows(Code):
+    """Windows in a message, as a query writes them.
+
+    Attributes:
+        specification: The windows.
+        axis: What their ticks measure.
+        in_python: The windows as Python has them; empty for the call that makes them.
+
+    Example:
+        >>> from muntin import tumbling
+        >>> print(WrittenWindows(tumbling("10 minutes")))
+        tumbling('10 minutes')
+    """
+
+    specification: WindowSpecification
+    axis: Axis = Axis.TICKS
+    in_python: str = ""
+
+    def __str__(self) -> str:
+        return self.in_python or self.specification.spell(self.axis)
 
 
 @dataclass(frozen=True, slots=True)

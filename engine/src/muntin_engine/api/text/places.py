@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from itertools import count
 from typing import Any, Final
 
-from muntin.errors import QueryError
+from muntin.errors import MuntinError, QueryError, message_of
+from muntin.messages import ErrorMessage
 
 MOST_VALUES: Final = 100_000
 """How many values a text may have; YAML, whose parts may stand for others, has more in a few lines."""
@@ -21,10 +22,27 @@ _MOST_BITS: Final = 1024
 
 
 class PlacedError(QueryError):
-    """The text of a query says something that is wrong; the message begins with its place."""
+    """The text of a query says something that is wrong; the message begins with its place.
 
-    def __init__(self, here: str, said: object) -> None:
-        super().__init__(f"{here}: {said}")
+    Attributes:
+        place: The place, such as `query[2].aggregate.p90`.
+        fault: What is wrong there: the message without the place.
+    """
+
+    def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
+        message = message_of(fault) if isinstance(fault, Exception) else fault
+        self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
+        self.place = place
+        is_ours = isinstance(fault, str | QueryError)
+        super().__init__(
+            "{place}: {kind}{fault}",
+            place=place,
+            kind="" if is_ours else f"{type(fault).__name__}: ",
+            fault=self.fault,
+        )
+        if isinstance(fault, MuntinError):
+            self.argument = fault.argument
+            self.value = fault.value
 
 
 @contextmanager
@@ -38,8 +56,7 @@ def at(here: str) -> Iterator[None]:
     except PlacedError:
         raise
     except Exception as error:
-        said = error if isinstance(error, QueryError) else f"{type(error).__name__}: {error}"
-        raise PlacedError(here, said) from error
+        raise PlacedError(here, error) from error
 
 
 def closest(names: Iterable[object], known: Iterable[str]) -> str:

@@ -231,7 +231,7 @@ class QueryReader:
             cls = self._given.classes.get(name) or installed().module(name)
             return module_call(cls, tuple(columns), {**streams, **parameters})
         except Exception as error:
-            raise PlacedError(here, f"{error}\n  a module of the program is given: modules=[...]") from error
+            raise PlacedError(here, error, "a module of the program is given: modules=[...]") from error
 
     def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
         given = data.get("parameters", {}).items()

@@ -38,7 +38,7 @@ from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 from muntin_engine.writing.places import unpatterned
 
 if TYPE_CHECKING:
-    from muntin_engine.recording.writer import RecordingWriter
+    from muntin_engine.recording.writing.writer import RecordingWriter
 
 METRICS: Final = "metrics"
 

@@ -27,7 +27,7 @@ from muntin_engine.writing import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
-    from muntin_engine.recording.writer import RecordingWriter
+    from muntin_engine.recording.writing.writer import RecordingWriter
 
 ENDS: Final = ("leave", "close")
 

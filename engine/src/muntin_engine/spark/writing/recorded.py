@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from muntin.errors import QueryError
 from muntin_engine.plan.plain_plan import not_written
-from muntin_engine.recording.described_query import query_to_data
-from muntin_engine.recording.recorder import Recorder, RecordLike
-from muntin_engine.recording.writer import Recorded, RecordingWriter
+from muntin_engine.recording.writing.query_data import query_to_data
+from muntin_engine.recording.writing.recorder import Recorder, RecordLike
+from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
 from muntin_engine.spark.pipeline import task_of
 from muntin_engine.spark.session.kinds import is_connect
 from muntin_engine.spark.tasks import RECORDING

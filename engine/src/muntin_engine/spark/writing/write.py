@@ -38,7 +38,7 @@ from muntin_engine.writing.places import is_elsewhere, local_path
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
-    from muntin_engine.recording.recorder import RecordLike
+    from muntin_engine.recording.writing.recorder import RecordLike
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 _NEEDS_SETTINGS: Final = (

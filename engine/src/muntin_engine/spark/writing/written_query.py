@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin_engine.monitoring.recent_batches import recent_batches
-from muntin_engine.monitoring.running import running_query, status_of
 from muntin_engine.spark.failures import in_our_words, names_module
+from muntin_engine.spark.observed_queries import OBSERVERS
 from muntin_engine.spark.session.classic import Py4JError
 from muntin_engine.spark.writing.checkpoint_files import damage_of
 
@@ -71,14 +70,14 @@ class WrittenQuery(StreamingQuery):
 
     def _repr_html_(self) -> str:
         """Return the queries in it as `queries` prints them, as of now, and their plans, for notebooks."""
-        running: Any = self
-        is_active = self.isActive
-        reported = recent_batches(running)
-        texts = [str(running_query(running, batches)) for batches in reported.values()]
-        texts.append(status_of(running, reported, is_active=is_active))
+        is_active = self.isActive  # it is asked first: a query that ends meanwhile has reported all by then
+        texts: list[str] = []
+        for observer in OBSERVERS:
+            texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
+
         shown: Sequence[Any] = self._shown
         plans = [query._repr_html_() for query in shown]
-        return "".join([f"<pre>{escape(text)}</pre>" for text in texts] + plans)
+        return "".join([*texts, *plans])
 
 
 class _Interrupted(KeyboardInterrupt):

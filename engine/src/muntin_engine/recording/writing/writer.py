@@ -20,10 +20,9 @@ import pyarrow as pa
 from muntin_engine.errors import RecordingError
 from muntin_engine.exchange.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.plan.plain_data import written
-from muntin_engine.recording.layout import BATCHES, BEFORE, RUNS, RecordedRun, write_batch, write_json, write_run
-from muntin_engine.recording.recorded_batch import RecordedBatch
-from muntin_engine.recording.recorder import Recorder
-from muntin_engine.recording.replay import totals_of
+from muntin_engine.recording.writing.files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
+from muntin_engine.recording.writing.recorder import Recorder
+from muntin_engine.recording.writing.totals import totals_of
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ARRIVED: Final = ("accepted", "late", "shed", "rejected")
@@ -82,9 +81,16 @@ class RecordingWriter:
                 (folder / STOPPED).unlink(missing_ok=True)
             recorded = -1  # rows are missing since
         is_behind = last >= 0 and recorded < last and not is_full
-        for one, rows in zip((*before, query), (*self.before, self.rows), strict=True):
-            run = RecordedRun(rows.run, one.data, last + 1, reads=one.reads)
-            write_run(Path(rows.folder), run, one.cells() if is_behind else None, written(rows.keys))
+        for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
+            write_run(
+                Path(rows.folder),
+                rows.run,
+                recorded_query.data,
+                last + 1,
+                reads=recorded_query.reads,
+                cells=recorded_query.cells() if is_behind else None,
+                keys=written(rows.keys),
+            )
 
     def _check(self, query_id: str, last: int) -> int:
         """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
@@ -131,8 +137,15 @@ class RecordingWriter:
                     file.unlink()
             for folder in self._folders:
                 rows = {file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS}
-                told = RecordedBatch(batch, self.rows.run, totals if folder == self._folder else {}, is_end=is_end)
-                write_batch(folder, told, rows, query_id)
+                write_batch(
+                    folder,
+                    batch,
+                    self.rows.run,
+                    query_id=query_id,
+                    metrics=totals if folder == self._folder else {},
+                    files=rows,
+                    is_end=is_end,
+                )
             self._bytes += sum(file.stat().st_size for file in files)
             if self._bytes >= self._recorder.bytes_limit:
                 self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)

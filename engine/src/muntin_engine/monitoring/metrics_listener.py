@@ -6,22 +6,15 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
-
-from muntin_engine.monitoring import BatchMetrics, batch_metrics
 from muntin_engine.monitoring.alerts import Alert, AlertChanges
+from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
+from muntin_engine.spark.progress_listener import ProgressListener
 
 LOG: Final = logging.getLogger("muntin.alerts")
 """The logger of alerts."""
 
 
-class MetricsListener(StreamingQueryListener):
+class MetricsListener(ProgressListener):
     """Calls a function with the metrics of each micro-batch of each Muntin query in a session.
 
     Register it with `spark.streams.addListener`. Spark calls it in a thread of its own, some time after the batch; an
@@ -36,21 +29,13 @@ class MetricsListener(StreamingQueryListener):
             alerts: Conditions that are logged by `muntin.alerts` when they begin to hold, at the level `WARNING`, and
                 when they no longer do, at `INFO`.
         """
-        self._take, self._changes = take, AlertChanges(alerts)
+        self._take = take
+        self._changes = AlertChanges(alerts)
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Do nothing."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+    def take_progress(self, progress: str) -> None:
         """Pass the metrics of a batch on."""
-        for metrics in batch_metrics(event.progress.json).values():
+        for metrics in batch_metrics(progress).values():
             for take in self._take:
                 take(metrics)
             for begins, text in self._changes.take(metrics):
                 LOG.log(logging.WARNING if begins else logging.INFO, text)
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Do nothing."""
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Do nothing."""

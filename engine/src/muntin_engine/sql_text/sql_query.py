@@ -47,27 +47,31 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     needed("sqlglot", "sql(...)", "sql")
     from muntin_engine.spark.pipeline import check_progress
     from muntin_engine.spark.tables import table_of
+    from muntin_engine.sql_text.call_errors import call_error
     from muntin_engine.sql_text.places import SqlText
     from muntin_engine.sql_text.reading import read
     from muntin_engine.sql_text.steps import packed
-    from muntin_engine.sql_text.told import told
 
-    given = tuple(modules)
-    known = GivenClasses.of(given).classes
+    program_modules = tuple(modules)
+    classes = GivenClasses.of(program_modules).classes
 
     def is_operator(name: str) -> bool:
-        return bool(getattr(known.get(name) or installed().module(name), "is_operator", False))
+        return bool(getattr(classes.get(name) or installed().module(name), "is_operator", False))
+
+    def read_table(name: str) -> DataFrame:
+        return table_of(spark, name, tables)
 
     source = SqlText(text)
-    steps = read(source, is_operator, known)
+    steps = read(source, is_operator, classes)
     if steps is None:
         raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
     try:
-        query = QueryReader(lambda name: table_of(spark, name, tables), given).query(packed(steps))
-        for plan in query.plans if query.source.df.isStreaming else ():
-            check_progress(plan)
+        query = QueryReader(read_table, program_modules).query(packed(steps))
+        if query.source.df.isStreaming:
+            for plan in query.plans:
+                check_progress(plan)
     except QueryError as error:
-        raise told(source, steps, error) from error
+        raise call_error(source, steps, error) from error
     return query
 
 
@@ -86,7 +90,7 @@ def is_streaming_sql(text: str) -> bool:
 
 
 def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
-    """Have what Spark raises in the block told as our errors are, at its place in a text of SQL.
+    """Have what Spark raises in the block raised as our errors are, at its place in a text of SQL.
 
     Args:
         text: The text that the block runs.
@@ -96,6 +100,7 @@ def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContex
         QueryError: Spark refused the text, or failed on a row.
         ModuleError: Python code that the query calls failed.
     """
-    from muntin_engine.spark.sql_failures import failures_in_sql
+    from muntin_engine.spark.failing_block import failures_as
+    from muntin_engine.sql_text.spark_errors import from_spark
 
-    return failures_in_sql(text, tables)
+    return failures_as(lambda error: from_spark(text, error, tables))

@@ -18,9 +18,9 @@ from muntin_engine import Recorder, Recording, RecordingError
 from muntin_engine.exchange.recorded_rows import RecordedRows, read_part
 from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.exchange.stateless_task import run_task
-from muntin_engine.recording.described_query import query_to_data
-from muntin_engine.recording.layout import CELLS
-from muntin_engine.recording.writer import Recorded, RecordingWriter
+from muntin_engine.recording.writing.files import CELLS
+from muntin_engine.recording.writing.query_data import query_to_data
+from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
 from muntin_stats import Sum
 from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.engine.recording.recorded import RecordedRun, arrivals, recorded

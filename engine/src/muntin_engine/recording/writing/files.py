@@ -1,0 +1,106 @@
+"""The files of a recording, as a run writes them: one for each start of the query, and one for each micro-batch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+RUNS: Final = "runs"
+"""The folder with a file for each start of the query."""
+
+BATCHES: Final = "batches"
+"""The folder with a file for each micro-batch that happened."""
+
+BEFORE: Final = "before"
+"""The folder of the recordings of the queries whose results a query reads, each in a folder of its own."""
+
+FORMAT: Final = 1
+"""The format of the files, which grows when older versions of Muntin could not read them any more."""
+
+CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
+"""The columns of the state that a run began with."""
+
+
+def write_run(
+    folder: Path,
+    number: int,
+    query: Mapping[str, Any],
+    first_batch: int,
+    *,
+    reads: Sequence[int] = (),
+    cells: pa.Table | None = None,
+    keys: Any = None,
+) -> None:
+    """Write a start of the query, and the state that it began with.
+
+    Args:
+        folder: The recording.
+        number: The number of the start, from 0.
+        query: The query as data.
+        first_batch: The number of its first micro-batch.
+        reads: The places, among the queries before, of those whose results it reads itself.
+        cells: The state; None if it is what the micro-batches before have left.
+        keys: The keys whose rows are recorded, as plain data; None for all.
+    """
+    (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    name = f"{number:04}"
+    cells_file = None
+    if cells is not None:
+        cells_file = f"{name}.cells.parquet"
+        pq.write_table(cells.cast(CELLS), folder / RUNS / cells_file)
+    data = {
+        "format": FORMAT,
+        "run": number,
+        "first_batch": first_batch,
+        "keys": keys,
+        "reads": list(reads),
+        "cells": cells_file,
+        "query": query,
+    }
+    write_json(folder / RUNS / f"{name}.json", data)
+
+
+def write_batch(
+    folder: Path,
+    number: int,
+    run: int,
+    *,
+    query_id: str,
+    metrics: Mapping[str, int],
+    files: Mapping[str, int],
+    is_end: bool,
+) -> None:
+    """Write that a micro-batch happened.
+
+    Args:
+        folder: The recording.
+        number: The number of the micro-batch.
+        run: The number of the start of the query that it is of.
+        query_id: Spark's id of the query; empty if it is not known.
+        metrics: The metrics after it, by name.
+        files: The names of the files of its rows, each with how many it has.
+        is_end: True if it is no rows but the end of the stream.
+    """
+    (folder / BATCHES).mkdir(parents=True, exist_ok=True)
+    data = {
+        "batch": number,
+        "run": run,
+        "query_id": query_id,
+        "is_end": is_end,
+        "metrics": metrics,
+        "files": files,
+    }
+    write_json(folder / BATCHES / f"{number:08}.json", data)
+
+
+def write_json(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    beside.replace(file)

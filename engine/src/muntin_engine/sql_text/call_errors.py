@@ -1,0 +1,102 @@
+"""Errors of the calls that a text of SQL stands for, in SQL: at their place, with what to write in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from muntin.errors import QueryError
+from muntin_engine.api.text.places import PlacedError
+from muntin_engine.sql_text.modules import AGGREGATES
+from muntin_engine.sql_text.places import SqlError, SqlText, span_of
+from muntin_engine.sql_text.spelling import CLAUSES, in_sql
+from muntin_engine.sql_text.steps import Steps
+
+_NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
+
+
+def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
+    """Return an error about the calls of steps as one of the text that they were read from.
+
+    Args:
+        source: The text, which knows the nodes that steps were read from.
+        steps: The steps.
+        error: What a call raised.
+    """
+    place = ""
+    message = error.message
+    if isinstance(error, PlacedError):
+        place = error.place
+        message = error.fault
+    node, within = _nodes_at(source, steps, place)
+    fact, _, advice = message.spelled(in_sql).partition("\n")
+    start = _start_of(source, error, node, within)
+    sql_error = SqlError(source.text, start, fact, advice.replace("\n  ", "\n").strip())
+    sql_error.argument = error.argument
+    sql_error.value = error.value
+    return sql_error
+
+
+def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
+    """Return the nodes of the last step of a place in the data that has any.
+
+    Args:
+        source: The text.
+        steps: The steps.
+        place: The place, such as `query[2].aggregate.p90`; empty for the query as a whole.
+
+    Returns:
+        The node that the step was read from, and the one that has all of its words.
+    """
+    data: Any = steps
+    nodes: tuple[Any, Any] = source.nodes.get(id(next(iter(steps[0].values()))), (None, None))
+    for name in place.replace("[", ".").replace("]", "").split(".")[1:]:
+        data = _part_of(data, name)
+        nodes = source.nodes.get(id(data), nodes)
+    return nodes
+
+
+def _part_of(data: Any, name: str) -> Any:
+    """Return the part of steps that a name or a number says; where it says none, the data."""
+    if name.isdigit():
+        steps: Any = data.get("right") if isinstance(data, dict) else data
+        has_step = isinstance(steps, list) and int(name) < len(steps)
+        return steps[int(name)] if has_step else {}
+    if not isinstance(data, dict):
+        return data
+    return data.get(name, data.get("streams", {}).get(name, data))
+
+
+def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int:
+    """Return where the words begin that an error is about."""
+    low, high = span_of(within)
+    if not high:
+        low, high = 0, len(source.text)
+    for start in _starts(source, error, low, high):
+        if start is not None:
+            return start
+    return low if node is None else span_of(node)[0]
+
+
+def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator[int | None]:
+    """Yield where the words of an error may begin, the surest place first; None for words that the text lacks."""
+    value = str(error.value) if isinstance(error.value, str | int) else ""
+    if error.argument is not None:
+        clause = source.place_of(CLAUSES.get(error.argument, f"{error.argument} =>"), low, high)
+        if clause is not None:
+            yield source.place_of(value, clause, high)
+        yield clause
+    yield source.place_of(value, low, high)
+
+    parts = _parts_of(error)
+    module = str(parts.get("module", "")).partition(" ")[0]  # without the version
+    yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high) if module else None
+    yield source.place_of(module, low, high)
+    yield source.place_of(str(parts.get("column", "")), low, high)
+    yield source.place_of(value, 0, len(source.text))
+
+
+def _parts_of(error: QueryError) -> dict[str, object]:
+    """Return the parts of what is wrong, by their names."""
+    message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
+    return dict(getattr(message, "parts", {}))

@@ -1,0 +1,102 @@
+"""Errors keep the parts of their messages, and survive pickling and copying."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from muntin import tumbling
+from muntin.errors import (
+    DuplicateNameError,
+    DurationError,
+    MalformedPackageError,
+    ModuleFailedError,
+    MuntinError,
+    ParameterError,
+    PluginLoadError,
+    PolicyError,
+    QueryError,
+    StreamError,
+    UnknownModuleError,
+    message_of,
+)
+from muntin.messages import Argument, Call, Code, ErrorMessage
+from muntin.windows.extent import Window
+from muntin.windows.specification import WrittenWindows
+
+
+def _in_capitals(code: Code) -> str:
+    return str(code).upper()
+
+
+def test_an_error_tells_its_argument_and_the_value() -> None:
+    error = PolicyError("{argument} is not for {windows}", argument="clip", value="none", windows="sessions")
+    assert str(error) == "clip='none' is not for sessions"
+    assert (error.argument, error.value) == ("clip", "none")
+
+
+def test_an_argument_need_not_have_a_value_and_a_value_may_be_none() -> None:
+    assert str(QueryError("{argument} is missing", argument="key")) == "key=... is missing"
+    error = QueryError("{argument} says nothing", argument="unit", value=None)
+    assert str(error) == "unit=None says nothing"
+    assert error.value is None
+
+
+def test_a_message_without_parts_may_have_braces() -> None:
+    error = QueryError("{'muntin': 1} is no query")
+    assert str(error) == "{'muntin': 1} is no query"
+    assert (error.argument, error.value) == (None, None)
+
+
+def test_braces_in_a_part_are_text() -> None:
+    assert str(QueryError("{value!r} is no name", value="{a}")) == "'{a}' is no name"
+
+
+def test_code_is_spelled_in_other_words_also_in_a_message_within_a_message() -> None:
+    lacking = ErrorMessage("needs {windows}", windows=WrittenWindows(tumbling(5)))
+    error = PolicyError("{module} {lacking}, got {argument}", module="m", lacking=lacking, argument="at", value="t")
+    assert str(error) == "m needs tumbling(5), got at='t'"
+    assert error.message.spelled(_in_capitals) == "m needs TUMBLING(5), got AT='T'"
+
+
+def test_messages_are_joined() -> None:
+    clips = [ErrorMessage("{clip}", clip=Argument("clip", name)) for name in ("left", "right")]
+    joined = ErrorMessage.joined(" or ", clips)
+    assert joined == "clip='left' or clip='right'"
+    assert joined.spelled(_in_capitals) == "CLIP='LEFT' or CLIP='RIGHT'"
+
+
+def test_the_message_of_another_exception_keeps_its_parts() -> None:
+    message = ErrorMessage("write {call}", call=Call("early", ...))
+    assert message_of(TypeError(message)) is message
+    error = QueryError("{call}", call=Call("early"))
+    assert message_of(error) is error.message
+    assert message_of(ValueError("no parts")) == "no parts"
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "error",
+    [
+        PolicyError("{argument} is {what}", argument="clip", value="none", what=Call("events", Argument("at", "t"))),
+        DurationError("10 fortnights", "the unit is unknown"),
+        ParameterError("m", {"p": 1}, "it takes none", "()"),
+        UnknownModuleError("module", "stats.averge", "stats.average", ["stats.average"]),
+        ModuleFailedError("m", "1.0.0", "north", Window(0, 10), "compute_result", ValueError("no")),
+        PluginLoadError("p", "muntin-p 1.0", "it is broken"),
+        MalformedPackageError("p", "it is cut off"),
+        DuplicateNameError("p", "a", "b"),
+        StreamError("an event ends before it starts", start=5, end=4),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_are_pickled_and_copied(error: MuntinError, duplicate: object) -> None:
+    assert callable(duplicate)
+    same = duplicate(error)
+    assert type(same) is type(error)
+    assert str(same) == str(error)
+    assert same.__dict__.keys() == error.__dict__.keys()
+    assert (same.argument, same.value) == (error.argument, error.value)
+    assert same.message.spelled(_in_capitals) == error.message.spelled(_in_capitals)
