@@ -35,18 +35,20 @@ from muntin_engine.core.lifetimes import (
     length_columns,
 )
 from muntin_engine.errors import Difference
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.distribute import distribute, read_rows
-from muntin_engine.exchange.problems import PROBLEMS
-from muntin_engine.exchange.shuffle import collect, from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
-from tests.engine.exchange.tasks import rows, task_of
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import collect
+from muntin_engine.wire.task_payload import TaskPayload
+from tests.engine.wire.payloads import rows, task_of
 from tests.scenarios.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
 from tests.scenarios.shared_rows import COUNTED
 

@@ -10,16 +10,16 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
-from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import Plan, planner
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.testing import crash_everywhere, query_under_test
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.plan.plans import plan_of, planned
+from tests.engine.wire.payloads import arrived, rows, task_of
 from tests.modules.members import Members
 
 

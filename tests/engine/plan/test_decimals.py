@@ -13,11 +13,11 @@ import pytest
 from muntin import Axis, tumbling
 from muntin.errors import PolicyError
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.exchange.times import as_ticks, as_times, too_far
 from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.wire.times import as_ticks, as_times, too_far
 from muntin_patterns import FollowedBy
 from tests.engine.plan.plans import plan_of, planned
 

@@ -15,15 +15,15 @@ from muntin.errors import QueryError
 from muntin.testing import Script
 from muntin.windows.specification import Unwindowed
 from muntin_engine import Recorder, Recording, RecordingError
-from muntin_engine.exchange.recorded_rows import RecordedRows, read_part
-from muntin_engine.exchange.shuffle import from_blob
-from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.recording.described_query import query_to_data
 from muntin_engine.recording.layout import CELLS
 from muntin_engine.recording.writer import Recorded, RecordingWriter
+from muntin_engine.tasks.recorded_rows import RecordedRows, read_part
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blobs import from_blob
 from muntin_stats import Sum
-from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.engine.recording.recorded import RecordedRun, arrivals, recorded
+from tests.engine.wire.payloads import TICKS, rows, task_of
 from tests.modules.merged_states import Signs
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps

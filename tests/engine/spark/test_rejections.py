@@ -14,14 +14,14 @@ from pyspark.accumulators import Accumulator
 
 from muntin import Aggregate, Operator
 from muntin.schemas import describe
-from muntin_engine.exchange.bucket_task import run_bucket, skipped_rows
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.spark.rejections import BucketCounts, Counts, CountsParam, Rejections, Teller
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket, skipped_rows
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.test_metrics import Sums, Total
+from tests.engine.wire.payloads import arrived, rows, task_of
 
 A_BUCKET = BucketCounts(4, {"null time": 2})
 ANOTHER = BucketCounts(0, {"duplicate id": 1})

@@ -20,15 +20,15 @@ from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.errors import StateError
-from muntin_engine.exchange import bucket_task
-from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks import bucket_task
+from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.workers.oversight import overseen
 from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import last_death, last_module
 from tests.conftest import ROOT
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 PLACE = "\n  key: ('b',)\n  window: [20, 30)"

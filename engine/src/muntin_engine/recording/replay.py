@@ -8,23 +8,17 @@ from typing import Any, TypeAlias
 
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.exchange.bucket_task import (
-    EVICTED_ROWS,
-    LATE_ROWS,
-    REJECTED_ROWS,
-    RESULTS,
-    STREAMS,
-    OutputBlob,
-    run_bucket,
-)
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.recorded_rows import RecordedPart, Told
-from muntin_engine.exchange.shuffle import PROGRESS, SIDE, collect, from_blob
-from muntin_engine.exchange.stateless_task import run_task
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, Total
 from muntin_engine.recording.layout import CellsOfBuckets
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
+from muntin_engine.tasks.recorded_rows import RecordedPart, Told
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import PROGRESS, SIDE, collect
+from muntin_engine.wire.task_payload import TaskPayload
 
 Row: TypeAlias = dict[str, Any]
 

@@ -17,12 +17,6 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.exchange.bucket_task import watermarks_of
-from muntin_engine.exchange.intake import take_in
-from muntin_engine.exchange.problems import PROBLEMS
-from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.exchange.shuffle import Arrived, collect, from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import of_sources
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.progress import InputsProgress
@@ -34,6 +28,13 @@ from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.tasks.bucket_rows import take_in
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.tasks.source_metrics import watermarks_of
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import Arrived, collect
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:

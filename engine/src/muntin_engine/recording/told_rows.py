@@ -15,15 +15,15 @@ from muntin import EARLIEST, INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.exchange.event_ids import in_utc, stand_ins
-from muntin_engine.exchange.intake import tuples_of
-from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.exchange.shuffle import SIDE, by_side, shared_name
-from muntin_engine.exchange.task_payload import InputTask, TaskPayload
-from muntin_engine.exchange.times import as_ticks
 from muntin_engine.plan import Plan
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.wire.event_ids import in_utc, stand_ins
+from muntin_engine.wire.python_values import tuples_of
+from muntin_engine.wire.shuffle import SIDE, by_side, shared_name
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.wire.times import as_ticks
 
 _OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
 

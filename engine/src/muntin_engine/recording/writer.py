@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.plan.plain_data import written
 from muntin_engine.recording.layout import BATCHES, BEFORE, RUNS, RecordedRun, write_batch, write_json, write_run
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recorder import Recorder
 from muntin_engine.recording.replay import totals_of
+from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ARRIVED: Final = ("accepted", "late", "shed", "rejected")

@@ -13,6 +13,7 @@ from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery
+from muntin_engine.evaluators.arrays.bound_form import BoundForm, forms_of
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows
@@ -23,13 +24,12 @@ from muntin_engine.evaluators.arrays.state_modules import StateModules, lift_sta
 from muntin_engine.evaluators.arrays.stores import grid_query, session_query
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
-from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.intake import values_in
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.combinations import states_slide
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
+from muntin_engine.wire.python_values import values_in
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,4 @@ class ArrayWork:
 
 def work_of(task: TaskPayload) -> ArrayWork:
     """Prepare the query of a task for evaluation on arrays."""
-    return ArrayWork(task.plan, task.query, task.forms, task.grids, task.codec, partial(form_table, task))
+    return ArrayWork(task.plan, task.query, task.once(forms_of), task.grids, task.codec, partial(form_table, task))

@@ -20,6 +20,7 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product, stable_order
 from muntin_engine.evaluators.arrays.key_table import At, named_keys
 from muntin_engine.evaluators.arrays.results import failing_row
@@ -28,10 +29,9 @@ from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, P
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
 from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
-from muntin_engine.exchange.counting import numbers_at
-from muntin_engine.exchange.spreading import buckets_of
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.wire.key_buckets import buckets_of
+from muntin_engine.wire.period_numbers import numbers_at
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True, slots=True)

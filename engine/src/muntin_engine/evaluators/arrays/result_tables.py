@@ -14,13 +14,14 @@ from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.core.changes import OutputKind
+from muntin_engine.evaluators.arrays.bound_form import forms_of
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times, extents
+from muntin_engine.wire.result_columns import Source
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import as_times, extents
 
 Output: TypeAlias = Callable[[int, Field, pa.DataType], pa.Array]
 """Returns the result column of a module, by its place."""
@@ -104,7 +105,7 @@ def form_columns(task: TaskPayload, closed: Closed) -> Output:
     windows = closed.windows
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        form = task.forms[place]
+        form = task.once(forms_of)[place]
         try:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:

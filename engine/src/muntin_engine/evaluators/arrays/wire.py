@@ -19,13 +19,13 @@ from muntin import INFINITY, Component, Merge
 from muntin.columnar.arrays import IntArray
 from muntin.columnar.single import records_of
 from muntin.versions import is_same_version
+from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, parts_of
 from muntin_engine.evaluators.arrays.values import ComponentValues, Dense, from_arrow, from_plain, nothing
-from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
-from muntin_engine.exchange.numbers import codes_array, narrow_table, numbers_of
 from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.wire import blobs
+from muntin_engine.wire.narrow_numbers import codes_array, narrow_table, numbers_of
 
 
 class Unpacked(NamedTuple):
@@ -59,7 +59,7 @@ def to_blob(keys: pa.Table, batch: StretchTable, packed: Sequence[bytes] = ()) -
             numbers[_name(part)] = values.array
         else:
             columns[_name(part)] = values.to_arrow()
-    blob: bytes = msgpack.packb([*map(shuffle.to_blob, (keys, narrow_table(numbers, columns))), *packed])
+    blob: bytes = msgpack.packb([*map(blobs.to_blob, (keys, narrow_table(numbers, columns))), *packed])
     return blob
 
 
@@ -72,7 +72,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
             `i` and something, and without parts there are rows, be it without a column.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
-    keys, table = map(shuffle.from_blob, (keys_blob, table_blob))
+    keys, table = map(blobs.from_blob, (keys_blob, table_blob))
     numbers, found = numbers_of(table), dict[Part, object]()
     for part, component in parts.items():
         name = _name(part)

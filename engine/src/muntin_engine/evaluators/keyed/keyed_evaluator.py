@@ -18,7 +18,7 @@ from muntin_engine.state.codec import Codec
 if TYPE_CHECKING:
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.evaluators.keyed.bucket import BeginsRun, KeyedBucket
-    from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.wire.task_payload import TaskPayload
 
 
 class KeyedEvaluator(Evaluator):

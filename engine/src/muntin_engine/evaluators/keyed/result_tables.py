@@ -12,9 +12,9 @@ from muntin import EARLIEST, INFINITY, RowOperator
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.core.changes import Key, OutputChange
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times, extents
+from muntin_engine.wire.result_columns import Source
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import as_times, extents
 
 MOST_ROWS: Final = 100_000
 """The largest number of rows of a table; a table of more than `MOST_BYTES` is divided further."""

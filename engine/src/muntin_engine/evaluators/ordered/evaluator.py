@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from muntin_engine.evaluators.batch import BucketBatch, Evaluated
     from muntin_engine.evaluators.keyed.bucket import BeginsRun
-    from muntin_engine.exchange.task_payload import TaskPayload
     from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+    from muntin_engine.wire.task_payload import TaskPayload
 
 
 class RowsEvaluator(KeyedEvaluator):

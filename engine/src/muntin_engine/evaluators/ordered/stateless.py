@@ -17,10 +17,10 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.plain_results import listing
 from muntin_engine.core.skipping import SKIPPED, payloads_of
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.intake import columns_of, tuples_of
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import extents
+from muntin_engine.wire.python_values import columns_of, tuples_of
+from muntin_engine.wire.result_columns import Source
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import extents
 
 
 def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:

@@ -1,0 +1,86 @@
+"""The buckets of keys: the same for a key in every process, whatever task has its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import canonical
+from muntin_engine.state.codec import Codec
+from muntin_engine.wire.value_flags import flags
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+_CODEC: Final = Codec()
+_SHIFT, _ODD, _NULL = np.uint64(33), np.uint64(0xFF51AFD7ED558CCD), np.uint64(0x9E3779B97F4A7C15)
+
+
+def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
+    """Return the place of each key's bucket among so many; keys that Spark's grouping takes for one have one.
+
+    A checkpoint has the state of a key in its bucket, so what this returns changes with the layout of states alone.
+
+    Args:
+        keys: The key columns; none where all rows are one group. A key may be there often.
+        length: The number of keys.
+        count: The number of buckets.
+
+    Cost: a few passes over numbers and times; each distinct text takes a call, as each value of a nested type does.
+
+    Example:
+        >>> buckets_of([pa.array([0.0, -0.0, 1.5])], 3, 16).tolist()
+        [0, 0, 9]
+    """
+    mixed = np.zeros(length, np.uint64)
+    for column in keys if count > 1 else ():
+        mixed = (mixed ^ _hashes(column)) * _ODD
+        mixed = (mixed ^ mixed >> _SHIFT) * _ODD
+        mixed ^= mixed >> _SHIFT
+    return (mixed % np.uint64(count)).astype(np.int64)
+
+
+def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of each bucket that has any, in their order.
+
+    A row with a problem may hold any key, and is in any bucket.
+
+    Args:
+        rows: The rows, with their problems.
+        names: The names of the key columns.
+        count: The number of buckets.
+    """
+    if not len(rows):
+        return
+    places, is_good = np.arange(len(rows)) % count, flags(rows.column("problem").is_null())
+    good = rows if is_good.all() else rows.filter(pa.array(is_good))
+    keys = [good.column(name).combine_chunks() for name in names]
+    places[is_good] = buckets_of(keys, len(good), count)
+    order = np.argsort(places, kind="stable")
+    ordered = rows.take(pa.array(order)).combine_chunks()
+    buckets, starts = np.unique(places[order], return_index=True)
+    for bucket, start, stop in zip(buckets.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+        yield bucket, ordered.slice(start, stop - start)
+
+
+def _hashes(column: pa.Array) -> Hashes:
+    """Return a number for each value, the same for values that are one key."""
+    kind, is_null = column.type, column.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(kind):
+        floats = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0  # zero has no sign
+        found = np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
+    elif pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        numbers = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
+        found = numbers.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+    elif pa.types.is_string(kind) or pa.types.is_binary(kind):
+        encoded = column.cast(pa.binary()).fill_null(b"").dictionary_encode()
+        found = np.array(list(map(crc32, encoded.dictionary.to_pylist())), np.uint64)[encoded.indices.to_numpy()]
+    else:
+        packed = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
+        found = np.fromiter(map(crc32, packed), np.uint64, len(column))
+    return np.where(is_null, _NULL, found)

@@ -1,0 +1,273 @@
+"""A planned query as it travels to the workers, and each input of it as the tasks that read its rows see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from muntin import Module
+from muntin.schemas import Field
+from muntin_engine.core.calls import Meter, clock
+from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
+from muntin_engine.core.skipping import forbids_null
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.window_grid import TickGrid, grid_of
+from muntin_engine.plan import Input, Plan
+from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.module_plan import StreamInput
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.wire.bucket_ids import bucket_ids
+from muntin_engine.wire.overflows import Overflows
+from muntin_engine.workers.settings import WorkerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class InputColumns:
+    """The form in which the columns of an input travel.
+
+    Attributes:
+        payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
+            kept, the last one says which they are.
+        has_changes: True if rows say what they do; otherwise each is an insertion.
+        id: The Arrow type in which ids travel; None if events have none.
+    """
+
+    payload: tuple[pa.DataType, ...]
+    has_changes: bool = False
+    id: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a column by a module.
+
+    Attributes:
+        place: The place of the column in the payload of its input.
+        field: The type that the module reads.
+        reader: The label of the module in the query's metrics.
+        sources: The sources whose rows it is read of; empty if it is read of all.
+    """
+
+    place: int
+    field: Field
+    reader: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """One input of a query, as the tasks that read its rows see it.
+
+    Attributes:
+        query: The query.
+        side: The place of the input among those of the query.
+    """
+
+    query: TaskPayload
+    side: int
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the query."""
+        return self.query.plan
+
+    @cached_property
+    def given(self) -> Input:
+        """The input in the plan."""
+        return self.plan.inputs[self.side]
+
+    @cached_property
+    def columns(self) -> InputColumns:
+        """The form in which its columns travel, besides those of keys."""
+        return self.query.columns[self.side]
+
+    @cached_property
+    def tracker(self) -> ProgressTracker:
+        """The tracker of its progress."""
+        given = self.given
+        return ProgressTracker(given.progress, given.sources, self.plan.steps, given.changes, given.rules)
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns."""
+        return tuple(f"k{place}" for place, _ in enumerate(self.query.keys))
+
+    @cached_property
+    def range_names(self) -> tuple[str, ...]:
+        """The names of the columns that bound the values of keys in rows of punctuation."""
+        return tuple(self.given.columns.ranges)
+
+    @cached_property
+    def payload_names(self) -> tuple[str, ...]:
+        """The names of the columns that make the payload."""
+        return tuple(f"i{place}" for place in range(len(self.columns.payload)))
+
+    @cached_property
+    def own_payload_names(self) -> tuple[str, ...]:
+        """The names of those that are of the input, and not made of its filter."""
+        return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
+
+    @cached_property
+    def keeps_filtered(self) -> bool:
+        """True if events that its filter leaves out are kept for what may still be said of them."""
+        return self.given.keeps_filtered
+
+    @cached_property
+    def reads(self) -> tuple[Read, ...]:
+        """The reads by modules that do not accept every null."""
+        return tuple(
+            Read(place, part, label, given.sources)
+            for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
+            if module.side == self.side
+            for given in module.inputs or (StreamInput("", (), module.columns, module.reads),)
+            for place, part in zip(given.columns, given.reads, strict=True)
+            if forbids_null(part)
+        )
+
+    @cached_property
+    def carried_names(self) -> tuple[str, ...]:
+        """The names of all columns of its projected rows."""
+        named = self.given.columns
+        roles = ("end", "id", "new_end", "signal", "source")
+        return (
+            "start",
+            *(role for role in roles if getattr(named, role) is not None),
+            *(["change"] if self.columns.has_changes else []),
+            *(["kept"] if named.conditions else []),
+            *(column.name for column in self.given.length_columns),
+            *self.key_names,
+            *self.range_names,
+            *self.own_payload_names,
+        )
+
+
+@dataclass(frozen=True)
+class TaskPayload(MakesOnce):
+    """The plan of a query, and what only the workers need besides.
+
+    All else that they read of a query follows from these; a worker works it out once.
+
+    Attributes:
+        plan: The plan, as `Plan.for_workers` returns it.
+        identity: What the state depends on, as the driver spells it.
+        keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
+        columns: The form in which the columns of each input travel.
+        results: The Arrow schema of the results.
+        evicted: The Arrow schema of what rows that leave give; None if the query has no such output.
+        is_static: True if the input is a static DataFrame, so that everything closes after its rows.
+        is_timed: True if the query says how long its stages and modules take.
+        worker: How workers look after themselves.
+        place: The place of the query among those that one pass answers.
+    """
+
+    plan: Plan
+    identity: Mapping[str, Any]
+    keys: tuple[pa.DataType, ...]
+    columns: tuple[InputColumns, ...]
+    results: pa.Schema
+    evicted: pa.Schema | None = None
+    is_static: bool = False
+    is_timed: bool = False
+    worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
+    place: int = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave everything out of the pickle that follows from the fields."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def cache_token(self) -> bytes:
+        """Names the query among all that a worker may see, also those of other sessions."""
+        return os.urandom(16)
+
+    @cached_property
+    def meters(self) -> list[Meter]:
+        """The meter of each module's calls."""
+        return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
+
+    @cached_property
+    def overflows(self) -> Overflows:
+        """The results that their columns could not hold."""
+        return Overflows(fails=self.worker.overflow_fails)
+
+    @cached_property
+    def query(self) -> EvaluatorQuery:
+        """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
+        query = self.plan.evaluator_query(self.meters)
+        most_held = None if self.is_static else query.most_held
+        waking, patterns = self.worker.most_wake_ups, self.worker.most_patterns
+        return replace(query, most_held=most_held, most_wake_ups=waking, most_patterns=patterns)
+
+    @cached_property
+    def inputs(self) -> tuple[InputTask, ...]:
+        """The inputs, as the tasks that read their rows see them."""
+        return tuple(InputTask(self, side) for side, _ in enumerate(self.columns))
+
+    @property
+    def input(self) -> InputTask:
+        """The input of a query that has only one."""
+        (only,) = self.inputs
+        return only
+
+    @cached_property
+    def buckets(self) -> tuple[int, ...]:
+        """The ids of the buckets."""
+        return bucket_ids(self.plan.buckets, self.place)
+
+    @cached_property
+    def grids(self) -> tuple[SliceGrid, ...]:
+        """The slices of the query; none if windows close elsewhere than at their ends."""
+        return grids_of(self.plan)
+
+    @cached_property
+    def window_grids(self) -> tuple[TickGrid, ...]:
+        """The grids of its windows, by which open ones are counted; none unless windows are regular."""
+        grids = self.plan.steps or [grid for grid in [self.plan.window.grid()] if grid is not None]
+        return tuple(map(grid_of, grids))
+
+    @cached_property
+    def choosy_labels(self) -> tuple[str, ...]:
+        """The labels of the modules that do not accept every row."""
+        return tuple(self.plan.choosy_labels)
+
+    @cached_property
+    def compatibility(self) -> Compatibility:
+        """The query's identity, with the modules that may continue from older versions."""
+        return plan_compatibility(self.plan, self.identity)
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec for this query's state."""
+        return Codec.of(self.modules)
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules."""
+        return [module.module for module in self.plan.modules]
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns in the projected inputs."""
+        return self.inputs[0].key_names
+
+    @cached_property
+    def outputs(self) -> tuple[Field, ...]:
+        """The columns of the modules' results, as `Plan.outputs` has them."""
+        return self.plan.outputs
+
+    @cached_property
+    def time_type(self) -> pa.DataType:
+        """The type of times in the results."""
+        return self.results.field(self.plan.lifetime_column).type.field("start").type
+
+
+def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
+    """Return the slices of each specification of a query, which are the same for all."""
+    return SliceGrid.shared(plan.steps) if plan.steps else ()
