@@ -152,7 +152,7 @@ class Run:
 
     def _moves_a_point(self, payload: int, start: int, *ends: int | None) -> bool:
         lives = [Life(start, INFINITY if end is None else end, payload) for end in ends]
-        for change in self.task.input.given.lifetime_changes:
+        for change in self.task.input.plan_input.lifetime_changes:
             if isinstance(change, PointsAtEnd):
                 return lives[0].end != lives[1].end and INFINITY not in (lives[0].end, lives[1].end)
             lives = [other for life in lives if (other := changed(change, life)) is not None]
@@ -219,7 +219,7 @@ def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
     is_kept = pa.array([True, None, False, True, None])
     left = read_rows(filtered.input, batch(given, are_revised=False, length_0=waits, kept=is_kept))
-    assert (left.rows.column("start").to_pylist(), left.filtered) == ([8, 15], 2)
+    assert (left.rows.column("start").to_pylist(), left.counts.filtered) == ([8, 15], 2)
     assert left.rows.column("problem").to_pylist() == [None, None]
 
 

@@ -93,7 +93,7 @@ class ChainedRun(RecordedRun):
         passed = self._writer.before[0].of_task(self._number, partition, PASSED_ON)
         assert passed is not None
         for some in rows:
-            passed.take(some)
+            passed.write(some)
         passed.finish((), ())
         projected = self._reading.projected([self._projected(row) for some in rows for row in some.to_pylist()])
         return distribute(self._second, [projected], self._writer.rows.of_task(self._number, partition))

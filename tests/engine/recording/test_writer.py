@@ -111,13 +111,13 @@ def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
     batch = pa.record_batch(columns)
     file = tmp_path / "rows/00000000/0000-00003.parquet"
     rows = RecordedRows(file)
-    rows.take(batch)
+    rows.write(batch)
     rows.finish([], ["alarm"])
     part = read_part(file)
     (again,) = part.batches()
     assert again.schema.equals(batch.schema)
     assert str(again.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
-    assert (part.partition, part.told.signals) == (3, ("alarm",))
+    assert (part.partition, part.report.signals) == (3, ("alarm",))
 
 
 def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> None:

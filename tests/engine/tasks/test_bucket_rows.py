@@ -17,7 +17,7 @@ from muntin_engine.core.changes import Progress
 from muntin_engine.core.lifetimes import Shift
 from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.tasks.bucket_rows import Intake, take_in
+from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import OutputBlob
@@ -35,8 +35,8 @@ FAR = 2**61
 """A tick in the year 75,000, where Python's calendar has ended."""
 
 
-def taken(task: TaskPayload, *batches: pa.RecordBatch) -> Intake:
-    return take_in(task, arrived(task, *batches).rows[0])
+def taken(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
+    return read_bucket_rows(task, arrived(task, *batches).rows)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rej
     for by_key, reason in rejected.items():
         task, given = task_with(by_key=by_key), mark(None if by_key else 5, k0="eu", low1=3)
         assert told(task, given) == []
-        found = take_in(task, collect(sent(task, batch(given))).rows[0]).rejected
+        found = read_bucket_rows(task, collect(sent(task, batch(given))).rows).rejected
         assert reasons(found) == [reason]
         assert '"the low1": 3' in found[0].row
 

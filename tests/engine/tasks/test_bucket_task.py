@@ -256,7 +256,7 @@ def test_without_ids_an_insertion_that_is_left_out_is_no_row_and_moves_the_input
     read = read_rows(PLAIN.input, rows(**given, kept=pa.array([False, True, None])))
     assert read.rows.column("start").to_pylist() == [2]
     assert read.progress == Progress(horizon=20, newest=9)
-    assert (read.filtered, read.skipped) == (2, [0])
+    assert (read.counts.filtered, read.counts.unaccepted) == (2, (0,))
 
 
 def test_an_insertion_that_is_left_out_is_not_judged() -> None:
@@ -271,7 +271,7 @@ def test_rows_that_are_no_insertion_pass() -> None:
     read = read_rows(REVISED.input, batch(*rows_of_control, ("revise", 1, 2, None, 8, None, None)))
     assert read.rows.column("change").to_pylist() == ["revise"]
     assert read.progress.watermark == 2**63 - 1
-    assert read.filtered == 0
+    assert read.counts.filtered == 0
 
 
 def test_what_is_said_later_of_an_event_that_was_left_out_goes_with_it() -> None:

@@ -16,7 +16,7 @@ from muntin_engine.plan import LATEST
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import map_task
-from muntin_engine.tasks.bucket_rows import take_in
+from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.wire.task_payload import TaskPayload
@@ -26,11 +26,11 @@ CHANGING = task_of(has_changes=True)
 
 
 def progress_of(task: TaskPayload, **columns: Any) -> Progress:
-    return read_rows(task.input, rows(**columns))[1]
+    return read_rows(task.input, rows(**columns)).progress
 
 
 def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
-    values: list[Any] = read_rows(task.input, rows(**columns))[0].column(name).to_pylist()
+    values: list[Any] = read_rows(task.input, rows(**columns)).rows.column(name).to_pylist()
     return values
 
 
@@ -148,8 +148,8 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
-    assert read_rows(sourced().input, given)[2] == [Observation("north", 3, 1)]
-    assert reasons(take_in(sourced(), arrived(sourced(), given).rows[0]).rejected) == ["undeclared source"] * 3
+    assert read_rows(sourced().input, given).observations == [Observation("north", 3, 1)]
+    assert reasons(read_bucket_rows(sourced(), arrived(sourced(), given).rows).rejected) == ["undeclared source"] * 3
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
@@ -171,14 +171,14 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
     given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
     came = arrived(task, given)
     assert came.reports[0].progress == Progress(EARLIEST, 9, 5)
-    intake = take_in(task, came.rows[0])
+    intake = read_bucket_rows(task, came.rows)
     assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
 
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
     task = task_of(has_changes=True)
     came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(take_in(task, came.rows[0]).rejected) == ["undeclared punctuation"]
+    assert reasons(read_bucket_rows(task, came.rows).rejected) == ["undeclared punctuation"]
     assert came.reports[0].progress == Progress()
 
 

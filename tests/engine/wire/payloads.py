@@ -17,7 +17,7 @@ from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.tasks import Distributor
 from muntin_engine.wire.bucket_ids import bucket_ids
-from muntin_engine.wire.shuffle import Arrived, collect
+from muntin_engine.wire.shuffle import BucketArrivals, collect
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.modules.members import Members
 
@@ -136,7 +136,7 @@ def sent(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     return [row for batch in Distributor(pack_task(task))(batches) for row in batch.to_pylist()]
 
 
-def arrived(task: TaskPayload, *batches: pa.RecordBatch) -> Arrived:
+def arrived(task: TaskPayload, *batches: pa.RecordBatch) -> BucketArrivals:
     """Return what reaches a bucket, where there is only one."""
     return collect(sent(task, *batches))
 

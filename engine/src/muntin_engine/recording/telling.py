@@ -28,12 +28,12 @@ from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
-from muntin_engine.tasks.bucket_rows import take_in
+from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.recorded_rows import RecordedPart
 from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.tasks.source_metrics import watermarks_of
 from muntin_engine.wire.blobs import from_blob
-from muntin_engine.wire.shuffle import Arrived, collect
+from muntin_engine.wire.shuffle import BucketArrivals, collect
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -126,7 +126,7 @@ class _TracedQuery:
         sent = [row for part in parts for row in exchanged_rows(task, part)]
         arrived = collect(sent, len(task.inputs))
         self._refuse_bad(arrived, rows)
-        intake = take_in(task, *arrived.rows)
+        intake = read_bucket_rows(task, arrived.rows)
         changes = [(key, list(map(self._unseen, some))) for key, some in intake.changes]
         self.lifetimes = {
             number: change for _, some in changes for change in some if (number := self._number(change)) is not None
@@ -155,7 +155,7 @@ class _TracedQuery:
         payload[place] = None if payload[place] is None else Number(payload[place])
         return change._replace(payload=tuple(payload))
 
-    def _refuse_bad(self, arrived: Arrived, rows: ToldRows) -> None:
+    def _refuse_bad(self, arrived: BucketArrivals, rows: ToldRows) -> None:
         for given, blobs in zip(self.task.inputs, arrived.rows, strict=True):
             place = self._places[given.side]
             for blob in blobs:

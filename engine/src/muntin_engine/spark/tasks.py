@@ -21,7 +21,7 @@ from muntin_engine.spark.stateful import OUTPUT
 from muntin_engine.spark.types import arrow_schema_of
 from muntin_engine.spark.worker_errors import module_error_first
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.tasks.bucket_task import run_bucket, skipped_rows
+from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
 from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob, with_totals
@@ -118,7 +118,7 @@ class PassingReader(EventReader):
         recorded = _recorded(self._place_name, PASSED_ON)
         for batch in super().__call__(batches):
             if recorded is not None:
-                recorded.take(batch)
+                recorded.write(batch)
             yield batch
         if recorded is not None:
             recorded.finish((), ())
@@ -152,7 +152,7 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         with module_error_first():
             output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
-            teller.tell(bucket, output, skipped_rows(opened, arrived.skipped), opened.overflows.take())
+            teller.tell(bucket, output, arrived.row_counts.unaccepted_by(opened.choosy_labels), opened.overflows.take())
         else:
             opened.overflows.report()  # on Spark Connect the worker's log is all there is
         return _table_of(bucket, opened.place, output)

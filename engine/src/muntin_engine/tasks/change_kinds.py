@@ -15,8 +15,10 @@ CHANGES: Final = (
     "clock",
     "signal",
 )
-"""The changes that a row can make."""
+"""The names, as the column `change` has them. The number of a kind is its place here."""
 
 INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
+"""Comparisons rely on the order: events, punctuation of keys, punctuation of all, other rows of no key."""
+
 UNKNOWN: Final = -1
-"""The kind of a row that does none of these."""
+"""The kind of a row whose change has none of these names."""

@@ -7,7 +7,7 @@ and the next, and the function is applied to both; deletions stay deletions.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,246 +30,314 @@ from muntin_engine.core.lifetimes import (
 )
 from muntin_engine.core.window_grid import WindowGrid
 from muntin_engine.plan import LATEST
+from muntin_engine.tasks.batch_rows import BatchRows, RowTimes
 from muntin_engine.tasks.change_kinds import CHANGES, INSERT, PUNCTUATE, PUNCTUATE_KEY, RETRACT, UNKNOWN
-from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_LENGTH, NO_OLD_END, SHORT_LENGTH, RowTimes
+from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_LENGTH, NO_OLD_END, SHORT_LENGTH
 from muntin_engine.wire.period_numbers import numbers_at, ticks_of
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks
 from muntin_engine.wire.value_flags import flags
 
-_NONE: Final = np.zeros(2, np.int64)
-
 
 class ChangedRows(NamedTuple):
-    """The rows of a batch with changed lifetimes.
+    """The rows of a batch with changed lifetimes; a revision may have become two rows, or none.
 
     Attributes:
-        batch: The rows; a revision may have become two, or none.
-        kind: What each does, as a place among `CHANGES`.
-        times: Their times.
-        problem: The place of the problem of each among `PROBLEMS`; null where there is none.
-        gone: The number of insertions that have no lifetime any more, and of revisions that change nothing any more.
+        rows: The rows.
+        without_lifetime: The number of insertions that have no lifetime any more, and are left out.
+        unchanging: The number of revisions that change nothing any more, and are left out.
     """
 
-    batch: pa.RecordBatch
-    kind: IntArray
-    times: RowTimes
-    problem: pa.Array
-    gone: IntArray
-
-    def take(self, places: IntArray) -> ChangedRows:
-        """Return some of the rows, from which none has been left out."""
-        chosen = pa.array(places)
-        times = RowTimes(*(ticks.take(chosen) for ticks in self.times))
-        return ChangedRows(self.batch.take(chosen), self.kind[places], times, self.problem.take(chosen), _NONE)
-
-    def followed_by(self, other: ChangedRows) -> ChangedRows:
-        """Return these rows and others."""
-        return ChangedRows(
-            pa.concat_batches([self.batch, other.batch]),
-            np.concatenate([self.kind, other.kind]),
-            RowTimes(*(pa.concat_arrays(pair) for pair in zip(self.times, other.times, strict=True))),
-            pa.concat_arrays([self.problem, other.problem]),
-            self.gone + other.gone,
-        )
+    rows: BatchRows
+    without_lifetime: int
+    unchanging: int
 
 
 @dataclass(frozen=True)
-class _Lives:
-    """Rows of events; an end is `INFINITY` if there is none.
+class _Lifetimes:
+    """The lifetimes of events; an end is `INFINITY` if there is none.
 
     Attributes:
-        place: The row of the batch that each is made of.
-        kind: What each does.
+        row: The row of the batch that each lifetime is of; a row may have several, or none.
+        kind: What the row does.
         start: The starts.
         end: The ends so far.
-        is_said: True where a row says the end so far; an insertion does.
+        is_end_known: True where the row says the end so far; an insertion does.
         new_end: The next ends, of all but insertions.
-        fault: The first problem that a change found, as a place among `PROBLEMS`; `UNKNOWN` where there is none.
+        problem: The first problem that a change met, as a place among `PROBLEMS`; `UNKNOWN` where there is none.
     """
 
-    place: IntArray
+    row: IntArray
     kind: IntArray
     start: IntArray
     end: IntArray
-    is_said: BoolArray
+    is_end_known: BoolArray
     new_end: IntArray
-    fault: IntArray
+    problem: IntArray
 
     @property
-    def is_new(self) -> BoolArray:
-        flagged: BoolArray = self.kind == INSERT
-        return flagged
+    def is_insertion(self) -> BoolArray:
+        """True for insertions."""
+        is_insertion: BoolArray = self.kind == INSERT
+        return is_insertion
 
-    def take(self, chosen: IntArray | BoolArray) -> _Lives:
-        return _Lives(*(getattr(self, part.name)[chosen] for part in fields(self)))
+    def take(self, chosen: IntArray | BoolArray) -> _Lifetimes:
+        """Select lifetimes by their places, or by a mask."""
+        return _Lifetimes(*(getattr(self, part.name)[chosen] for part in fields(self)))
 
-    def with_fault(self, code: int, is_wrong: BoolArray) -> _Lives:
-        """Return the same with a problem where there was none before."""
-        return replace(self, fault=np.where((self.fault == UNKNOWN) & is_wrong, code, self.fault))
+    def with_problem(self, code: int, is_wrong: BoolArray) -> _Lifetimes:
+        """Add a problem, where there was none before."""
+        is_first = (self.problem == UNKNOWN) & is_wrong
+        return replace(self, problem=np.where(is_first, code, self.problem))
+
+    def followed_by(self, other: _Lifetimes) -> _Lifetimes:
+        """Append other lifetimes."""
+        return _Lifetimes(
+            *(np.concatenate([getattr(self, part.name), getattr(other, part.name)]) for part in fields(self))
+        )
 
 
-def with_changed_lifetimes(
-    task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes, problem: pa.Array
-) -> ChangedRows:
-    """Return the rows of a batch with the changes of their sources and then with those of the input.
+def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRows:
+    """Apply the changes of each source to its rows, and then those of the input to all.
 
-    Cost: that of `_after`, and a copy of the rows for each source that has changes of its own.
+    Cost: that of `_changed_rows`, and a copy of the rows for each source that has changes of its own.
     """
-    rows = ChangedRows(batch, kind, times, problem, _NONE)
-    for rule in task.given.rules:
-        if rule.lifetime_changes:
-            is_own = flags(pc.equal(rows.batch.column("source"), rule.source))
-            own, others = rows.take(np.flatnonzero(is_own)), rows.take(np.flatnonzero(~is_own))
-            both = others.followed_by(_after(rule.changes, own))
-            rows = both._replace(gone=rows.gone + both.gone)
-    return _after(task.given.changes, rows) if task.given.lifetime_changes else rows
+    without_lifetime = 0
+    unchanging = 0
+    for rule in input_task.plan_input.rules:
+        if not rule.lifetime_changes:
+            continue
+        is_of_source = flags(pc.equal(rows.batch.column("source"), rule.source))
+        changed = _changed_rows(rule.changes, rows.take(np.flatnonzero(is_of_source)))
+        rows = rows.take(np.flatnonzero(~is_of_source)).followed_by(changed.rows)
+        without_lifetime += changed.without_lifetime
+        unchanging += changed.unchanging
+    if input_task.plan_input.lifetime_changes:
+        changed = _changed_rows(input_task.plan_input.changes, rows)
+        rows = changed.rows
+        without_lifetime += changed.without_lifetime
+        unchanging += changed.unchanging
+    return ChangedRows(rows, without_lifetime, unchanging)
 
 
-def _after(changes: LifetimeChanges, rows: ChangedRows) -> ChangedRows:
-    """Return the rows of a batch with changed lifetimes; those with a problem as they came.
+def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
+    """Change the lifetimes of a batch; rows with a problem stay as they came.
 
     A revision that no longer changes anything is left out, and so is an event that has no lifetime any more.
 
     Cost: a few vectorised passes for each change; a call in Python for each row of punctuation.
     """
-    is_good = flags(rows.problem.is_null())
+    is_good = rows.is_good
     is_event = is_good & (rows.kind < PUNCTUATE_KEY)
-    is_mark = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
-    given = lives = _lives(rows.kind, rows.times, np.flatnonzero(is_event))
+    is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
+
+    before = _lifetimes_of(rows, np.flatnonzero(is_event))
+    after = before
     for change in changes.changes:
-        lives = _changed(change, *_with_lengths(change, lives, rows.batch))
-    lives = lives.take(lives.is_new | ~lives.is_said | (lives.end != lives.new_end))
-    is_gone = ~np.isin(given.place, lives.place)
-    gone = rows.gone + np.bincount(~given.is_new[is_gone], minlength=2)
+        after, length = _with_length(change, after, rows.batch)
+        after = _changed_lifetimes(change, after, length)
+    after = after.take(after.is_insertion | ~after.is_end_known | (after.end != after.new_end))
+    after = after.take(np.argsort(after.row, kind="stable"))
 
-    lives = lives.take(np.argsort(lives.place, kind="stable"))
-    place = np.sort(np.concatenate([np.flatnonzero(~is_event), lives.place]))
-    taken, at, marks = rows.take(place), np.flatnonzero(is_event[place]), np.flatnonzero(is_mark[place])
-    is_wrong = lives.fault != UNKNOWN
-    right, own = at[~is_wrong], lives.take(~is_wrong)
-    watermarks = np.array(list(map(changes.watermark, taken.times.start.take(pa.array(marks)).to_pylist())), np.int64)
+    is_left_out = ~np.isin(before.row, after.row)
+    without_lifetime = np.count_nonzero(is_left_out & before.is_insertion)
+    unchanging = np.count_nonzero(is_left_out & ~before.is_insertion)
+
+    # Each lifetime has a row of its own now, in the place of the one that it came from.
+    origins = np.sort(np.concatenate([np.flatnonzero(~is_event), after.row]))
+    changed = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), after)
+    changed = _with_watermarks(changed, np.flatnonzero(is_punctuation[origins]), changes)
+    return ChangedRows(changed, int(without_lifetime), int(unchanging))
+
+
+def _lifetimes_of(rows: BatchRows, row: IntArray) -> _Lifetimes:
+    """Return the lifetimes of some rows; values under nulls are unspecified."""
+    start = rows.times.start.fill_null(0).to_numpy()
+    end = rows.times.end.fill_null(0).to_numpy()
+    new_end = rows.times.new_end.fill_null(0).to_numpy()
+    is_end_known = flags(rows.times.end.is_valid())
+    no_problem = np.full(len(row), UNKNOWN)
+    return _Lifetimes(row, rows.kind[row], start[row], end[row], is_end_known[row], new_end[row], no_problem)
+
+
+def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: _Lifetimes) -> BatchRows:
+    """Give rows other lifetimes; one with a problem gets only that.
+
+    Args:
+        rows: The rows.
+        places: The places of the rows that change, ascending.
+        lifetimes: The lifetime of each of these.
+    """
+    is_wrong = lifetimes.problem != UNKNOWN
+    wrong_places = places[is_wrong]
+    right_places = places[~is_wrong]
+    right = lifetimes.take(~is_wrong)
     times = RowTimes(
-        _placed(_placed(taken.times.start, right, own.start), marks, watermarks),
-        _placed(taken.times.end, right, own.end, ~own.is_said),
-        _placed(taken.times.new_end, right, own.new_end, own.is_new),
+        _replaced(rows.times.start, right_places, right.start),
+        _replaced(rows.times.end, right_places, right.end, is_null=~right.is_end_known),
+        _replaced(rows.times.new_end, right_places, right.new_end, is_null=right.is_insertion),
     )
-    problem = _placed(taken.problem, at[is_wrong], lives.fault[is_wrong])
-    kind, batch = taken.kind.copy(), taken.batch
-    kind[right] = own.kind
-    if (is_other := kind != taken.kind).any():
-        said = pa.array([CHANGES[number] for number in kind[is_other].tolist()], batch.column("change").type)
-        said = pc.replace_with_mask(batch.column("change"), pa.array(is_other), said)
-        batch = batch.set_column(batch.schema.get_field_index("change"), "change", said)
-    return ChangedRows(batch, kind, times, problem, gone)
+    kind = rows.kind.copy()
+    kind[right_places] = right.kind
+    problem = _replaced(rows.problem, wrong_places, lifetimes.problem[is_wrong])
+    return BatchRows(_with_changes(rows.batch, kind != rows.kind, kind), kind, times, problem)
 
 
-def _placed(values: pa.Array, places: IntArray, own: IntArray, is_null: BoolArray | None = None) -> pa.Array:
-    """Return values with others at some places, which ascend."""
-    is_other = np.zeros(len(values), np.bool_)
-    is_other[places] = True
-    return pc.replace_with_mask(values, pa.array(is_other), pa.array(own, mask=is_null).cast(values.type))
+def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges) -> BatchRows:
+    """Move the watermarks of rows of punctuation, at ascending places, as changes of lifetimes do."""
+    ticks = rows.times.start.take(pa.array(places)).to_pylist()
+    watermarks = np.array([changes.watermark(tick) for tick in ticks], np.int64)
+    start = _replaced(rows.times.start, places, watermarks)
+    return rows._replace(times=rows.times._replace(start=start))
 
 
-def _lives(kind: IntArray, times: RowTimes, place: IntArray) -> _Lives:
-    """Return some rows of events; what a null stands for is not read."""
-    start, end, new_end = (ticks.fill_null(0).to_numpy()[place] for ticks in times)
-    is_said = flags(times.end.is_valid())[place]
-    return _Lives(place, kind[place], start, end, is_said, new_end, np.full(len(place), UNKNOWN))
+def _with_changes(batch: pa.RecordBatch, is_other: BoolArray, kind: IntArray) -> pa.RecordBatch:
+    """Write the names of changes anew, where they are others than before."""
+    if not is_other.any():
+        return batch
+    column = batch.column("change")
+    names = pa.array([CHANGES[number] for number in kind[is_other].tolist()], column.type)
+    column = pc.replace_with_mask(column, pa.array(is_other), names)
+    return batch.set_column(batch.schema.get_field_index("change"), "change", column)
 
 
-def _with_lengths(change: LifetimeChange, lives: _Lives, batch: pa.RecordBatch) -> tuple[_Lives, int | IntArray]:
-    """Return the rows with the problems of what they say of a length, and that length, which is another for each.
+def _replaced(values: pa.Array, places: IntArray, replacements: IntArray, is_null: BoolArray | None = None) -> pa.Array:
+    """Replace the values at ascending places."""
+    is_replaced = np.zeros(len(values), np.bool_)
+    is_replaced[places] = True
+    return pc.replace_with_mask(values, pa.array(is_replaced), pa.array(replacements, mask=is_null).cast(values.type))
 
-    What the query's filter leaves out needs no length.
+
+def _with_length(
+    change: LifetimeChange, lifetimes: _Lifetimes, batch: pa.RecordBatch
+) -> tuple[_Lifetimes, int | IntArray]:
+    """Return the length of a change for each lifetime, and the lifetimes with the problems of their lengths.
+
+    Events that the query's filter leaves out need no length.
     """
     length = change.length
     if not isinstance(length, LengthColumn):
-        return lives, length or 0
-    said = as_ticks(batch.column(length.name))
-    is_met = flags(batch.column("kept")) if "kept" in batch.schema.names else np.ones(len(batch), np.bool_)
-    ticks = said.fill_null(length.least).to_numpy()
-    is_null, is_short = (is_met & wrong for wrong in (flags(said.is_null()), ticks < length.least))
-    lives = lives.with_fault(NO_LENGTH, is_null[lives.place]).with_fault(SHORT_LENGTH, is_short[lives.place])
-    return lives, _clipped(np.maximum(ticks, length.least))[lives.place]
+        return lifetimes, length or 0
+    lengths = as_ticks(batch.column(length.name))
+    ticks = lengths.fill_null(length.least).to_numpy()
+    needs_length = np.ones(len(batch), np.bool_)
+    if "kept" in batch.schema.names:
+        needs_length = flags(batch.column("kept"))
+    is_missing = needs_length & flags(lengths.is_null())
+    is_short = needs_length & (ticks < length.least)
+    lifetimes = lifetimes.with_problem(NO_LENGTH, is_missing[lifetimes.row])
+    lifetimes = lifetimes.with_problem(SHORT_LENGTH, is_short[lifetimes.row])
+    return lifetimes, _clipped(np.maximum(ticks, length.least))[lifetimes.row]
 
 
-def _changed(change: LifetimeChange, lives: _Lives, length: int | IntArray) -> _Lives:
-    """Return the rows after one change."""
+def _changed_lifetimes(change: LifetimeChange, lifetimes: _Lifetimes, length: int | IntArray) -> _Lifetimes:
+    """Apply one change to lifetimes, a length being given for each or for all."""
     if isinstance(change, PointsAtEnd):
-        return _points_at_end(change, lives)
-    start = _clipped(_start(change, lives.start, length))
-
-    def moved(end: IntArray) -> IntArray:
-        alive = _end(change, lives.start, end, length)
-        deleted = start + (end - lives.start)  # or further back than that, which no row may say
-        return np.where(end > lives.start, np.where(alive == INFINITY, INFINITY, _clipped(alive)), deleted)
-
-    found = replace(lives, start=start, end=moved(lives.end), new_end=moved(lives.new_end))
-    is_far = _is_far(start) | (lives.is_said & _is_far(found.end)) | (~lives.is_new & _is_far(found.new_end))
-    found = found.with_fault(CHANGED_TOO_FAR, is_far)
+        return _points_at_end(change, lifetimes)
+    start = _clipped(_changed_starts(change, lifetimes.start, length))
+    changed = replace(
+        lifetimes,
+        start=start,
+        end=_moved_ends(change, lifetimes, lifetimes.end, start, length),
+        new_end=_moved_ends(change, lifetimes, lifetimes.new_end, start, length),
+    )
+    is_far = _is_far(start)
+    is_far |= lifetimes.is_end_known & _is_far(changed.end)
+    is_far |= ~lifetimes.is_insertion & _is_far(changed.new_end)
+    changed = changed.with_problem(CHANGED_TOO_FAR, is_far)
     if not change.fixes_ends:
-        return found
-    if not isinstance(change, ToEdges):  # the end so far is known now, whether it is said or not
-        fixed = _clipped(_end(change, lives.start, lives.end, length))
-        found = replace(found, end=np.where(lives.is_said, found.end, fixed), is_said=np.ones_like(lives.is_said))
-    revives = lives.is_said & (lives.end <= lives.start)
-    return found.take(lives.is_new | (lives.new_end <= lives.start) | revives)
+        return changed
+
+    if not isinstance(change, ToEdges):
+        # The end so far follows from the start now, whether the row says it or not.
+        fixed = _clipped(_changed_ends(change, lifetimes.start, lifetimes.end, length))
+        changed = replace(
+            changed,
+            end=np.where(lifetimes.is_end_known, changed.end, fixed),
+            is_end_known=np.ones_like(lifetimes.is_end_known),
+        )
+    # No revision moves a fixed end: what is left are insertions, deletions, and events that come back.
+    is_deletion = lifetimes.new_end <= lifetimes.start
+    revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
+    return changed.take(lifetimes.is_insertion | is_deletion | revives)
 
 
-def _start(change: LifetimeChange, start: IntArray, length: int | IntArray) -> IntArray:
+def _moved_ends(
+    change: LifetimeChange, lifetimes: _Lifetimes, end: IntArray, start: IntArray, length: int | IntArray
+) -> IntArray:
+    """Return ends after a change.
+
+    Args:
+        change: The change.
+        lifetimes: The lifetimes before it.
+        end: Their ends, or their next ends.
+        start: The starts after it.
+        length: The length of the change.
+    """
+    alive = _changed_ends(change, lifetimes.start, end, length)
+    alive = np.where(alive == INFINITY, INFINITY, _clipped(alive))
+    # An end at the start deletes the event, and still does; one before it is wrong, and stays as far before.
+    deleted = start + (end - lifetimes.start)
+    return np.where(end > lifetimes.start, alive, deleted)
+
+
+def _changed_starts(change: LifetimeChange, start: IntArray, length: int | IntArray) -> IntArray:
+    """Return starts after a change."""
     if isinstance(change, Shift):
         return start + length
-    return _window_starts(change, start) if isinstance(change, Align) else start
+    if isinstance(change, Align):
+        return _window_starts(change, start)
+    return start
 
 
-def _end(change: LifetimeChange, start: IntArray, end: IntArray, length: int | IntArray) -> IntArray:
-    """Return the ends after a change, where they lie after the starts."""
+def _changed_ends(change: LifetimeChange, start: IntArray, end: IntArray, length: int | IntArray) -> IntArray:
+    """Return ends after a change, where they lie after the starts."""
+    is_open = end == INFINITY
     if isinstance(change, ToEdges):
         return np.full(len(start), INFINITY, np.int64)
     if isinstance(change, SetDuration):
         return start + length
     if isinstance(change, Shift | Extend):
-        return np.where(end == INFINITY, INFINITY, end + length)
+        return np.where(is_open, INFINITY, end + length)
     if isinstance(change, Shorten):
-        return np.where(end == INFINITY, INFINITY, np.maximum(end - change.reduction, start + 1))
+        return np.where(is_open, INFINITY, np.maximum(end - change.reduction, start + 1))
     if isinstance(change, Align):
-        return np.where(end == INFINITY, INFINITY, _window_ends(change, np.where(end == INFINITY, start + 1, end)))
+        finite_end = np.where(is_open, start + 1, end)
+        return np.where(is_open, INFINITY, _window_ends(change, finite_end))
     return start + 1  # points at the start
 
 
-def _points_at_end(change: PointsAtEnd, lives: _Lives) -> _Lives:
-    """Return the rows after each event has become a point at its end, which is an event of its own for each end."""
-    old, new = lives.end, np.where(lives.is_new, lives.end, lives.new_end)
-    had_point = ~lives.is_new & lives.is_said & (old > lives.start) & (old != INFINITY)
-    has_point = (new > lives.start) & (new != INFINITY)
-    is_same = had_point & has_point & (old == new)
-    is_unsaid = ~lives.is_new & ~lives.is_said & (not change.is_repeated)
-    gone = lives.take(np.flatnonzero((had_point & ~is_same) | is_unsaid))
-    come = lives.take(np.flatnonzero(has_point & ~is_same & ~is_unsaid))
-    at = np.where(come.is_new, come.end, come.new_end)
-    return _joined(
-        replace(
-            gone,
-            kind=np.full(len(gone.kind), RETRACT, gone.kind.dtype),
-            start=gone.end,
-            end=gone.end + 1,
-            new_end=gone.end,
-        )
-        .with_fault(NO_OLD_END, ~gone.is_said)
-        .with_fault(CHANGED_TOO_FAR, gone.is_said & _is_far(gone.end + 1)),
-        replace(
-            come,
-            kind=np.full(len(come.kind), INSERT, come.kind.dtype),
-            start=at,
-            end=at + 1,
-            is_said=np.ones(len(at), np.bool_),
-        ).with_fault(CHANGED_TOO_FAR, _is_far(at + 1)),
+def _points_at_end(change: PointsAtEnd, lifetimes: _Lifetimes) -> _Lifetimes:
+    """Turn each event into a point at its end: an event of its own for each end, so a revision may become two rows."""
+    old_end = lifetimes.end
+    new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
+    had_point = ~lifetimes.is_insertion & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
+    has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
+    is_same_point = had_point & has_point & (old_end == new_end)
+    is_unknown = ~lifetimes.is_insertion & ~lifetimes.is_end_known & (not change.is_repeated)
+
+    removed = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
+    retractions = replace(
+        removed,
+        kind=np.full(len(removed.kind), RETRACT, removed.kind.dtype),
+        start=removed.end,
+        end=removed.end + 1,
+        new_end=removed.end,
     )
+    retractions = retractions.with_problem(NO_OLD_END, ~removed.is_end_known)
+    retractions = retractions.with_problem(CHANGED_TOO_FAR, removed.is_end_known & _is_far(removed.end + 1))
 
-
-def _joined(one: _Lives, other: _Lives) -> _Lives:
-    return _Lives(*(np.concatenate([getattr(one, part.name), getattr(other, part.name)]) for part in fields(_Lives)))
+    added = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
+    point = np.where(added.is_insertion, added.end, added.new_end)
+    insertions = replace(
+        added,
+        kind=np.full(len(added.kind), INSERT, added.kind.dtype),
+        start=point,
+        end=point + 1,
+        is_end_known=np.ones(len(point), np.bool_),
+    )
+    insertions = insertions.with_problem(CHANGED_TOO_FAR, _is_far(point + 1))
+    return retractions.followed_by(insertions)
 
 
 def _window_starts(change: Align, ticks: IntArray) -> IntArray:
@@ -285,15 +353,16 @@ def _window_ends(change: Align, ticks: IntArray) -> IntArray:
     grid = change.grid
     counted = WindowGrid.of(grid)
     numbers = counted.last_starting_before(numbers_at(grid.periods, ticks - 1) + 1)
-    lasts = counted.hop if isinstance(change, ShareWindows) else counted.size
-    return ticks_of(grid.periods, counted.start(numbers) + lasts)
+    length = counted.hop if isinstance(change, ShareWindows) else counted.size
+    return ticks_of(grid.periods, counted.start(numbers) + length)
 
 
 def _clipped(ticks: IntArray) -> IntArray:
-    """Return ticks of which none is farther away than the first that no time may be at."""
+    """Clip ticks to the range of times and one tick more on each side, so that sums do not overflow."""
     return np.clip(ticks, -LATEST, LATEST)
 
 
 def _is_far(ticks: IntArray) -> BoolArray:
+    """Flag ticks that lie out of the range of times."""
     is_far: BoolArray = (np.abs(ticks) >= LATEST) & (ticks != INFINITY)
     return is_far

@@ -1,4 +1,4 @@
-"""The durations of a batch's stages and modules, in one task of the map side or in one bucket."""
+"""The durations of a batch's stages and modules, in one map task or in one bucket."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-"""Nanoseconds, one number for each stage and then for each module."""
+Nanoseconds: TypeAlias = npt.NDArray[np.int64]
+"""A number for each stage and then for each module."""
 
 
 class Durations:
-    """Durations from when this is made until they are asked for; none if the query is not timed.
+    """Durations since this was made or they were last asked for; none if the query is not timed.
 
     A worker evaluates one task at a time, so what a module's meter says in between is the module's time here.
 
@@ -30,56 +30,58 @@ class Durations:
 
     def __init__(self, task: TaskPayload) -> None:
         self._task = task
-        self._timed = [_Timed() for _ in STAGES]
+        self._stopwatches = [_Stopwatch() for _ in STAGES]
         self.stages: dict[str, AbstractContextManager[None]] = dict.fromkeys(STAGES, _UNTIMED)
         if task.is_timed:
-            self.stages |= zip(STAGES, self._timed, strict=True)
-            self._take()
+            self.stages |= zip(STAGES, self._stopwatches, strict=True)
+            self._reset()  # the meters may have the time of a task that failed
 
     def pack(self) -> bytes | None:
-        """Return the times as bytes, to be added to those of a bucket."""
-        return self._take().tobytes() if self._task.is_timed else None
+        """Return the durations as bytes, to be added to those of a bucket, and measure anew."""
+        if not self._task.is_timed:
+            return None
+        return self._reset().tobytes()
 
     def metrics(self, packed: Iterable[bytes]) -> dict[str, int]:
-        """Return microseconds by the name of their metric.
+        """Return microseconds by the name of their metric, and measure anew.
 
         Args:
-            packed: Other times to add, as `pack` gave them.
+            packed: The durations of other tasks to add, as `pack` returned them.
         """
         if not self._task.is_timed:
             return {}
-        spent = self._take()
+        durations = self._reset()
         for data in packed:
-            spent = spent + np.frombuffer(data, _WIRE)
-        names = [*_STAGES, *map(module_metric, self._task.plan.module_labels)]
-        return dict(zip(names, (spent // 1000).tolist(), strict=True))
+            durations = durations + np.frombuffer(data, _WIRE)
+        names = [stage_metric(stage) for stage in STAGES]
+        names += [module_metric(label) for label in self._task.plan.module_labels]
+        return dict(zip(names, (durations // 1000).tolist(), strict=True))
 
-    def _take(self) -> Numbers:
-        """Return the nanoseconds of all stages and modules, and start anew."""
-        spent = [stage.spent for stage in self._timed] + [meter.take() for meter in self._task.meters]
-        for stage in self._timed:
-            stage.spent = 0
-        return np.array(spent, _WIRE)
+    def _reset(self) -> Nanoseconds:
+        """Return the durations of all stages and modules, and measure anew."""
+        durations = [stopwatch.reset() for stopwatch in self._stopwatches]
+        durations += [meter.take() for meter in self._task.meters]
+        return np.array(durations, _WIRE)
 
 
 _UNTIMED: Final = nullcontext()
-_STAGES: Final = tuple(map(stage_metric, STAGES))
-"""The names of the metrics of stages."""
 
 
-class _Timed:
-    """Adds up the nanoseconds of blocks, but of those that fail.
-
-    Attributes:
-        spent: They, since it was last set to nothing.
-    """
+class _Stopwatch:
+    """Adds up the durations of blocks, without those that fail."""
 
     def __init__(self) -> None:
-        self.spent = 0
+        self._nanoseconds = 0
 
     def __enter__(self) -> None:
         self._started = clock()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
-            self.spent += clock() - self._started
+            self._nanoseconds += clock() - self._started
+
+    def reset(self) -> int:
+        """Return the nanoseconds so far, and begin at zero."""
+        nanoseconds = self._nanoseconds
+        self._nanoseconds = 0
+        return nanoseconds

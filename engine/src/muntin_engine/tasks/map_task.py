@@ -1,4 +1,4 @@
-"""The map side: rows to buckets, and the progress they carry to every bucket.
+"""The map task: rows to buckets, and the progress they carry to every bucket.
 
 It runs where the rows are, before the shuffle. Each task sends every bucket what it has seen of the progress of the
 input, so a bucket knows the exact watermark of the very micro-batch it is in.
@@ -6,36 +6,29 @@ input, so a bucket knows the exact watermark of the very micro-batch it is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from operator import add
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.key_patterns import Told
-from muntin_engine.evaluators.evaluator import Evaluator
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.progress import Observation, merged
+from muntin_engine.tasks.bucket_blobs import lifted_blobs, row_blobs
 from muntin_engine.tasks.durations import Durations
 from muntin_engine.tasks.input_rows import read_rows
-from muntin_engine.tasks.reported_progress import signals_in
-from muntin_engine.wire.blobs import to_blob
-from muntin_engine.wire.key_buckets import by_bucket
-from muntin_engine.wire.shuffle import by_side, exchanged, pack_observations, pack_patterns
-from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.tasks.reported_progress import ReportedProgress, signals_in
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import PackedReport, by_side, exchange_batch
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
 
 MOST_ROWS: Final = 100_000
-"""After how many rows a task sends its blobs; also after `MOST_BYTES`."""
+"""The number of rows after which a task sends its blobs; it also does after `MOST_BYTES`."""
 
 MOST_LIFTED: Final = 2_000_000
-"""The same where it sends partial states, of which there are the fewer the more rows they are made of."""
+"""The same for a task that sends partial states: the more rows they are made of, the fewer there are."""
 
 MOST_BYTES: Final = 64 * 2**20
 
@@ -43,106 +36,98 @@ MOST_BYTES: Final = 64 * 2**20
 def distribute(
     task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one task as blobs for their buckets, or what their partial states are; then their progress.
+    """Yield the rows of one task as blobs for their buckets, or as partial states; then the progress of all rows.
 
     Args:
         task: The query.
-        batches: Its projected rows.
-        recorded: Where these are recorded, if they are.
+        batches: The projected rows.
+        recorded: The file to which these are recorded, if they are.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
-    distribution = Distribution(task, recorded)
+    map_task = MapTask(task, recorded)
     for batch in batches:
-        yield from distribution.take(batch)
-    yield from distribution.finish()
+        yield from map_task.process(batch)
+    yield from map_task.finish()
 
 
-class Distribution:
-    """The map side of a query in one task, which is handed batches of rows; several may take turns."""
+class MapTask:
+    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns."""
 
     def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
-        self._task, self._recorded = task, recorded
+        self._task = task
+        self._recorded = recorded
         self._evaluator = BY_NAME[task.plan.choice.evaluator]
-        self._most = MOST_LIFTED if self._evaluator.lifts else MOST_ROWS
+        self._most_rows = MOST_LIFTED if self._evaluator.lifts else MOST_ROWS
         self._waiting: list[pa.RecordBatch] = []
-        self._durations, self._progress = Durations(task), [Progress()] * len(task.inputs)
-        self._observed, self._signals = [list[Observation]() for _ in task.inputs], frozenset[str]()
-        self._patterns = [list[Told]() for _ in task.inputs]
-        self._skipped = [0] * (len(task.choosy_labels) + 2)
+        self._durations = Durations(task)
+        self._progress = [ReportedProgress(input_task.tracker.starts_kept) for input_task in task.inputs]
+        self._signals: frozenset[str] = frozenset()
+        self._counts = RowCounts()
 
-    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of a batch and of those that waited for more: each costs the same few hundred calls."""
+    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of the rows that wait, if they are many enough: each costs the same few hundred calls."""
         if self._recorded is not None:
-            self._recorded.take(batch)
+            self._recorded.write(batch)
         self._waiting.append(batch)
-        rows, size = sum(map(len, self._waiting)), sum(some.nbytes for some in self._waiting)
-        if rows >= self._most or size >= MOST_BYTES:
+        row_count = sum(waiting.num_rows for waiting in self._waiting)
+        size = sum(waiting.nbytes for waiting in self._waiting)
+        if row_count >= self._most_rows or size >= MOST_BYTES:
             yield from self._send()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of what still waits, then the progress of all rows for each bucket."""
+        """Yield the blobs of the rows that still wait, then the progress of all rows for each bucket."""
         if self._waiting:
             yield from self._send()
-        task, count = self._task, len(self._task.buckets)
-        to_one = {"durations": self._durations.pack(), "skipped": self._skipped}
-        first: dict[str, Sequence[Any]] = {name: [value, *[None] * (count - 1)] for name, value in to_one.items()}
-        sides = self._told()
+        reports = self._reports()
         if self._recorded is not None:
-            self._recorded.finish(sides, self._signals)
-        for side, (seen, observed, patterns) in enumerate(sides):
-            told = {"signals": sorted(self._signals), "observed": observed, "patterns": patterns}
-            to_all: dict[str, Sequence[Any]] = {name: [value] * count for name, value in told.items()}
-            yield exchanged(task, list(task.buckets), {**to_all, **({} if side else first)}, seen, side)
+            self._recorded.finish(reports, self._signals)
 
-    def _told(self) -> list[tuple[Progress, bytes | None, bytes | None]]:
-        """Return what the rows so far say of each input: progress, observations of sources, patterns of keys."""
-        observations = (pack_observations(some) if some else None for some in self._observed)
-        return list(zip(self._progress, observations, map(pack_patterns, self._patterns), strict=True))
+        bucket_count = len(self._task.buckets)
+        signals = sorted(self._signals)
+        for side, report in enumerate(reports):
+            columns: dict[str, list[Any]] = {"signals": [signals] * bucket_count}
+            for name, value in report.columns().items():
+                columns[name] = [value] * bucket_count
+            if side == 0:
+                # Durations and counts are totals of the task: one bucket gets them for all.
+                others = [None] * (bucket_count - 1)
+                columns["durations"] = [self._durations.pack(), *others]
+                columns["row_counts"] = [self._counts.to_list(), *others]
+            yield exchange_batch(self._task, self._task.buckets, columns, side)
+
+    def _reports(self) -> list[PackedReport]:
+        """Return the report on each input over the rows so far."""
+        return [progress.packed() for progress in self._progress]
 
     def _send(self) -> Iterator[pa.RecordBatch]:
-        batch, self._waiting = pa.concat_batches(self._waiting), []
-        lifts, stages = self._evaluator.lifts, self._durations.stages
-        for given, part in by_side(self._task, batch):
-            side = given.side
+        """Yield the blobs of all rows that wait."""
+        batch = pa.concat_batches(self._waiting)
+        self._waiting = []
+        stages = self._durations.stages
+        for input_task, side_batch in by_side(self._task, batch):
             with stages["distribute"]:
-                rows, seen, sources, patterns, unaccepted, *others = read_rows(given, part)
-                self._patterns[side] += patterns
-                self._progress[side] = self._progress[side].advance(seen)
-                if sources:
-                    self._observed[side] = merged([*self._observed[side], *sources], given.tracker.starts_kept)
-                self._skipped = list(map(add, self._skipped, [*unaccepted, *others]))
-                if "signal" in part.schema.names:
-                    self._signals |= signals_in(part)
-            with stages["lift" if lifts else "distribute"]:
-                send = partial(_lifted, evaluator=self._evaluator) if lifts else _blobs
-                try:
-                    sent = list(send(self._task, rows, side))
-                except ModuleFailedError:
-                    if self._recorded is not None:  # the rows that led there are what one looks for
-                        self._recorded.finish(self._told(), self._signals)
-                    raise
-            yield from sent
+                rows = self._read(input_task, side_batch)
+            with stages["lift" if self._evaluator.lifts else "distribute"]:
+                blobs = self._blobs(rows, input_task.side)
+            yield from blobs
 
+    def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> pa.Table:
+        """Return the rows of one input, after adding what they report."""
+        read = read_rows(input_task, batch)
+        self._progress[input_task.side].add(read.progress, read.observations, read.patterns)
+        self._counts += read.counts
+        if "signal" in batch.schema.names:
+            self._signals |= signals_in(batch)
+        return read.rows
 
-def _blobs(task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[pa.RecordBatch]:
-    """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
-    own = by_bucket(rows, task.key_names, task.plan.buckets)
-    if sent := {task.buckets[place]: to_blob(some) for place, some in own}:
-        yield exchanged(task, list(sent), {"rows": list(sent.values())}, Progress(), side)
-
-
-def _lifted(task: TaskPayload, rows: pa.Table, side: int, evaluator: Evaluator) -> Iterator[pa.RecordBatch]:
-    """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are."""
-    problems = rows.column("problem")
-    if problems.null_count < len(problems):
-        yield from _blobs(task, rows.filter(pc.is_valid(problems)), side)
-        rows = rows.filter(pc.is_null(problems))
-    try:
-        lifted = list(evaluator.lift(task, rows, side))
-    except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
-        raise
-    blobs, oldest = [blob.blob for blob in lifted], [pc.min(rows.column("start")).as_py()] * len(lifted)
-    columns = {"evaluator_blobs": blobs, "oldest": oldest}
-    yield exchanged(task, [task.buckets[blob.bucket] for blob in lifted], columns, Progress(), side)
+    def _blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
+        """Return the blobs of the rows of one input."""
+        if not self._evaluator.lifts:
+            return list(row_blobs(self._task, rows, side))
+        try:
+            return list(lifted_blobs(self._task, self._evaluator, rows, side))
+        except ModuleFailedError:
+            if self._recorded is not None:  # a reader of the recording looks for the rows that led to the failure
+                self._recorded.finish(self._reports(), self._signals)
+            raise

@@ -1,7 +1,7 @@
 """The map side of one pass: rows that several queries share, of which each takes what it reads.
 
 A row has the columns of all queries; a column that several of them name is there once. Buckets are numbered apart, so
-what is sent needs no mark of whose it is.
+blobs need no mark of their query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin_engine.tasks.map_task import Distribution
+from muntin_engine.tasks.map_task import MapTask
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.workers.oversight import overseen
 
@@ -28,7 +28,7 @@ class OwnColumns:
     Attributes:
         names: The names of its projected columns.
         shared_names: The names of the same columns in the shared rows.
-        condition: The column that says which rows are its own; None if all are.
+        condition: The column that flags its rows; None if all rows are.
     """
 
     names: tuple[str, ...]
@@ -36,16 +36,18 @@ class OwnColumns:
     condition: str | None = None
 
     def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return its rows of a batch.
+        """Return the query's part of a batch.
 
-        Cost: nothing where all rows are its own; otherwise a copy of those that are.
+        Cost: nothing where all rows are in it; otherwise a copy of those that are.
         """
         columns = [batch.column(name) for name in self.shared_names]
         rows = pa.RecordBatch.from_arrays(columns, names=list(self.names))
         if self.condition is None:
             return rows
         is_own = batch.column(self.condition)
-        return rows if pc.all(is_own, min_count=0).as_py() else rows.filter(is_own)
+        if pc.all(is_own, min_count=0).as_py():
+            return rows
+        return rows.filter(is_own)
 
 
 def distribute_to_all(
@@ -58,21 +60,23 @@ def distribute_to_all(
 
     Args:
         tasks: The queries.
-        owned: For each of them, the part that it takes.
+        owned: The part that each of them takes.
         batches: The shared rows.
-        recorded: Where the rows of each are recorded, if they are.
+        recorded: The file to which the rows of each are recorded, if they are.
 
     Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.
     """
-    distributions = list(map(Distribution, tasks, recorded or [None] * len(tasks)))
+    recorded = recorded or [None] * len(tasks)
+    map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]
     for batch in batches:
-        for task, own, distribution in zip(tasks, owned, distributions, strict=True):
-            rows = own.of(batch)
-            if rows.num_rows:
-                with overseen(task.worker, task.plan.axis):
-                    sent = list(distribution.take(rows))
-                yield from sent
-    for task, distribution in zip(tasks, distributions, strict=True):
+        for task, columns, map_task in zip(tasks, owned, map_tasks, strict=True):
+            rows = columns.of(batch)
+            if not rows.num_rows:
+                continue
+            with overseen(task.worker, task.plan.axis):
+                blobs = list(map_task.process(rows))
+            yield from blobs
+    for task, map_task in zip(tasks, map_tasks, strict=True):
         with overseen(task.worker, task.plan.axis):
-            sent = list(distribution.finish())
-        yield from sent
+            blobs = list(map_task.finish())
+        yield from blobs

@@ -1,7 +1,7 @@
 """The projected rows of one map task in one micro-batch, as a file of a recording.
 
-A file is Parquet. Its metadata have what the task told all buckets about the progress of the input, so that a part of
-the rows can be replayed under the progress that all of them made.
+A file is Parquet. Its metadata have the task's report on the progress of the input, so that a part of the rows can be
+replayed under the progress that all of them made.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
+from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags
 
 ROWS: Final = "rows"
@@ -29,7 +30,7 @@ PASSED_ON: Final = "passed_on"
 """The folder of the results that another query of the same recording reads, beside that of the rows."""
 
 NTH: Final = "nth"
-"""The column with the place of a row among those that its task was given."""
+"""The column with the place of a row among those of its task."""
 
 STOPPED: Final = "stopped.json"
 """The file in a recording that says that it goes no further, and why."""
@@ -37,51 +38,40 @@ STOPPED: Final = "stopped.json"
 UNFINISHED: Final = ".part"
 FAILED: Final = ".failed"
 
-_TOLD: Final = b"muntin.told"
+_REPORT: Final = b"muntin.report"
 _OF_NO_KEY: Final = [CHANGES[kind] for kind in (PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL)]
 _LOG: Final = logging.getLogger("muntin.recording")
 
 
-class SideTold(NamedTuple):
-    """What a map task told all buckets about one input: the columns of the exchange for it.
-
-    Attributes:
-        progress: The progress that its rows carry.
-        observed: What it saw of each source, as `pack_observations` packs it; None if nothing.
-        patterns: The patterns of keys that are complete up to a time, as `pack_patterns` packs them.
-    """
-
-    progress: Progress
-    observed: bytes | None = None
-    patterns: bytes | None = None
-
-
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a map task told all buckets.
+class TaskReport:
+    """The report of a map task to all buckets.
 
     Attributes:
-        sides: For each input.
-        signals: The names of the signals among its rows.
+        inputs: The report on each input; empty where tasks report nothing.
+        signals: The names of the signals among the rows.
     """
 
-    sides: tuple[SideTold, ...] = ()
+    inputs: tuple[PackedReport, ...] = ()
     signals: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return it as JSON, from which `from_json` makes it again."""
-        sides = [[list(side.progress), _text(side.observed), _text(side.patterns)] for side in self.sides]
-        return json.dumps({"sides": sides, "signals": list(self.signals)})
+        """Write the report as JSON, from which `from_json` makes it again."""
+        inputs = [[list(report.progress), _base64(report.observed), _base64(report.patterns)] for report in self.inputs]
+        return json.dumps({"inputs": inputs, "signals": list(self.signals)})
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Told:
-        """Return what `to_json` wrote."""
+    def from_json(cls, text: str | bytes) -> TaskReport:
+        """Read what `to_json` wrote."""
         data = json.loads(text)
-        sides = (SideTold(Progress(*some), _bytes(observed), _bytes(told)) for some, observed, told in data["sides"])
-        return cls(tuple(sides), tuple(data["signals"]))
+        inputs = [
+            PackedReport(Progress(*progress), _bytes(observed), _bytes(patterns))
+            for progress, observed, patterns in data["inputs"]
+        ]
+        return cls(tuple(inputs), tuple(data["signals"]))
 
 
-def _text(data: bytes | None) -> str | None:
+def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
@@ -91,12 +81,12 @@ def _bytes(text: str | None) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class RowRecording:
-    """Where the rows of a query are recorded, and which; it travels to the workers.
+    """The folder and the keys for which the rows of a query are recorded; it travels to the workers.
 
     Attributes:
         folder: The folder of the recording, which all workers see.
         run: The number of this start of the query.
-        keys: The keys whose rows are recorded, each a tuple; None for those of all. Rows of no key always are.
+        keys: The keys whose rows are recorded, each a tuple; None for all keys. Rows of no key always are.
     """
 
     folder: str
@@ -111,7 +101,7 @@ class RowRecording:
 
 
 def rows_file(folder: Path, batch: int, run: int, partition: int, kind: str = ROWS) -> Path:
-    """Return where the rows of a task are."""
+    """Return the file of the rows of a task."""
     return folder / kind / f"{batch:08}" / f"{run:04}-{partition:05}.parquet"
 
 
@@ -128,10 +118,10 @@ class RecordedRows:
         self._unfinished = file.with_name(f"{file.stem}-{os.getpid()}-{id(self):x}{UNFINISHED}")
         self._writer: pq.ParquetWriter | None = None
         self._has_failed = False
-        self._taken = 0
+        self._row_count = 0
 
-    def take(self, batch: pa.RecordBatch) -> None:
-        """Write some rows.
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write a batch of projected rows.
 
         Cost: 35 ns per row of three columns of numbers, 90 with a key of text and a fourth; on disk a half, or a third,
         of the memory that they take.
@@ -143,13 +133,18 @@ class RecordedRows:
         except (OSError, pa.ArrowException) as error:
             self._fail(error)
 
-    def finish(self, sides: Iterable[tuple[Progress, bytes | None, bytes | None]], signals: Iterable[str]) -> None:
-        """Put the file in its place, with what the task told about progress, see `Told`. Without rows there is none."""
+    def finish(self, reports: Iterable[PackedReport], signals: Iterable[str]) -> None:
+        """Put the file in its place, with the report of the task. Without rows there is no file.
+
+        Args:
+            reports: The report on each input.
+            signals: The names of the signals among the rows.
+        """
         if self._has_failed or self._writer is None:
             return
-        told = Told(tuple(SideTold(*side) for side in sides), tuple(sorted(signals)))
+        report = TaskReport(tuple(reports), tuple(sorted(signals)))
         try:
-            self._writer.add_key_value_metadata({_TOLD: told.to_json().encode()})
+            self._writer.add_key_value_metadata({_REPORT: report.to_json().encode()})
             self._writer.close()
             self._unfinished.replace(self._file)
         except (OSError, pa.ArrowException) as error:
@@ -157,12 +152,15 @@ class RecordedRows:
 
     def _write(self, batch: pa.RecordBatch) -> None:
         if self._keys is not None:
-            batch = batch.append_column(NTH, pa.array(range(self._taken, self._taken + len(batch)), pa.int32()))
-            self._taken += len(batch)
+            places = range(self._row_count, self._row_count + len(batch))
+            batch = batch.append_column(NTH, pa.array(places, pa.int32()))
+            self._row_count += len(batch)
         if self._writer is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _writer(self._unfinished, batch.schema)
-        self._writer.write_batch(batch if self._keys is None else batch.filter(is_of_keys(batch, self._keys)))
+        if self._keys is not None:
+            batch = batch.filter(is_of_keys(batch, self._keys))
+        self._writer.write_batch(batch)
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True
@@ -174,7 +172,7 @@ class RecordedRows:
 
 
 def _writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """Return what writes rows in the encodings that cost least; statistics and dictionaries of numbers double that."""
+    """Return a writer of rows in the encodings that cost least; statistics and dictionaries of numbers double that."""
     texts = [part.name for part in schema if pa.types.is_string(part.type)]
     ticks = [part.name for part in schema if pa.types.is_timestamp(part.type) or part.type in (pa.int32(), pa.int64())]
     return pq.ParquetWriter(
@@ -188,17 +186,17 @@ def _writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Array:
-    """Return which rows are of some keys, or of no key at all, as punctuation is."""
+    """Flag the rows of some keys, and those of no key, as punctuation is."""
     wanted = np.zeros(len(batch), np.bool_)
     if "change" in batch.schema.names:
-        wanted |= flags(pc.fill_null(pc.is_in(batch.column("change"), pa.array(_OF_NO_KEY)), False))
+        wanted |= flags(pc.is_in(batch.column("change"), pa.array(_OF_NO_KEY)))
     for key in keys:
-        is_it = np.ones(len(batch), np.bool_)
+        is_of_key = np.ones(len(batch), np.bool_)
         for place, value in enumerate(key):
             column = batch.column(f"k{place}")
-            same = column.is_null() if value is None else pc.equal(column, pa.scalar(value).cast(column.type))
-            is_it &= flags(pc.fill_null(same, False))
-        wanted |= is_it
+            is_equal = column.is_null() if value is None else pc.equal(column, pa.scalar(value).cast(column.type))
+            is_of_key &= flags(is_equal)
+        wanted |= is_of_key
     return pa.array(wanted)
 
 
@@ -208,28 +206,29 @@ class RecordedPart(NamedTuple):
     Attributes:
         partition: The number of the task.
         rows: Its projected rows, in the order in which they came, and the place of each among all in the column `nth`.
-        told: What it told all buckets about progress.
+        report: Its report on progress.
     """
 
     partition: int
     rows: pa.Table
-    told: Told
+    report: TaskReport
 
     def batches(self) -> list[pa.RecordBatch]:
-        """Return the rows as a task is given them."""
-        given = self.rows.drop_columns([NTH]) if NTH in self.rows.column_names else self.rows
-        found: list[pa.RecordBatch] = given.to_batches()
-        return found
+        """Return the rows as a task gets them."""
+        rows = self.rows.drop_columns([NTH]) if NTH in self.rows.column_names else self.rows
+        batches: list[pa.RecordBatch] = rows.to_batches()
+        return batches
 
 
 def read_part(file: Path) -> RecordedPart:
-    """Return the rows of a task that are in a file."""
+    """Read the rows of a task from a file."""
     rows = pq.read_table(file).replace_schema_metadata(None)
     if NTH not in rows.column_names:
         rows = rows.append_column(NTH, pa.array(range(len(rows)), pa.int32()))
     metadata: Mapping[bytes, bytes] = pq.read_metadata(file).metadata or {}
-    told = Told.from_json(metadata[_TOLD]) if _TOLD in metadata else Told()
-    return RecordedPart(int(file.stem.partition("-")[2]), rows, told)
+    report = TaskReport.from_json(metadata[_REPORT]) if _REPORT in metadata else TaskReport()
+    partition = int(file.stem.partition("-")[2])
+    return RecordedPart(partition, rows, report)
 
 
 def write_part(file: Path, part: RecordedPart) -> None:
@@ -237,13 +236,13 @@ def write_part(file: Path, part: RecordedPart) -> None:
     recorded = RecordedRows(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     recorded._write(_whole(part.rows))
-    recorded.finish(part.told.sides, part.told.signals)
+    recorded.finish(part.report.inputs, part.report.signals)
 
 
 def _whole(rows: pa.Table) -> pa.RecordBatch:
-    combined = rows.combine_chunks()
-    found = combined.to_batches()
-    return found[0] if found else pa.RecordBatch.from_pylist([], schema=rows.schema)
+    """Return a table as one batch."""
+    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
 
 
 def count_rows(file: Path) -> int:

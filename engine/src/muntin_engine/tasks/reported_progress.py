@@ -1,129 +1,168 @@
-"""The map side: rows to buckets, and the progress they carry to every bucket.
-
-It runs where the rows are, before the shuffle. Each task sends every bucket what it has seen of the progress of the
-input, so a bucket knows the exact watermark of the very micro-batch it is in.
-"""
+"""The progress of an input that a map task reports to every bucket, and how rows imply it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
-from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Progress, canonical
-from muntin_engine.core.key_patterns import Told
+from muntin_engine.core.key_patterns import Condition, Told
 from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
-from muntin_engine.progress import Observation
-from muntin_engine.tasks.change_kinds import (
-    CHANGES,
-    CLOCK,
-    CLOSE,
-    INSERT,
-    PUNCTUATE,
-    PUNCTUATE_KEY,
-    SIGNAL,
-)
+from muntin_engine.progress import Observation, merged
+from muntin_engine.tasks.batch_rows import GoodRows
+from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL
+from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 
-if TYPE_CHECKING:
-    pass
 
-
-class GoodRows(NamedTuple):
-    """The rows of a batch that have no problem of their own; a time is `EARLIEST` where a row has none.
+@dataclass(slots=True)
+class ReportedProgress:
+    """The progress of one input in one task, over all rows so far.
 
     Attributes:
-        kind: What each does, as a place among `CHANGES`.
-        start: The starts.
-        end: The ends.
-        new_end: The new ends.
-        source: The sources they are of; None if the input has none.
+        starts_kept: The number of largest starts that an observation keeps.
+        progress: The progress of the whole input.
+        observations: An observation of each source.
+        patterns: The patterns of keys that are complete up to a time.
     """
 
-    kind: IntArray
-    start: IntArray
-    end: IntArray
-    new_end: IntArray
-    source: pa.Array | None
+    starts_kept: int
+    progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
+    observations: list[Observation] = field(default_factory=list)
+    patterns: list[Told] = field(default_factory=list)
 
-    def where(self, is_wanted: BoolArray) -> GoodRows:
-        """Return some of the rows."""
-        source = None if self.source is None else self.source.filter(pa.array(is_wanted))
-        kind, start, end, new_end = (values[is_wanted] for values in self[:4])
-        return GoodRows(kind, start, end, new_end, source)
+    def add(self, progress: Progress, observations: list[Observation], patterns: list[Told]) -> None:
+        """Add the progress of a batch."""
+        self.progress = self.progress.advance(progress)
+        if observations:
+            self.observations = merged([*self.observations, *observations], self.starts_kept)
+        self.patterns += patterns
 
-    def punctuation(self) -> int:
-        """Return the largest punctuation; one beyond all times closes the stream."""
-        latest = int(self.start[self.kind == PUNCTUATE].max(initial=EARLIEST))
-        return INFINITY if latest >= LATEST or (self.kind == CLOSE).any() else latest
+    def packed(self) -> PackedReport:
+        """Return the report in the form in which buckets get it."""
+        return PackedReport(self.progress, pack_observations(self.observations), pack_patterns(self.patterns))
 
 
-def progress_of(task: InputTask, rows: GoodRows) -> Progress:
+def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
     """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest.
 
     The horizon is past every start, known end and punctuation, be it of a key.
     """
-    kind, start, is_event = rows.kind, rows.start, rows.kind < PUNCTUATE_KEY
-    newest = int(start[kind == INSERT].max(initial=EARLIEST))
-    ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
-    latest = int(ends[ends < INFINITY].max(initial=EARLIEST))
-    is_mark = (kind >= PUNCTUATE_KEY) & (kind <= PUNCTUATE) & (start < LATEST)
-    horizon = max(
-        EARLIEST if newest == EARLIEST else newest + 1,
-        EARLIEST if latest == EARLIEST else latest + task.plan.window.reach,
-        int(start[is_mark].max(initial=EARLIEST)),
+    newest = int(rows.start[rows.kind == INSERT].max(initial=EARLIEST))
+    of_no_source = rows
+    if rows.source is not None:  # punctuation of one source says nothing about the whole input
+        of_no_source = rows.where(flags(rows.source.is_null()))
+    return Progress(
+        of_no_source.punctuation(),
+        _horizon(input_task, rows, newest),
+        newest,
+        _latest_clock(input_task, rows),
     )
-    of_all = rows if rows.source is None else rows.where(flags(rows.source.is_null()))
-    clock = int(start[kind == CLOCK].max(initial=EARLIEST))
-    if clock > EARLIEST:
-        clock = microseconds_of(clock, task.plan.unit, task.plan.places)
-    return Progress(of_all.punctuation(), horizon, newest, clock)
 
 
-def patterns_of(task: InputTask, marks: pa.Table) -> Iterator[Told]:
-    """Yield the patterns of punctuation of some keys: for each key column its value, or else its range, if any."""
-    names = [name for place in range(len(task.query.keys)) for name in (f"k{place}", f"low{place}", f"high{place}")]
-    nothing = [None] * len(marks)
-    columns = [canonical(marks.column(name).to_pylist()) if name in marks.column_names else nothing for name in names]
-    for tick, row in zip(marks.column("start").to_pylist(), zip(*columns, strict=True), strict=True):
-        limits = zip(row[::3], row[1::3], row[2::3], strict=True)
-        pattern = [
-            (value,) if value is not None else () if low is None and high is None else (low, high)
-            for value, low, high in limits
-        ]
+def _horizon(input_task: InputTask, rows: GoodRows, newest: int) -> int:
+    """Return the first tick past every start, known end and punctuation."""
+    is_event = rows.kind < PUNCTUATE_KEY
+    ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
+    latest_end = int(ends[ends < INFINITY].max(initial=EARLIEST))
+    is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
+    latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
+
+    horizon = latest_punctuation
+    if newest != EARLIEST:
+        horizon = max(horizon, newest + 1)
+    if latest_end != EARLIEST:
+        horizon = max(horizon, latest_end + input_task.plan.window.reach)
+    return horizon
+
+
+def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
+    """Return the latest reading of a clock, in microseconds; `EARLIEST` if there is none."""
+    reading = int(rows.start[rows.kind == CLOCK].max(initial=EARLIEST))
+    if reading == EARLIEST:
+        return EARLIEST
+    return microseconds_of(reading, input_task.plan.unit, input_task.plan.places)
+
+
+def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:
+    """Yield an observation of each source that has rows."""
+    rows = rows.where(rows.kind < CLOCK)
+    if rows.source is None:
+        if len(rows.kind):
+            yield _observation(None, rows, input_task.tracker.starts_kept)
+        return
+    for source in pc.unique(rows.source).to_pylist():
+        is_of_source = rows.source.is_null() if source is None else pc.equal(rows.source, source)
+        yield _observation(source, rows.where(flags(is_of_source)), input_task.tracker.starts_kept)
+
+
+def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observation:
+    """Observe the rows of one source."""
+    starts = rows.start[rows.kind == INSERT]
+    largest_starts: tuple[int, ...] = ()
+    if starts_kept:
+        largest = starts
+        if starts_kept < len(starts):
+            largest = np.partition(starts, len(starts) - starts_kept)[-starts_kept:]
+        largest_starts = tuple(sorted(largest.tolist(), reverse=True))
+    newest = int(starts.max(initial=EARLIEST))
+    return Observation(source, newest, len(starts), largest_starts, rows.punctuation())
+
+
+def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[Told]:
+    """Yield the patterns of rows that punctuate keys, each with its time.
+
+    A pattern has a condition for each key column: its value, or else its range, if there is one.
+
+    Args:
+        input_task: The input.
+        marks: The rows of punctuation.
+    """
+    conditions = [_conditions(marks, place) for place in range(len(input_task.query.keys))]
+    ticks = marks.column("start").to_pylist()
+    for number, tick in enumerate(ticks):
+        pattern = [of_column[number] for of_column in conditions]
         yield pattern, INFINITY if tick >= LATEST else tick
 
 
-def observe(task: InputTask, rows: GoodRows) -> Iterator[Observation]:
-    """Yield an observation of each source with rows."""
-    spoken, count = rows.where(rows.kind < CLOCK), task.tracker.starts_kept
-    for source in [None] if spoken.source is None else pc.unique(spoken.source).to_pylist():
-        own = spoken
-        if spoken.source is not None:
-            own = spoken.where(flags(spoken.source.is_null() if source is None else pc.equal(spoken.source, source)))
-        if not len(own.kind):
-            continue
-        starts = own.start[own.kind == INSERT]
-        latest = np.partition(starts, len(starts) - count)[-count:] if 0 < count < len(starts) else starts
-        several = tuple(sorted(latest.tolist(), reverse=True)) if count else ()
-        yield Observation(source, int(starts.max(initial=EARLIEST)), len(starts), several, own.punctuation())
+def _conditions(marks: pa.Table, place: int) -> list[Condition]:
+    """Return the condition of each pattern for one key column."""
+    conditions: list[Condition] = []
+    values = _canonical_values(marks, f"k{place}")
+    lows = _canonical_values(marks, f"low{place}")
+    highs = _canonical_values(marks, f"high{place}")
+    for value, low, high in zip(values, lows, highs, strict=True):
+        if value is not None:
+            conditions.append((value,))
+        elif low is None and high is None:
+            conditions.append(())
+        else:
+            conditions.append((low, high))
+    return conditions
+
+
+def _canonical_values(marks: pa.Table, name: str) -> list[object]:
+    """Return a column as values by which keys are looked up; nulls if there is no such column."""
+    if name not in marks.column_names:
+        return [None] * len(marks)
+    values: list[object] = canonical(marks.column(name).to_pylist())
+    return values
 
 
 def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
-    """Return the names of the signals in some projected rows.
+    """Return the names of the signals in projected rows.
 
     Cost: two vectorised passes over the rows of a query that has signals; none for others.
     """
     if not {"signal", "change"} <= set(batch.schema.names):
         return frozenset()
     is_signal = pc.fill_null(pc.equal(batch.column("change"), CHANGES[SIGNAL]), False)
-    names = pc.drop_null(batch.column("signal").filter(is_signal))
-    known = pc.unique(names)
-    return frozenset(known.filter(pa.array(~unreadable(known))).to_pylist())
+    names = pc.unique(pc.drop_null(batch.column("signal").filter(is_signal)))
+    return frozenset(names.filter(pa.array(~unreadable(names))).to_pylist())

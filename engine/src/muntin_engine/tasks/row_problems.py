@@ -1,9 +1,9 @@
-"""Find bad rows that can be recognized alone, before the shuffle and for whole batches at once."""
+"""Bad rows that can be recognized alone, before the shuffle and for whole batches at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.core.changes import Reason
 from muntin_engine.plan import LATEST
+from muntin_engine.tasks.batch_rows import RowTimes
 from muntin_engine.tasks.change_kinds import (
     CHANGES,
     CLOCK,
@@ -28,12 +29,6 @@ from muntin_engine.tasks.change_kinds import (
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 
-CHANGED_TOO_FAR: Final = 10
-NO_OLD_END: Final = 11
-NO_LENGTH: Final = 12
-SHORT_LENGTH: Final = 13
-"""Problems of a changed lifetime, as places among `PROBLEMS`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -41,14 +36,6 @@ class Problem:
 
     reason: str
     message: str
-
-
-class RowTimes(NamedTuple):
-    """The times of some rows as ticks, null where a row has none."""
-
-    start: pa.Array
-    end: pa.Array
-    new_end: pa.Array
 
 
 PROBLEMS: Final = (
@@ -67,61 +54,97 @@ PROBLEMS: Final = (
     Problem("null length", "the length by which the query changes its lifetime is null"),
     Problem("length too small", "the length by which the query changes its lifetime is below the least one it allows"),
 )
-"""The faults that there are of the times, the key, the source, the change or a value of a row."""
+"""The problems of the times, the key, the source, the change or a value of a row: those of rows as they come, in the
+order in which `find_problems` looks for them, then those of changed lifetimes."""
+
+CHANGED_TOO_FAR: Final = 10
+NO_OLD_END: Final = 11
+NO_LENGTH: Final = 12
+SHORT_LENGTH: Final = 13
+"""The problems of changed lifetimes, as places among `PROBLEMS`."""
 
 
-def find_problems(task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:
+def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:
     """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
 
     Args:
-        task: The input.
+        input_task: The input.
         batch: The rows.
-        kind: What each does, as a place among `CHANGES`.
+        kind: What each row changes, as a place among `CHANGES`.
         times: Their times.
     """
-    is_insert, is_signal, names = kind == INSERT, kind == SIGNAL, batch.schema.names
+    names = batch.schema.names
+    no_row = np.zeros(len(batch), np.bool_)
+    is_insertion = kind == INSERT
     is_revision = (kind == REVISE) | (kind == RETRACT)
-    is_event = is_insert | is_revision
+    is_event = is_insertion | is_revision
     is_of_keys = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
-    start, end, new_end = (ticks.fill_null(0).to_numpy() for ticks in times)
-    is_far = (start >= LATEST) | (start <= -LATEST)
-    for ends in (end, new_end):  # which may be infinite
-        is_far |= ((ends >= LATEST) & (ends != INFINITY)) | (ends <= -LATEST)
-    found = [
+    is_signal = kind == SIGNAL
+
+    has_no_time = flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal
+    has_no_new_end = (kind == REVISE) & flags(times.new_end.is_null())
+    has_no_id = is_revision  # nothing can be revised without a column of ids
+    if "id" in names:
+        has_no_id = is_event & flags(batch.column("id").is_null())
+    has_no_signal = is_signal
+    if "signal" in names:
+        has_no_signal = is_signal & flags(batch.column("signal").is_null())
+    start = times.start.fill_null(0).to_numpy()
+    end = times.end.fill_null(0).to_numpy()
+
+    # In the order of `PROBLEMS`.
+    problems = [
         kind == UNKNOWN,
-        flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal,
-        (kind == REVISE) & flags(times.new_end.is_null()),
-        # without a column of ids nothing can be revised
-        is_event & flags(batch.column("id").is_null()) if "id" in names else is_revision,
-        is_signal & flags(batch.column("signal").is_null()) if "signal" in names else is_signal,
-        is_event & is_far,
-        is_insert & (end <= start),
-        _is_undeclared(task, batch, is_event, kind) if task.tracker.sources else np.zeros(len(batch), np.bool_),
-        is_of_keys & (not task.tracker.policy.by_key),
-        _is_unreadable(task, batch, kind, is_event),
+        has_no_time,
+        has_no_new_end,
+        has_no_id,
+        has_no_signal,
+        is_event & _is_out_of_range(times),
+        is_insertion & (end <= start),
+        _is_undeclared(input_task, batch, is_event, kind) if input_task.tracker.sources else no_row,
+        no_row if input_task.tracker.policy.by_key else is_of_keys,
+        _is_unreadable(input_task, batch, kind, is_event),
     ]
     codes = np.full(len(batch), UNKNOWN, np.int16)
-    for code, is_wrong in reversed(list(enumerate(found))):
+    for code, is_wrong in reversed(list(enumerate(problems))):  # the first one is written last
         codes[is_wrong] = code
     return pa.array(codes, mask=codes == UNKNOWN)
 
 
-def _is_undeclared(task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
+def _is_out_of_range(times: RowTimes) -> BoolArray:
+    """Flag the rows with a time that lies too far from 0; an end may be infinite."""
+    start = times.start.fill_null(0).to_numpy()
+    is_far: BoolArray = (start >= LATEST) | (start <= -LATEST)
+    for nullable_ends in (times.end, times.new_end):
+        ends = nullable_ends.fill_null(0).to_numpy()
+        is_far |= ((ends >= LATEST) & (ends != INFINITY)) | (ends <= -LATEST)
+    return is_far
+
+
+def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
     """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
     source = batch.column("source")
-    is_declared = flags(pc.is_in(source, pa.array(task.tracker.sources, pa.string())))
-    is_undeclared: BoolArray = ~is_declared & (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    is_declared = flags(pc.is_in(source, pa.array(input_task.tracker.sources, pa.string())))
+    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    is_undeclared: BoolArray = needs_source & ~is_declared
     return is_undeclared
 
 
-def _is_unreadable(task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
+def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
     """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
     is_pattern = kind == PUNCTUATE_KEYS
-    readers = dict.fromkeys(task.key_names, is_event | (kind == PUNCTUATE_KEY) | is_pattern)
-    readers |= dict.fromkeys(task.range_names, is_pattern)
-    readers |= dict.fromkeys(("id", *task.payload_names), is_event) | {"signal": kind == SIGNAL}
-    found = np.zeros(len(batch), np.bool_)
+    is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
+    readers: dict[str, BoolArray] = {}
+    for name in input_task.key_names:
+        readers[name] = is_of_key
+    for name in input_task.range_names:
+        readers[name] = is_pattern
+    for name in ("id", *input_task.payload_names):
+        readers[name] = is_event
+    readers["signal"] = kind == SIGNAL
+
+    is_unreadable = np.zeros(len(batch), np.bool_)
     for name, is_read in readers.items():
         if name in batch.schema.names and is_read.any():
-            found |= is_read & unreadable(batch.column(name))
-    return found
+            is_unreadable |= is_read & unreadable(batch.column(name))
+    return is_unreadable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from muntin import EARLIEST
 from muntin_engine.core.changes import Rejection
@@ -21,12 +21,16 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
     rows came from: without ids, a query over slices has the second kind only where late rows are wanted.
     """
-    sources = [_name(given, source) for given in task.plan.inputs for source in given.sources]
+    sources: list[str] = []
+    for plan_input in task.plan.inputs:
+        sources += [_qualified(plan_input, source) for source in plan_input.sources]
     choice = task.plan.choice
     has_ids = choice.arrays is not None and choice.arrays.arrivals is Arrivals.IDENTIFIED
-    has_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].lifts
-    late = sources if has_rows else ()
-    return (*(f"rows_{source}" for source in sources), *(f"late_{source}" for source in late))
+    has_late_rows = has_ids or task.plan.keeps_late_rows or not BY_NAME[choice.evaluator].lifts
+    names = [f"rows_{source}" for source in sources]
+    if has_late_rows:
+        names += [f"late_{source}" for source in sources]
+    return tuple(names)
 
 
 def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
@@ -36,40 +40,48 @@ def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
 
 def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
     """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
-    found: dict[str, int] = {}
-    for given, sent, now, tracked in zip(task.plan.inputs, task.inputs, progress.inputs, progress.tracked, strict=True):
-        if given.sources:
-            known = sent.tracker.watermarks(tracked)
-            found |= {
-                watermark_metric(_name(given, one)): max(known.get(one, EARLIEST), now.watermark)
-                for one in given.sources
-            }
-        elif given.name:
-            found[watermark_metric(given.name)] = now.watermark
-    return found
+    metrics: dict[str, int] = {}
+    for input_task, input_progress, tracked in zip(task.inputs, progress.inputs, progress.tracked, strict=True):
+        plan_input = input_task.plan_input
+        if plan_input.sources:
+            watermarks = input_task.tracker.watermarks(tracked)
+            for source in plan_input.sources:
+                watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
+                metrics[watermark_metric(_qualified(plan_input, source))] = watermark
+        elif plan_input.name:
+            metrics[watermark_metric(plan_input.name)] = input_progress.watermark
+    return metrics
 
 
-def count_sources(
-    task: TaskPayload, bucket: int, observed: Sequence[Sequence[Observation]], late: Iterable[Rejection] = ()
-) -> Mapping[str, int]:
+def source_counts(
+    task: TaskPayload,
+    bucket: int,
+    observations: Sequence[Sequence[Observation]],
+    rejections: Iterable[Rejection] = (),
+) -> dict[str, int]:
     """Return the counts of a micro-batch by their names.
 
     Args:
         task: The query.
-        bucket: Whose counts. Every bucket hears what was observed; the first one counts it.
-        observed: For each input, what each task saw of each source: the insertions, without those that are bad in
-            themselves.
-        late: The bucket's late rows.
+        bucket: The id of the bucket that counts. Every bucket gets the observations; the first one counts them.
+        observations: For each input, the observations of each task and source: of the insertions, without those that
+            are bad in themselves.
+        rejections: The rows that the bucket rejected, of which late ones are counted.
     """
-    inputs = task.plan.inputs
-    changes = [rejection.change for rejection in late if inputs[rejection.change.side].sources]
-    counts = Counter(f"late_{_name(inputs[change.side], change.source)}" for change in changes)
-    for given, heard in zip(inputs, observed, strict=True):
-        if given.sources and bucket == task.buckets[0]:
-            for some in heard:
-                counts[f"rows_{_name(given, some.source)}"] += some.rows
+    counts = Counter[str]()
+    for rejection in rejections:
+        plan_input = task.plan.inputs[rejection.change.side]
+        if rejection.is_late and plan_input.sources:
+            counts[f"late_{_qualified(plan_input, rejection.change.source)}"] += 1
+    if bucket == task.buckets[0]:
+        for plan_input, of_input in zip(task.plan.inputs, observations, strict=True):
+            if not plan_input.sources:
+                continue
+            for observation in of_input:
+                counts[f"rows_{_qualified(plan_input, observation.source)}"] += observation.rows
     return {name: count for name, count in counts.items() if count}
 
 
-def _name(given: Input, source: str | None) -> str:
-    return f"{given.name}.{source}" if given.name else str(source)
+def _qualified(plan_input: Input, source: str | None) -> str:
+    """Return the name of a source among those of all inputs."""
+    return f"{plan_input.name}.{source}" if plan_input.name else str(source)

@@ -1,9 +1,8 @@
-"""One task of a query without state: rows in, blobs out. It is a map task and a bucket in one."""
+"""The task of a query without state: rows in, blobs out. It is a map task and a bucket in one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import add
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,16 +10,17 @@ import pyarrow as pa
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import BY_NAME
-from muntin_engine.metrics import overflow_metric, skipped_metric
 from muntin_engine.progress import Observation
-from muntin_engine.tasks.bucket_rows import without_problems
-from muntin_engine.tasks.bucket_task import skipped_rows, without_collector
+from muntin_engine.tasks.bucket_metrics import overflow_metrics, skipped_metrics
+from muntin_engine.tasks.bucket_rows import split_problems
+from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, RESULTS, OutputBlob
-from muntin_engine.tasks.source_metrics import count_sources
-from muntin_engine.wire.blobs import to_blob
-from muntin_engine.wire.side_output import side_output_table
+from muntin_engine.tasks.source_metrics import source_counts
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import PackedReport
+from muntin_engine.wire.side_output import SideOutputRow, side_output_table
 from muntin_engine.wire.task_payload import TaskPayload
 
 if TYPE_CHECKING:
@@ -30,48 +30,95 @@ if TYPE_CHECKING:
 def run_task(
     task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
 ) -> Iterator[OutputBlob]:
-    """Yield the results and the rejected rows of a task, each in its batches, and then the values of metrics.
+    """Yield the results and the rejected rows of a task, batch by batch, and then the values of metrics.
 
     Args:
         task: The query.
-        batches: Its projected rows.
-        recorded: Where these are recorded, if they are.
+        batches: The projected rows.
+        recorded: The file to which these are recorded, if they are.
 
     Raises:
         ModuleFailedError: The module raised an exception.
     """
-    evaluator, given, durations = BY_NAME[task.plan.choice.evaluator], task.input, Durations(task)
-    accepted, seen, observed = 0, Progress(), list[Observation]()
-    skipped = [0] * (len(task.choosy_labels) + 2)
-    task.overflows.clear()
+    evaluation = StatelessEvaluation(task)
     for batch in batches:
         if recorded is not None:
-            recorded.take(batch)
-        with without_collector():
-            with durations.stages["distribute"]:
-                read = read_rows(given, batch)
-                rows, rejected = without_problems(given, read.rows)
-            with durations.stages["evaluate"]:
-                try:
-                    results = evaluator.follow(task, rows)
-                except ModuleFailedError as error:
-                    error.say_window(task.plan.words.spell_interval)
-                    if recorded is not None:
-                        recorded.finish([(seen, None, None)], ())
-                    raise
-            with durations.stages["encode"]:
-                blobs = [OutputBlob(RESULTS, results.num_rows, to_blob(results))] if results.num_rows else []
-                if rejected:
-                    blobs.append(OutputBlob(REJECTED, len(rejected), to_blob(side_output_table(task, rejected))))
-        accepted, seen = accepted + rows.num_rows + read.unchanging, seen.advance(read.progress)
-        observed += read.observed
-        skipped = list(map(add, skipped, [*read.skipped, read.filtered, read.unchanging]))
+            recorded.write(batch)
+        try:
+            blobs = evaluation.process(batch)
+        except ModuleFailedError:
+            if recorded is not None:  # a reader of the recording looks for the rows that led to the failure
+                recorded.finish([evaluation.report()], ())
+            raise
         yield from blobs
     if recorded is not None:
-        recorded.finish([(seen, None, None)], ())
-    metrics = {skipped_metric(label): count for label, count in skipped_rows(task, [skipped]).items()}
-    metrics |= {ACCEPTED: accepted, "filtered": skipped[-2], "newest": seen.newest, **durations.metrics(())}
-    metrics |= count_sources(task, task.buckets[0], [observed])
-    if not task.is_static:
-        metrics |= {overflow_metric(column): number for column, number in task.overflows.report().items()}
-    yield from (OutputBlob(name, value) for name, value in metrics.items())
+        recorded.finish([evaluation.report()], ())
+    for name, value in evaluation.metrics().items():
+        yield OutputBlob(name, value)
+
+
+class StatelessEvaluation:
+    """A query without state in one task, which is handed batches of rows."""
+
+    def __init__(self, task: TaskPayload) -> None:
+        self._task = task
+        self._evaluator = BY_NAME[task.plan.choice.evaluator]
+        self._durations = Durations(task)
+        self._progress = Progress()
+        self._observations: list[Observation] = []
+        self._accepted = 0
+        self._counts = RowCounts()
+        task.overflows.clear()  # those of a task that failed
+
+    def process(self, batch: pa.RecordBatch) -> list[OutputBlob]:
+        """Return the results and the rejected rows of a batch.
+
+        Raises:
+            ModuleFailedError: The module raised an exception.
+        """
+        stages = self._durations.stages
+        with without_collector():
+            with stages["distribute"]:
+                read = read_rows(self._task.input, batch)
+                rows, rejected = split_problems(self._task.input, read.rows)
+            with stages["evaluate"]:
+                results = self._results(rows)
+            with stages["encode"]:
+                blobs = self._blobs(results, rejected)
+        self._progress = self._progress.advance(read.progress)
+        self._observations += read.observations
+        self._accepted += rows.num_rows + read.counts.unchanging
+        self._counts += read.counts
+        return blobs
+
+    def report(self) -> PackedReport:
+        """Return the progress of the rows so far."""
+        return PackedReport(self._progress)
+
+    def metrics(self) -> dict[str, int]:
+        """Return the values of metrics over all rows, by name."""
+        metrics = {
+            **skipped_metrics(self._task, self._counts),
+            ACCEPTED: self._accepted,
+            "newest": self._progress.newest,
+            **self._durations.metrics(()),
+            **source_counts(self._task, self._task.buckets[0], [self._observations]),
+        }
+        if not self._task.is_static:
+            metrics |= overflow_metrics(self._task)
+        return metrics
+
+    def _results(self, rows: pa.Table) -> pa.Table:
+        try:
+            return self._evaluator.follow(self._task, rows)
+        except ModuleFailedError as error:
+            error.say_window(self._task.plan.words.spell_interval)
+            raise
+
+    def _blobs(self, results: pa.Table, rejected: list[SideOutputRow]) -> list[OutputBlob]:
+        blobs: list[OutputBlob] = []
+        if results.num_rows:
+            blobs.append(OutputBlob.of_table(RESULTS, results))
+        if rejected:
+            blobs.append(OutputBlob.of_table(REJECTED, side_output_table(self._task, rejected)))
+        return blobs

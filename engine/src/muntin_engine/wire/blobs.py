@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def to_blob(table: pa.RecordBatch | pa.Table) -> bytes:
-    """Return a table as an Arrow IPC stream."""
+    """Write a table as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write(table)
@@ -15,6 +15,6 @@ def to_blob(table: pa.RecordBatch | pa.Table) -> bytes:
 
 
 def from_blob(blob: bytes) -> pa.Table:
-    """Return the table that `to_blob` wrote."""
+    """Read the table that `to_blob` wrote."""
     with pa.ipc.open_stream(blob) as reader:
         return reader.read_all()

@@ -13,7 +13,7 @@ _SEED: Final = 42
 
 @cache
 def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
-    """Return the ids of a number of buckets, at most `MOST_BUCKETS`, that Spark's hash partitioner spreads evenly.
+    """Return ids of buckets that Spark's hash partitioner spreads evenly over partitions.
 
     A small integer lands in state partition `murmur3(id) mod n`, which maps 0..7 onto only six of eight partitions.
     The ids here are searched for: the i-th has a hash whose lowest bits are i. So the first n ids cover each of m
@@ -24,7 +24,7 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
     queries of one bucket do not all meet in the same.
 
     Args:
-        buckets: How many buckets the query has.
+        buckets: The number of buckets, at most `MOST_BUCKETS`.
         place: The place of the query among those of one pass.
 
     Example:
@@ -33,14 +33,16 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
         >>> [murmur3(id) % 4 for id in bucket_ids(4, place=1)]
         [1, 2, 3, 0]
     """
-    found: list[list[int]] = [[] for _ in range(MOST_BUCKETS)]
-    missing, candidate = MOST_BUCKETS, 0
+    ids_by_hash: list[list[int]] = [[] for _ in range(MOST_BUCKETS)]
+    missing = MOST_BUCKETS  # hashes with fewer than place + 1 ids
+    candidate = 0
     while missing:
-        of_hash = found[murmur3(candidate) % MOST_BUCKETS]
-        of_hash.append(candidate)
-        missing -= len(of_hash) == place + 1
+        ids = ids_by_hash[murmur3(candidate) % MOST_BUCKETS]
+        ids.append(candidate)
+        if len(ids) == place + 1:
+            missing -= 1
         candidate += 1
-    return tuple(found[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
+    return tuple(ids_by_hash[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
 
 
 def murmur3(value: int) -> int:

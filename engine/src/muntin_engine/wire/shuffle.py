@@ -1,4 +1,4 @@
-"""The exchange between map tasks and buckets: blobs of rows or of partial states, with the progress that tasks saw.
+"""The rows that cross the shuffle: blobs of rows or of partial states, and the progress that map tasks report.
 
 With one input nothing is added and nothing is taken apart. Otherwise a column says the side of a row, the place of its
 input. Buckets, keys and times are of the same types in all inputs and share columns; ids and payloads are not, and have
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.progress import Observation
 from muntin_engine.progress.report import InputReport
 from muntin_engine.state.codec import Codec
+from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 _CODEC: Final = Codec()
@@ -40,7 +41,7 @@ EXCHANGE: Final = pa.schema(
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
         ("durations", pa.binary()),
-        ("skipped", pa.list_(pa.int64())),
+        ("row_counts", pa.list_(pa.int64())),
     ]
 )
 """The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
@@ -51,28 +52,26 @@ bucket gets. With several inputs, `exchange_schema` adds the side of each row.""
 
 @cache
 def exchange_schema(inputs: int) -> pa.Schema:
-    """Return the schema of what crosses the shuffle, for so many inputs."""
+    """Return the schema of what crosses the shuffle, for a number of inputs."""
     return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
 
 
-def exchanged(
-    task: TaskPayload, buckets: list[int], blobs: Mapping[str, Sequence[object]], progress: Progress, side: int = 0
+def exchange_batch(
+    task: TaskPayload, buckets: Sequence[int], columns: Mapping[str, Sequence[Any]], side: int
 ) -> pa.RecordBatch:
-    """Return rows of the exchange for some buckets.
+    """Return a batch of rows that cross the shuffle, one for each bucket.
 
     Args:
         task: The query.
-        buckets: Their ids.
-        blobs: Other columns by name; null where there is none.
-        progress: The progress in each row.
+        buckets: The ids of the buckets.
+        columns: The other columns by name; a column that is left out is null.
         side: The place of the input.
     """
-    given: dict[str, Sequence[Any]] = {"bucket": buckets, SIDE: [side] * len(buckets), **blobs}
-    given |= {name: [getattr(progress, name)] * len(buckets) for name in PROGRESS}
-    nothing = [None] * len(buckets)
+    all_columns = {**columns, "bucket": buckets, SIDE: [side] * len(buckets)}
+    nulls = [None] * len(buckets)
     schema = exchange_schema(len(task.inputs))
-    columns = [pa.array(given.get(field.name, nothing), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    arrays = [pa.array(all_columns.get(part.name, nulls), part.type) for part in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def shared_name(side: int, name: str) -> str:
@@ -86,34 +85,72 @@ def shared_name(side: int, name: str) -> str:
 
 
 def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
-    """Return the rows of each input that has any in a batch, under the names of their projection.
+    """Split a batch by input: return the rows of each that has any, under the names of their projection.
 
     Cost: nothing with one input; otherwise a copy of the rows.
     """
     if len(task.inputs) == 1:
         return [(task.inputs[0], batch)]
-    sides, found = batch.column(SIDE).to_numpy(), []
-    for given in task.inputs:
-        is_of_it = sides == given.side
-        if is_of_it.any():
-            rows = batch.filter(pa.array(is_of_it))
-            columns = [rows.column(shared_name(given.side, name)) for name in given.carried_names]
-            found.append((given, pa.record_batch(columns, names=list(given.carried_names))))
-    return found
+    sides = batch.column(SIDE).to_numpy()
+    batches: list[tuple[InputTask, pa.RecordBatch]] = []
+    for input_task in task.inputs:
+        is_of_input = sides == input_task.side
+        if not is_of_input.any():
+            continue
+        rows = batch.filter(pa.array(is_of_input))
+        names = list(input_task.carried_names)
+        columns = [rows.column(shared_name(input_task.side, name)) for name in names]
+        batches.append((input_task, pa.record_batch(columns, names=names)))
+    return batches
+
+
+class PackedReport(NamedTuple):
+    """The report of a map task on one input, as every bucket gets it.
+
+    Attributes:
+        progress: The progress that its rows carry.
+        observed: Its observations of each source, which `pack_observations` packs; None if there are none.
+        patterns: The patterns of keys that are complete up to a time, which `pack_patterns` packs; None if there are
+            none.
+    """
+
+    progress: Progress
+    observed: bytes | None = None
+    patterns: bytes | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the value of each of its columns."""
+        values: dict[str, Any] = dict(zip(PROGRESS, self.progress, strict=True))
+        values["observed"] = self.observed
+        values["patterns"] = self.patterns
+        return values
+
+
+def pack_observations(observations: Sequence[Observation]) -> bytes | None:
+    """Pack observations of sources for `collect`; None if there are none."""
+    if not observations:
+        return None
+    return _CODEC.pack([observation.to_data() for observation in observations])
+
+
+def pack_patterns(patterns: Sequence[Told]) -> bytes | None:
+    """Pack the patterns that no other makes superfluous for `collect`; None if there are none."""
+    if not patterns:
+        return None
+    return _CODEC.pack(KeyPatterns(patterns).to_data())
 
 
 @dataclass(slots=True)
-class Arrived:
+class BucketArrivals:
     """The part of a micro-batch that arrives at a bucket.
 
     Attributes:
         rows: Blobs of the rows of each input.
-        reports: The report on each input, as all tasks of the map side saw it in this batch, but for single keys.
+        reports: The report on each input, as all map tasks saw it in this batch, but for single keys.
         evaluator_blobs: Blobs of partial states.
         signals: The names of the external events in it.
-        durations: The durations of tasks of the map side; only one bucket gets them.
-        skipped: The number of rows that each module did not accept, that the query's filter left out, and that change
-            nothing; only one bucket gets them.
+        durations: The durations of map tasks; only one bucket gets them.
+        row_counts: The counts of rows that no bucket gets; only one bucket gets them.
     """
 
     rows: list[list[bytes]]
@@ -121,39 +158,40 @@ class Arrived:
     evaluator_blobs: list[bytes] = field(default_factory=list)
     signals: frozenset[str] = frozenset()
     durations: list[bytes] = field(default_factory=list)
-    skipped: list[list[int]] = field(default_factory=list)
+    row_counts: RowCounts = RowCounts()  # noqa: RUF009  # it is frozen
 
 
-def collect(rows: Iterable[Any], inputs: int = 1) -> Arrived:
-    """Collect exchanged rows of so many inputs into what arrives at a bucket."""
-    arrived = Arrived([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])
+def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:
+    """Collect the rows that arrive at a bucket.
+
+    Args:
+        rows: Rows of `EXCHANGE`, each as a mapping.
+        inputs: The number of inputs of the query.
+    """
+    arrivals = BucketArrivals([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])
     for row in rows:
         side = row[SIDE] if inputs > 1 else 0
-        report = arrived.reports[side]
-        report.progress = report.progress.advance(Progress(*(row[name] for name in PROGRESS)))
-        if row["observed"] is not None:
-            observed = map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
-            report.observed = [*report.observed, *observed]
-        if row["patterns"] is not None:
-            report.patterns = [*report.patterns, *_CODEC.unpack(bytes(row["patterns"]))]
+        report = arrivals.reports[side]
         if row["rows"] is not None:
-            arrived.rows[side].append(bytes(row["rows"]))
-        if row["evaluator_blobs"] is not None:
-            arrived.evaluator_blobs.append(bytes(row["evaluator_blobs"]))
+            arrivals.rows[side].append(bytes(row["rows"]))
+        elif row["evaluator_blobs"] is not None:
+            arrivals.evaluator_blobs.append(bytes(row["evaluator_blobs"]))
             report.oldest = min(report.oldest, row["oldest"])
-        arrived.signals |= frozenset(row["signals"] or ())
-        if row["skipped"] is not None:
-            arrived.skipped.append(list(row["skipped"]))
+        else:
+            _add_progress(report, row)
+            arrivals.signals |= frozenset(row["signals"] or ())
         if row["durations"] is not None:
-            arrived.durations.append(bytes(row["durations"]))
-    return arrived
+            arrivals.durations.append(bytes(row["durations"]))
+        if row["row_counts"] is not None:
+            arrivals.row_counts += RowCounts.from_list(row["row_counts"])
+    return arrivals
 
 
-def pack_observations(observations: Iterable[Observation]) -> bytes:
-    """Return observations as bytes, from which `collect` makes them again."""
-    return _CODEC.pack([observation.to_data() for observation in observations])
-
-
-def pack_patterns(patterns: Sequence[Told]) -> bytes | None:
-    """Return the patterns that no other makes superfluous as bytes, which `collect` reads; None if there are none."""
-    return _CODEC.pack(KeyPatterns(patterns).to_data()) if patterns else None
+def _add_progress(report: InputReport, row: Any) -> None:
+    """Add what a map task reports on an input to what others reported."""
+    report.progress = report.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+    if row["observed"] is not None:
+        observations = map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
+        report.observed = [*report.observed, *observations]
+    if row["patterns"] is not None:
+        report.patterns = [*report.patterns, *_CODEC.unpack(bytes(row["patterns"]))]

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin.axis import decimal_of
-from muntin_engine.core.changes import Rejection
+from muntin_engine.core.changes import InputChange, Rejection
 from muntin_engine.wire.event_ids import id_value
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_times, given_name
@@ -39,10 +39,10 @@ class SideOutputRow:
     """A row of a side output.
 
     Attributes:
-        is_late: True for the side output of late rows, which has those that are shed, false for that of rejected rows.
+        is_late: True for the side output of late and shed rows, false for that of rejected rows.
         reason: The reason, in a word or two that can be counted.
         message: The reason, in a sentence.
-        row: The row as JSON, by the query's own names for its columns.
+        row: The row as JSON, by the query's names for its columns.
         late_by: Its lateness in ticks; None if it is not late, or came after the end of the stream.
         input: The name of its input; empty if it is the only one.
     """
@@ -56,25 +56,55 @@ class SideOutputRow:
 
 
 def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejection) -> SideOutputRow:
-    """Return the side output of a row that an evaluator rejected."""
+    """Return the side output of a row that an evaluator rejected.
+
+    Args:
+        task: The query.
+        key: The key of the row.
+        rejection: The row, and why it was rejected.
+    """
     change = rejection.change
-    kind = "insert" if change.new_end is None else "retract" if change.new_end == change.start else "revise"
-    given = task.inputs[change.side]
-    id = change.id if given.columns.id is None else id_value(change.id, given.columns.id)
-    values = {"change": kind, "id": id, "start": change.start, "end": change.end, "new_end": change.new_end}
-    values["source"] = change.source
-    values |= zip(given.key_names + given.payload_names, [*key, *change.payload], strict=True)
-    told = (str(rejection.reason), rejection.message, row_as_json(given, values), rejection.late_by)
-    return SideOutputRow(rejection.is_late or rejection.is_shed, *told, given.given.name)
+    input_task = task.inputs[change.side]
+    id_type = input_task.columns.id
+    values: dict[str, Any] = {
+        "change": _change_name(change),
+        "id": change.id if id_type is None else id_value(change.id, id_type),
+        "start": change.start,
+        "end": change.end,
+        "new_end": change.new_end,
+        "source": change.source,
+    }
+    values |= zip(input_task.key_names, key, strict=True)
+    values |= zip(input_task.payload_names, change.payload, strict=True)
+    return SideOutputRow(
+        is_late=rejection.is_late or rejection.is_shed,
+        reason=str(rejection.reason),
+        message=rejection.message,
+        row=row_as_json(input_task, values),
+        late_by=rejection.late_by,
+        input=input_task.plan_input.name,
+    )
 
 
-def row_as_json(task: InputTask, values: Mapping[str, Any]) -> str:
-    """Return the values of a row as JSON, by the query's own names; times are ticks and become readable."""
-    times = [name for name in ("start", "end", "new_end") if name in values]
-    readable = {name: values.get(given_name(name)) or _time(task, values[name]) for name in times}
-    names = task.given.columns.names
-    named = {names[name]: value for name, value in (dict(values) | readable).items() if name in names}
-    return json.dumps({name: plain_json(value) for name, value in named.items()}, ensure_ascii=False)
+def _change_name(change: InputChange) -> str:
+    """Return the name of a change, as rows have it."""
+    if change.new_end is None:
+        return "insert"
+    if change.new_end == change.start:
+        return "retract"
+    return "revise"
+
+
+def row_as_json(input_task: InputTask, values: Mapping[str, Any]) -> str:
+    """Write the values of a row as JSON, by the query's names; times are ticks and become readable."""
+    readable = dict(values)
+    for name in ("start", "end", "new_end"):
+        if name in values:
+            # A time with more ticks than fit is there as it came.
+            readable[name] = values.get(given_name(name)) or _time(input_task, values[name])
+    names = input_task.plan_input.columns.names
+    named = {names[name]: plain_json(value) for name, value in readable.items() if name in names}
+    return json.dumps(named, ensure_ascii=False)
 
 
 def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Table:
@@ -85,18 +115,22 @@ def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Ta
     return pa.table([*columns, lateness], schema=pa.schema([*texts, late_by]))
 
 
-def _time(task: InputTask, tick: int | None) -> Any:
+def _time(input_task: InputTask, tick: int | None) -> Any:
+    """Return a tick as a time of the query's type; None for no time and for one that never comes."""
     if tick is None or tick >= INFINITY:
         return None
-    if pa.types.is_decimal(task.query.time_type):
-        return decimal_of(tick, task.query.time_type.scale)
-    if not pa.types.is_timestamp(task.query.time_type):
+    time_type = input_task.query.time_type
+    if pa.types.is_decimal(time_type):
+        return decimal_of(tick, time_type.scale)
+    if not pa.types.is_timestamp(time_type):
         return tick
     try:
-        at = moment(tick)
+        time = moment(tick)
     except OverflowError:  # beyond the years of Python's calendar
         return tick
-    return at if task.query.time_type.tz or at is None else at.replace(tzinfo=None)
+    if time is None or time_type.tz:
+        return time
+    return time.replace(tzinfo=None)
 
 
 def plain_json(value: object) -> object:

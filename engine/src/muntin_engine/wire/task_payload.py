@@ -34,8 +34,8 @@ class InputColumns:
 
     Attributes:
         payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
-            kept, the last one says which they are.
-        has_changes: True if rows say what they do; otherwise each is an insertion.
+            kept, the last one flags the others.
+        has_changes: True if a column names the change of each row; otherwise each is an insertion.
         id: The Arrow type in which ids travel; None if events have none.
     """
 
@@ -52,7 +52,7 @@ class Read:
         place: The place of the column in the payload of its input.
         field: The type that the module reads.
         reader: The label of the module in the query's metrics.
-        sources: The sources whose rows it is read of; empty if it is read of all.
+        sources: The sources of the rows that it reads; empty for all sources.
     """
 
     place: int
@@ -79,8 +79,8 @@ class InputTask:
         return self.query.plan
 
     @cached_property
-    def given(self) -> Input:
-        """The input in the plan."""
+    def plan_input(self) -> Input:
+        """The input as the plan describes it."""
         return self.plan.inputs[self.side]
 
     @cached_property
@@ -91,8 +91,10 @@ class InputTask:
     @cached_property
     def tracker(self) -> ProgressTracker:
         """The tracker of its progress."""
-        given = self.given
-        return ProgressTracker(given.progress, given.sources, self.plan.steps, given.changes, given.rules)
+        plan_input = self.plan_input
+        return ProgressTracker(
+            plan_input.progress, plan_input.sources, self.plan.steps, plan_input.changes, plan_input.rules
+        )
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -102,7 +104,7 @@ class InputTask:
     @cached_property
     def range_names(self) -> tuple[str, ...]:
         """The names of the columns that bound the values of keys in rows of punctuation."""
-        return tuple(self.given.columns.ranges)
+        return tuple(self.plan_input.columns.ranges)
 
     @cached_property
     def payload_names(self) -> tuple[str, ...]:
@@ -111,48 +113,49 @@ class InputTask:
 
     @cached_property
     def own_payload_names(self) -> tuple[str, ...]:
-        """The names of those that are of the input, and not made of its filter."""
+        """The names of the payload columns without the one that its filter makes."""
         return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
 
     @cached_property
     def keeps_filtered(self) -> bool:
         """True if events that its filter leaves out are kept for what may still be said of them."""
-        return self.given.keeps_filtered
+        return self.plan_input.keeps_filtered
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
-        return tuple(
-            Read(place, part, label, given.sources)
-            for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True)
-            if module.side == self.side
-            for given in module.inputs or (StreamInput("", (), module.columns, module.reads),)
-            for place, part in zip(given.columns, given.reads, strict=True)
-            if forbids_null(part)
-        )
+        reads: list[Read] = []
+        for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True):
+            if module.side != self.side:
+                continue
+            streams = module.inputs or (StreamInput("", (), module.columns, module.reads),)
+            for stream in streams:
+                for place, part in zip(stream.columns, stream.reads, strict=True):
+                    if forbids_null(part):
+                        reads.append(Read(place, part, label, stream.sources))
+        return tuple(reads)
 
     @cached_property
     def carried_names(self) -> tuple[str, ...]:
         """The names of all columns of its projected rows."""
-        named = self.given.columns
-        roles = ("end", "id", "new_end", "signal", "source")
-        return (
-            "start",
-            *(role for role in roles if getattr(named, role) is not None),
-            *(["change"] if self.columns.has_changes else []),
-            *(["kept"] if named.conditions else []),
-            *(column.name for column in self.given.length_columns),
-            *self.key_names,
-            *self.range_names,
-            *self.own_payload_names,
-        )
+        columns = self.plan_input.columns
+        names = ["start"]
+        for role in ("end", "id", "new_end", "signal", "source"):
+            if getattr(columns, role) is not None:
+                names.append(role)
+        if self.columns.has_changes:
+            names.append("change")
+        if columns.conditions:
+            names.append("kept")
+        names += [column.name for column in self.plan_input.length_columns]
+        return (*names, *self.key_names, *self.range_names, *self.own_payload_names)
 
 
 @dataclass(frozen=True)
 class TaskPayload(MakesOnce):
-    """The plan of a query, and what only the workers need besides.
+    """A planned query as it travels to the workers.
 
-    All else that they read of a query follows from these; a worker works it out once.
+    Whatever else they read of a query follows from its fields; a worker derives it once.
 
     Attributes:
         plan: The plan, as `Plan.for_workers` returns it.
@@ -160,11 +163,11 @@ class TaskPayload(MakesOnce):
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
         columns: The form in which the columns of each input travel.
         results: The Arrow schema of the results.
-        evicted: The Arrow schema of what rows that leave give; None if the query has no such output.
+        evicted: The Arrow schema of the output for rows that leave; None if the query has no such output.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
-        worker: How workers look after themselves.
-        place: The place of the query among those that one pass answers.
+        worker: The limits that workers keep.
+        place: The place of the query among those of one pass.
     """
 
     plan: Plan
@@ -179,12 +182,12 @@ class TaskPayload(MakesOnce):
     place: int = 0
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave everything out of the pickle that follows from the fields."""
+        """Pickle the fields only, without what was derived from them."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def cache_token(self) -> bytes:
-        """Names the query among all that a worker may see, also those of other sessions."""
+        """A name of the query that no other has in this worker, in any session."""
         return os.urandom(16)
 
     @cached_property
@@ -202,8 +205,12 @@ class TaskPayload(MakesOnce):
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
         query = self.plan.evaluator_query(self.meters)
         most_held = None if self.is_static else query.most_held
-        waking, patterns = self.worker.most_wake_ups, self.worker.most_patterns
-        return replace(query, most_held=most_held, most_wake_ups=waking, most_patterns=patterns)
+        return replace(
+            query,
+            most_held=most_held,
+            most_wake_ups=self.worker.most_wake_ups,
+            most_patterns=self.worker.most_patterns,
+        )
 
     @cached_property
     def inputs(self) -> tuple[InputTask, ...]:

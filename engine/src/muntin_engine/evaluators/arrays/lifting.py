@@ -81,7 +81,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
     return Rows(
         task.plan.buckets,
         array("start").to_numpy(),
-        None if given.given.is_point else array("end").to_numpy(),
+        None if given.plan_input.is_point else array("end").to_numpy(),
         list(map(array, given.key_names)),
         list(map(array, given.payload_names)),
         array(SOURCE) if task.plan.keeps_late_rows and given.tracker.sources else None,
