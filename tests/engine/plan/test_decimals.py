@@ -67,4 +67,4 @@ def test_a_number_of_too_many_ticks_is_as_far_as_no_time_may_be_and_kept_as_it_i
     array = pa.array([*map(Decimal, most), Decimal(7), None], pa.decimal128(38, 0))
     found = as_ticks(array)
     assert found.to_pylist() == [2**62, -(2**62), 2**62, -(2**62), 2**62, 7, None]
-    assert too_far("start", array, found)["given_start"].to_pylist() == [*map(Decimal, most), None, None]
+    assert too_far("start", array, found)["far_start"].to_pylist() == [*map(Decimal, most), None, None]

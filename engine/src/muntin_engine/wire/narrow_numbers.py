@@ -26,24 +26,29 @@ def narrow_table(numbers: Mapping[str, IntArray], columns: Mapping[str, pa.Array
         >>> table.schema.names, str(table.schema.field("at").type), numbers_of(table)["size"]
         (['key', 'at'], 'uint8', array([5, 5]))
     """
-    arrays, leasts = dict(columns), dict[str, str]()
-    for name, some in numbers.items():
-        least, most = (int(some.min()), int(some.max())) if len(some) else (0, 0)
+    arrays = dict(columns)
+    leasts: dict[str, str] = {}
+    for name, column in numbers.items():
+        least = int(column.min()) if len(column) else 0
+        largest = int(column.max()) if len(column) else 0
         leasts[name] = str(least)
-        if least < most:
-            arrays[name] = pa.array((some - least).astype(np.min_scalar_type(most - least)))
+        if least < largest:
+            narrow = np.min_scalar_type(largest - least)
+            arrays[name] = pa.array((column - least).astype(narrow))
     return pa.table(arrays).replace_schema_metadata(leasts)
 
 
 def numbers_of(table: pa.Table) -> dict[str, IntArray]:
     """Return the columns of whole numbers of a table that `narrow_table` made, by name."""
-    found: dict[str, IntArray] = {}
-    for name, least in ((name.decode(), int(least)) for name, least in table.schema.metadata.items()):
+    numbers: dict[str, IntArray] = {}
+    for encoded_name, encoded_least in table.schema.metadata.items():
+        name = encoded_name.decode()
+        least = int(encoded_least)
         if name in table.column_names:
-            found[name] = table.column(name).to_numpy().astype(np.int64) + least
+            numbers[name] = table.column(name).to_numpy().astype(np.int64) + least
         else:
-            found[name] = np.full(len(table), least, np.int64)
-    return found
+            numbers[name] = np.full(len(table), least, np.int64)
+    return numbers
 
 
 def codes_array(codes: IntArray, size: int) -> pa.Array:

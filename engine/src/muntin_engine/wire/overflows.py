@@ -90,7 +90,7 @@ class Overflows:
         self._first.setdefault(column, overflow)
 
     def clear(self) -> None:
-        """Forget the counts of a task that failed."""
+        """Forget all counts, as those of a task that failed."""
         self._numbers.clear()
 
     def take(self) -> Mapping[str, ColumnOverflows]:

@@ -11,10 +11,10 @@ from muntin.columnar.arrays import IntArray
 from muntin.windows import Periods
 
 _PAGE: Final = 64
-"""So many periods are asked for at once, and kept."""
+"""The number of periods that are asked for at once, and cached."""
 
 _DENSE: Final = 1 << 12
-"""Over so many periods in a row all are asked for; over more, those that are there."""
+"""Ticks that span fewer periods have all of these asked for; others only the periods that they lie in."""
 
 _LARGEST: Final = int(np.iinfo(np.int64).max)
 
@@ -22,30 +22,42 @@ _LARGEST: Final = int(np.iinfo(np.int64).max)
 def numbers_at(periods: Periods | None, ticks: IntArray) -> IntArray:
     """Return the number of the period that each tick lies in; the ticks themselves where these are counted.
 
-    Cost: a binary search per tick, over the periods that the ticks lie in. These are asked for once in a while if they
-    are near each other, otherwise sorted for, and asked for each time.
+    Cost: a binary search per tick, over the periods that the ticks lie in. If the ticks are near each other, the
+    beginnings of periods come from a cache; otherwise the ticks are sorted, and each of their periods is asked for.
     """
     if periods is None or not len(ticks):
         return ticks
-    first, last = (periods.number_at(int(tick)) for tick in (ticks.min(), ticks.max()))
+    first = periods.number_at(int(ticks.min()))
+    last = periods.number_at(int(ticks.max()))
     if last - first < _DENSE:
         return first + np.searchsorted(_begins(periods, first + 1, last + 1), ticks, side="right")
-    ordered, place = np.sort(ticks), 0
+    return _numbers_far_apart(periods, ticks)
+
+
+def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
+    """Return the number of the period that each tick lies in, with a call for each of these periods."""
+    ordered = np.sort(ticks)
+    first_ticks: list[int] = []  # of each period, among the ticks
     numbers: list[int] = []
-    starts: list[int] = []
+    place = 0
     while place < len(ordered):
-        starts.append(int(ordered[place]))
-        numbers.append(periods.number_at(starts[-1]))
-        place = max(place + 1, int(np.searchsorted(ordered, min(periods.begins(numbers[-1] + 1), _LARGEST))))
-    found: IntArray = np.array(numbers)[np.searchsorted(np.array(starts), ticks, side="right") - 1]
-    return found
+        tick = int(ordered[place])
+        number = periods.number_at(tick)
+        first_ticks.append(tick)
+        numbers.append(number)
+        next_begin = min(periods.begins(number + 1), _LARGEST)
+        place = max(place + 1, int(np.searchsorted(ordered, next_begin)))
+    places = np.searchsorted(np.array(first_ticks), ticks, side="right") - 1
+    numbers_of_ticks: IntArray = np.array(numbers)[places]
+    return numbers_of_ticks
 
 
 def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
     """Return the tick at which each period begins; the numbers themselves where ticks are counted."""
     if periods is None or not len(numbers):
         return numbers
-    first, last = int(numbers.min()), int(numbers.max())
+    first = int(numbers.min())
+    last = int(numbers.max())
     if last - first < _DENSE:
         return _begins(periods, first, last + 1)[numbers - first]
     distinct, places = np.unique(numbers, return_inverse=True)
@@ -54,7 +66,7 @@ def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
 
 
 def _begins(periods: Periods, first: int, stop: int) -> IntArray:
-    """Return the ticks at which periods from one up to but not including another begin."""
+    """Return the ticks at which periods begin, from the first one up to but not including `stop`."""
     if first == stop:
         return np.empty(0, np.int64)
     pages = range(first // _PAGE, (stop - 1) // _PAGE + 1)
@@ -64,6 +76,6 @@ def _begins(periods: Periods, first: int, stop: int) -> IntArray:
 
 @lru_cache(maxsize=1024)
 def _page(periods: Periods, page: int) -> IntArray:
-    """Return the ticks at which some periods that follow each other begin."""
+    """Return the ticks at which the periods of a page begin."""
     numbers = range(page * _PAGE, (page + 1) * _PAGE)
     return np.array([max(-_LARGEST, min(periods.begins(number), _LARGEST)) for number in numbers], np.int64)

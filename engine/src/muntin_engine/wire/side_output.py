@@ -17,7 +17,7 @@ from muntin.axis import decimal_of
 from muntin_engine.core.changes import InputChange, Rejection
 from muntin_engine.wire.event_ids import id_value
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
-from muntin_engine.wire.times import as_times, given_name
+from muntin_engine.wire.times import as_times, far_time_name
 
 _IN_WORDS: Final = ("reason", "message", "row")
 
@@ -101,7 +101,7 @@ def row_as_json(input_task: InputTask, values: Mapping[str, Any]) -> str:
     for name in ("start", "end", "new_end"):
         if name in values:
             # A time with more ticks than fit is there as it came.
-            readable[name] = values.get(given_name(name)) or _time(input_task, values[name])
+            readable[name] = values.get(far_time_name(name)) or _time(input_task, values[name])
     names = input_task.plan_input.columns.names
     named = {names[name]: plain_json(value) for name, value in readable.items() if name in names}
     return json.dumps(named, ensure_ascii=False)

@@ -18,7 +18,7 @@ _WORDS: Final = 2
 
 
 def as_ticks(times: pa.Array) -> pa.Array:
-    """Return times as ticks; a decimal of more ticks than an axis has is as far away as a time may not be.
+    """Return times as ticks; a decimal with more ticks than an axis has becomes a tick that no time may have.
 
     Example:
         >>> from decimal import Decimal
@@ -27,21 +27,35 @@ def as_ticks(times: pa.Array) -> pa.Array:
     """
     if not pa.types.is_decimal(times.type) or not len(times):
         return times.cast(pa.int64())
-    words = np.frombuffer(times.buffers()[1], np.int64)[_WORDS * times.offset :][: _WORDS * len(times)]
-    low, high = words[::_WORDS], words[1::_WORDS]
-    ticks = np.where(high == low >> 63, low, np.where(high < 0, -LATEST, LATEST))
+    buffer = np.frombuffer(times.buffers()[1], np.int64)
+    words = buffer[_WORDS * times.offset :][: _WORDS * len(times)]
+    low = words[::_WORDS]
+    high = words[1::_WORDS]
+    fits = high == low >> 63  # the upper word only repeats the sign
+    ticks = np.where(fits, low, np.where(high < 0, -LATEST, LATEST))
     return pa.array(ticks, mask=times.is_null().to_numpy(zero_copy_only=False))
 
 
 def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
-    """Return a column of the decimals that have too many ticks, for the side output of rejected rows; none without."""
+    """Return a column of the decimals that have too many ticks, for the side output of rejected rows.
+
+    Args:
+        name: The name of the column of times.
+        times: Decimals.
+        ticks: These as ticks.
+
+    Returns:
+        The column by its name; nothing if there are no such decimals.
+    """
     is_far = pc.and_(pc.greater_equal(pc.abs(ticks), LATEST), times.is_valid())
-    return {given_name(name): pc.if_else(is_far, times, None)} if pc.any(is_far).as_py() else {}
+    if not pc.any(is_far).as_py():
+        return {}
+    return {far_time_name(name): pc.if_else(is_far, times, None)}
 
 
-def given_name(name: str) -> str:
-    """Return the name of the column of a time as it was given, where ticks do not say it."""
-    return f"given_{name}"
+def far_time_name(name: str) -> str:
+    """Return the name of the column that has a time as it came, where ticks cannot hold it."""
+    return f"far_{name}"
 
 
 def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
@@ -55,7 +69,8 @@ def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
         return ticks.cast(time_type)
     numbers = ticks.cast(pa.int64()).fill_null(0).to_numpy()
     words = np.empty(_WORDS * len(numbers), np.int64)
-    words[::_WORDS], words[1::_WORDS] = numbers, numbers >> 63
+    words[::_WORDS] = numbers
+    words[1::_WORDS] = numbers >> 63  # the sign
     validity = pa.array(ticks.is_valid().to_numpy(zero_copy_only=False), pa.bool_()).buffers()[1]
     return pa.Array.from_buffers(time_type, len(numbers), [validity, pa.py_buffer(words)], ticks.null_count)
 
@@ -71,7 +86,7 @@ def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
         starts: Ticks.
         ends: Ticks; null for one that never ends.
     """
-    fields = [pa.field("start", task.time_type), pa.field("end", task.time_type)]
-    return pa.StructArray.from_arrays(
-        [as_times(pa.array(ticks), task.time_type) for ticks in (starts, ends)], fields=fields
-    )
+    time_type = task.time_type
+    fields = [pa.field("start", time_type), pa.field("end", time_type)]
+    columns = [as_times(pa.array(starts), time_type), as_times(pa.array(ends), time_type)]
+    return pa.StructArray.from_arrays(columns, fields=fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,37 +15,45 @@ from muntin_engine.core.skipping import is_tuple
 
 def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
     """Flag the values that are, or hold at any depth, a null that a module does not accept."""
-    found = np.zeros(len(values), np.bool_) if wanted.is_nullable else flags(pc.is_null(values))
+    is_forbidden = np.zeros(len(values), np.bool_)
+    if not wanted.is_nullable:
+        is_forbidden = flags(pc.is_null(values))
     if isinstance(wanted.type, Struct):
-        found |= _forbidden_in_struct(values, wanted.type)
+        is_forbidden |= _forbidden_in_struct(values, wanted.type)
     elif isinstance(wanted.type, ListOf):
-        found |= _forbidden_in_list(values, wanted.type.element)
+        is_forbidden |= _forbidden_in_list(values, wanted.type.element)
     elif isinstance(wanted.type, MapOf):
-        entries = values.cast(pa.list_(pa.struct([("key", values.type.key_type), ("value", values.type.item_type)])))
-        found |= _forbidden_in_list(entries, Field("", Struct((wanted.type.key, wanted.type.value), dict)))
-    return found
+        entry = Field("", Struct((wanted.type.key, wanted.type.value), dict))
+        is_forbidden |= _forbidden_in_list(_entries(values), entry)
+    return is_forbidden
 
 
 def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
-    found = np.zeros(len(values), np.bool_)
+    is_forbidden = np.zeros(len(values), np.bool_)
     for place, part in enumerate(struct.fields):
         index = place if is_tuple(struct) else values.type.get_field_index(part.name)
         if index >= 0:
-            found |= forbidden_nulls(pc.struct_field(values, [index]), part)
-    return found & flags(pc.is_valid(values))
+            is_forbidden |= forbidden_nulls(pc.struct_field(values, [index]), part)
+    return is_forbidden & flags(pc.is_valid(values))
 
 
 def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
-    found = np.zeros(len(values), np.bool_)
+    is_forbidden = np.zeros(len(values), np.bool_)
     parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
-    found[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
-    return found
+    is_forbidden[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
+    return is_forbidden
+
+
+def _entries(maps: pa.Array) -> pa.Array:
+    """Return maps as lists of their entries."""
+    entry = pa.struct([("key", maps.type.key_type), ("value", maps.type.item_type)])
+    return maps.cast(pa.list_(entry))
 
 
 def flags(values: pa.Array) -> BoolArray:
-    """Return an array of booleans for NumPy; null counts as false."""
-    found: Any = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
-    return np.array(found, np.bool_)
+    """Return booleans as an array of NumPy; null counts as false."""
+    booleans = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    return np.array(booleans, np.bool_)
 
 
 _DAYS: Final = (-719_162, 2_932_896)
@@ -67,23 +75,25 @@ def unreadable(values: pa.Array) -> BoolArray:
         return _outside(values.cast(pa.int32()), *_DAYS)
     if pa.types.is_timestamp(kind):
         return _outside(values.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), *_MICROSECONDS)
-    found = np.zeros(len(values), np.bool_)
+    if pa.types.is_map(kind):
+        return unreadable(_entries(values))
+    is_unreadable = np.zeros(len(values), np.bool_)
     if pa.types.is_struct(kind):
         for place in range(kind.num_fields):
-            found |= unreadable(pc.struct_field(values, [place]))
-    elif pa.types.is_map(kind):
-        return unreadable(values.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))))
+            is_unreadable |= unreadable(pc.struct_field(values, [place]))
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
-        found[parents[unreadable(pc.list_flatten(values))]] = True
-    return found
+        is_unreadable[parents[unreadable(pc.list_flatten(values))]] = True
+    return is_unreadable
 
 
 def _outside(ticks: pa.Array, first: int, last: int) -> BoolArray:
+    """Flag the ticks before the first one or after the last one."""
     return flags(pc.or_(pc.less(ticks, first), pc.greater(ticks, last)))
 
 
 def _not_text(values: pa.Array) -> BoolArray:
+    """Flag the texts that are not UTF-8."""
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
@@ -92,7 +102,10 @@ def _not_text(values: pa.Array) -> BoolArray:
 
 
 def _is_text(value: bytes | None) -> bool:
+    if value is None:
+        return True
     try:
-        return value is None or bool(value.decode() or True)
+        value.decode()
     except UnicodeDecodeError:
         return False
+    return True
