@@ -96,8 +96,8 @@ def _hashes_of_values(column: pa.Array) -> Hashes:
         return hashes
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         encoded = column.cast(pa.binary()).fill_null(b"").dictionary_encode()
-        checksums = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
-        hashes = checksums[encoded.indices.to_numpy()]
-        return hashes
+        checksums: Hashes = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
+        places: IntArray = encoded.indices.to_numpy()
+        return checksums[places]
     packed = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
     return np.fromiter(map(crc32, packed), np.uint64, len(column))
