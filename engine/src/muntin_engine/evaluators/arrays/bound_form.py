@@ -1,4 +1,4 @@
-"""Columnar forms of a query's modules, bound to its columns."""
+"""The columnar forms of a query's modules, bound to its columns."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ T = TypeVar("T")
 PAYLOADS: Final = ""
 """The name, among the components of a form, of the number of payloads that were lifted."""
 
-_OF_FORM: Final = Ellipsis
+_AS_FORM_SAYS: Final = Ellipsis
+"""Stands for the empty result that the form itself declares."""
 
 
 @dataclass(frozen=True)
 class BoundForm:
-    """The form of one module, and where its payloads are.
+    """The form of one module, and the places of its payloads.
 
     Attributes:
         form: The form.
-        label: The module that it is of, by name and version.
+        label: The module, by name and version.
         columns: The places of its columns among the inputs of the query.
-        reads: For each of them, what the module reads of it. Several are the fields of a record.
-        components: What the form keeps.
+        reads: The type that the module reads of each column. Several are the fields of a record.
+        components: The components of the form's states.
         meter: Measures its calls.
-        empty_result: The result for a window all of whose payloads were left out; by default what the form says.
+        empty_result: The result for a window all of whose payloads were left out; by default that of the form.
     """
 
     form: Form
@@ -55,10 +56,10 @@ class BoundForm:
     reads: tuple[Field, ...]
     components: Mapping[str, Component] = field(init=False)
     meter: Meter = field(default_factory=Meter, compare=False, repr=False)
-    empty_result: object = _OF_FORM
+    empty_result: object = _AS_FORM_SAYS
 
     def __post_init__(self) -> None:
-        if self.empty_result is _OF_FORM:
+        if self.empty_result is _AS_FORM_SAYS:
             object.__setattr__(self, "empty_result", self.form.empty_result)
         object.__setattr__(self, "components", dict(self.form.components()))
 
@@ -73,11 +74,14 @@ class BoundForm:
         return self.label.partition(" ")[2]
 
     def upgrade(self, states: Sequence[ColumnarState], version: str) -> list[dict[str, object]]:
-        """Return by name what is kept today, for each partial state that an older version of the module wrote.
+        """Upgrade partial states that an older version of the module wrote.
 
         Args:
             states: The partial states as plain data, as the older version kept them.
-            version: That version.
+            version: The older version.
+
+        Returns:
+            The stored components of each state, by name.
 
         Raises:
             ModuleFailedError: The form raised an exception, or left a component out.
@@ -85,29 +89,34 @@ class BoundForm:
         form: Any = self.form
 
         def upgrade_all() -> list[dict[str, object]]:
-            kept = [form.upgrade_state(state, version)["kept"] for state in states]
-            return [{name: some[name] for name in self.stored} for some in kept]
+            upgraded: list[dict[str, object]] = []
+            for state in states:
+                components = form.upgrade_state(state, version)["kept"]
+                upgraded.append({name: components[name] for name in self.stored})
+            return upgraded
 
         return self._call("upgrade_state", upgrade_all)
 
     def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Array], IntArray | None]:
-        """Lift the rows of a batch: return their contributions, and the places of the accepted ones.
+        """Lift the rows of a batch to their contributions.
 
         Args:
             inputs: All columns of the query.
             length: The number of rows.
 
         Returns:
-            An array per stored component, and the places of the rows that were not left out; None for all of them.
+            An array for each stored component, and the places of the rows that it is of; None if it is of all rows.
 
         Raises:
             ModuleFailedError: The form raised an exception.
             ModuleContractError: It returned something else than it declares.
         """
-        columns, reads = self._fields([inputs[place] for place in self.columns])
-        places = self._accepted([inputs[place] for place in self.columns], columns, length)
+        module_inputs = [inputs[place] for place in self.columns]
+        columns, reads = self._fields(module_inputs)
+        places = self._accepted(module_inputs, columns, length)
         if places is not None:
-            columns, length = [column.take(pa.array(places)) for column in columns], len(places)
+            columns = [column.take(pa.array(places)) for column in columns]
+            length = len(places)
         if not length:
             return {name: identities(part, 0) for name, part in self.stored.items()}, places
         payloads = self._payloads(columns, reads)
@@ -118,15 +127,19 @@ class BoundForm:
 
         Args:
             components: Arrays of n values, `Ragged` ones of n groups, or `Sums`, by name; without the counts.
-            payloads: How many payloads each window has.
+            payloads: The number of payloads of each window.
         """
-        counts = {name: payloads for name, part in self.components.items() if part.merge is Merge.COUNT}
         with np.errstate(all="ignore"):
-            kept = {
-                name: finished(self.components[name], values, payloads) if isinstance(values, Sums) else values
-                for name, values in components.items()
-            }
-            results: Array = self._call("compute_results", lambda: self.form.compute_results({**kept, **counts}))
+            arrays: dict[str, Array | Ragged] = {}
+            for name, values in components.items():
+                if isinstance(values, Sums):
+                    arrays[name] = finished(self.components[name], values, payloads)
+                else:
+                    arrays[name] = values
+            for name, component in self.components.items():
+                if component.merge is Merge.COUNT:
+                    arrays[name] = payloads
+            results: Array = self._call("compute_results", lambda: self.form.compute_results(arrays))
         if np.shape(results) != (len(payloads),):
             raise ModuleContractError(
                 f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"
@@ -147,13 +160,16 @@ class BoundForm:
         return np.flatnonzero(~is_left_out) if is_left_out.any() else None
 
     def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
-        """Return the columns that hold a payload's parts: one column of structs has them inside."""
-        struct = self.reads[0].type if len(self.reads) == 1 else None
+        """Return the columns that hold a payload's parts, and their types: a column of structs has them inside."""
+        if len(self.reads) != 1:
+            return columns, self.reads
+        struct = self.reads[0].type
         if not isinstance(struct, Struct):
             return columns, self.reads
         return [pc.struct_field(columns[0], part.name) for part in struct.fields], struct.fields
 
     def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> PayloadArrays:
+        """Return the payloads as a form lifts them: nothing, one array, or the arrays of a record by name."""
         if not columns:
             return None
         if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
@@ -163,9 +179,12 @@ class BoundForm:
 
     def _array(self, column: pa.Array, reads: Field) -> Array:
         array = array_of(column, reads)
-        return array if self.form.skips_nulls else np.ma.MaskedArray(array, flags(column.is_null()))
+        if self.form.skips_nulls:  # rows with nulls are left out
+            return array
+        return np.ma.MaskedArray(array, flags(column.is_null()))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
+        """Call a method of the form: measure it, and say which module failed."""
         CURRENT_CALL.set_module(self.label)
         started = self.meter.now()
         try:
@@ -185,13 +204,15 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
 
     Args:
         plan: The query.
-        meters: What measures the calls of each module.
+        meters: The meter of each module's calls.
     """
-    return tuple(
-        BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result)
-        for module, meter in zip(plan.modules, meters, strict=True)
-        if plan.choice.uses_forms and module.form is not None
-    )
+    if not plan.choice.uses_forms:
+        return ()
+    forms: list[BoundForm] = []
+    for module, meter in zip(plan.modules, meters, strict=True):
+        if module.form is not None:
+            forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
+    return tuple(forms)
 
 
 def forms_of(task: TaskPayload) -> tuple[BoundForm, ...]:
@@ -211,4 +232,7 @@ def array_of(column: pa.Array, reads: Field) -> Array:
     if column.null_count:
         column = column.fill_null(column.drop_null()[0])
     array: Array = column.to_numpy(zero_copy_only=False)
-    return array.view(dtype) if array.dtype == np.int64 and dtype[0] in "dt" else array.astype(dtype, copy=False)
+    is_time = dtype.startswith(("datetime64", "timedelta64"))
+    if is_time and array.dtype == np.int64:
+        return array.view(dtype)
+    return array.astype(dtype, copy=False)
