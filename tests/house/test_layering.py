@@ -110,10 +110,10 @@ LAYERS = (
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(
         "muntin_engine.workers",
-        (*STATE, "muntin_engine.workers"),
+        (*PLAIN, "muntin_engine.workers"),
         never=TESTING,
     ),
-    Layer("muntin_engine.wire", (*PLAIN, *ARRAYS, "muntin_engine.workers.settings"), never=TESTING),
+    Layer("muntin_engine.wire", (*PLAIN, *ARRAYS), never=TESTING),
     Layer(
         "muntin_engine.tasks",
         (
@@ -127,7 +127,7 @@ LAYERS = (
         "muntin_engine.recording",
         (
             *(*PLAIN, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.metrics", "muntin_engine.recording"),
-            *("muntin_engine.tasks", "muntin_engine.workers.settings"),
+            "muntin_engine.tasks",
         ),
         never=TESTING,
     ),

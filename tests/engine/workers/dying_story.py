@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Aggregate, IncrementalAggregate
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
-from muntin_engine.workers.settings import WorkerSettings
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
 from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 

@@ -20,11 +20,11 @@ from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.errors import StateError
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import output_blobs
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.workers.oversight import overseen
-from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import last_death, last_module
 from tests.conftest import ROOT

@@ -18,9 +18,9 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plain_plan import Known, plan_from_data, plan_to_data
 from muntin_engine.plan.planner import with_choice
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.recording.arrow_fields import field_of
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
-from muntin_engine.workers.settings import WorkerSettings
 
 
 def query_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:

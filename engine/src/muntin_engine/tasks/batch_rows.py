@@ -34,7 +34,7 @@ class BatchRows(NamedTuple):
 
     Attributes:
         batch: The projected columns.
-        kind: What each row changes, as a place among `CHANGES`.
+        kind: The kind of change of each row, as a place among `CHANGES`.
         times: Their times.
         problem: The place of the problem of each among `PROBLEMS`; null where there is none.
     """
@@ -73,7 +73,7 @@ class GoodRows(NamedTuple):
     """The rows of a batch without a problem; a time is `EARLIEST` where a row has none.
 
     Attributes:
-        kind: What each row changes, as a place among `CHANGES`.
+        kind: The kind of change of each row, as a place among `CHANGES`.
         start: The starts.
         end: The ends.
         new_end: The new ends.
@@ -117,7 +117,7 @@ def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
 
 
 def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
-    """Return what each row changes, as a place among `CHANGES`."""
+    """Return the kind of change of each row, as a place among `CHANGES`."""
     if not input_task.columns.has_changes:
         return np.full(len(batch), INSERT, np.int32)
     kind: IntArray = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()

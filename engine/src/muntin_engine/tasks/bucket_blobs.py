@@ -16,7 +16,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 def row_blobs(task: TaskPayload, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
-    """Yield one blob for each bucket that has rows; the rows of a bucket keep their order."""
+    """Yield a blob for each bucket that has rows; the rows of a bucket keep their order."""
     buckets: list[int] = []
     blobs: list[bytes] = []
     for place, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):

@@ -86,7 +86,7 @@ def _process(task: TaskPayload, bucket: int, checked: CheckedCells, arrivals: Bu
 
 
 def _bucket_batch(task: TaskPayload, arrivals: BucketArrivals, rows: BucketRows) -> BucketBatch:
-    """Return what an evaluator gets; the reports get the watermarks of single keys, which lie among the rows."""
+    """Prepare the batch for an evaluator: the reports get the watermarks of single keys, which lie among the rows."""
     for report, key_watermarks in zip(arrivals.reports, rows.key_watermarks, strict=True):
         report.key_watermarks = key_watermarks
         if task.is_static:  # a static input is complete after its rows

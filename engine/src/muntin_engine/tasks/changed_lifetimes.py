@@ -59,7 +59,7 @@ class _Lifetimes:
 
     Attributes:
         row: The row of the batch that each lifetime is of; a row may have several, or none.
-        kind: What the row does.
+        kind: The kind of change of the row.
         start: The starts.
         end: The ends so far.
         is_end_known: True where the row says the end so far; an insertion does.

@@ -70,7 +70,7 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
     Args:
         input_task: The input.
         batch: The rows.
-        kind: What each row changes, as a place among `CHANGES`.
+        kind: The kind of change of each row, as a place among `CHANGES`.
         times: Their times.
     """
     names = batch.schema.names

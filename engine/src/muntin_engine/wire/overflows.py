@@ -94,13 +94,13 @@ class Overflows:
         self._numbers.clear()
 
     def take(self) -> Mapping[str, ColumnOverflows]:
-        """Return what was counted, by column, and count anew."""
+        """Return the counts by column, and count anew."""
         counted = {column: ColumnOverflows(number, self._first[column]) for column, number in self._numbers.items()}
         self._numbers.clear()
         return counted
 
     def report(self) -> dict[str, int]:
-        """Return the numbers that were counted, by column, and count anew.
+        """Return the number of values by column, and count anew.
 
         The first value of each column is logged by `muntin.overflows`, once in a worker for each query.
         """

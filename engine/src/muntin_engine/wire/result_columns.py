@@ -100,7 +100,7 @@ class ResultColumns:
         return self.task.query.axis.spell_interval(window.start, window.end)
 
     def _parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
-        """Return one field of an operator's rows: of plain or named tuples, and dataclasses, all at once."""
+        """Return a field of an operator's rows: of plain or named tuples, and dataclasses, all at once."""
         classes = set(map(type, rows))
         if classes == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
             return list(map(itemgetter(place), rows))  # type: ignore[arg-type]

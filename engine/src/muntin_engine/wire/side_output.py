@@ -109,10 +109,15 @@ def row_as_json(input_task: InputTask, values: Mapping[str, Any]) -> str:
 
 def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Table:
     """Return late or rejected rows of a query as a table."""
-    *texts, late_by = side_output_schema(task.time_type, len(task.inputs))
-    columns = [pa.array([getattr(row, part.name) for row in rows], part.type) for part in texts]
-    lateness = as_times(pa.array([row.late_by for row in rows], pa.int64()), late_by.type)
-    return pa.table([*columns, lateness], schema=pa.schema([*texts, late_by]))
+    schema = side_output_schema(task.time_type, len(task.inputs))
+    columns: list[pa.Array] = []
+    for part in schema:
+        values = [getattr(row, part.name) for row in rows]
+        if part.name == "late_by":
+            columns.append(as_times(pa.array(values, pa.int64()), part.type))
+        else:
+            columns.append(pa.array(values, part.type))
+    return pa.table(columns, schema=schema)
 
 
 def _time(input_task: InputTask, tick: int | None) -> Any:

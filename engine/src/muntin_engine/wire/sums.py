@@ -47,7 +47,7 @@ class Sums:
 
     Attributes:
         lanes: At least one array of n values; each sum is the exact sum of its values in all of them.
-        high: The same of magnitudes beyond 2**800, in units of 2**600.
+        high: Lanes of magnitudes beyond 2**800, in units of 2**600.
         odd: The sums of what is not finite, zero where all is; None if all is everywhere.
 
     Example:
@@ -122,7 +122,7 @@ class Sums:
         return self.each(lambda array, _: array[places])
 
     def on_grid(self, most: int) -> Sums:
-        """Return the same sums in lanes of which any `most` values can be added and subtracted exactly, in any order.
+        """Cut the sums into lanes of which any `most` values can be added and subtracted exactly, in any order.
 
         Cost: about seven passes over the values of a lane, for most data twice.
         """

@@ -20,12 +20,12 @@ from muntin_engine.core.window_grid import TickGrid, grid_of
 from muntin_engine.plan import Input, Plan
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.module_plan import StreamInput
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.wire.bucket_ids import bucket_ids
 from muntin_engine.wire.overflows import Overflows
-from muntin_engine.workers.settings import WorkerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class TaskPayload(MakesOnce):
 
     Attributes:
         plan: The plan, as `Plan.for_workers` returns it.
-        identity: What the state depends on, as the driver spells it.
+        identity: The parts of the query that its state depends on, as the driver spells them.
         keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
         columns: The form in which the columns of each input travel.
         results: The Arrow schema of the results.

@@ -38,7 +38,7 @@ class MisfitError(ValueError):
 
     Attributes:
         value: The value, or the part of it that does not fit.
-        field: What was declared for it.
+        field: The declaration.
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:

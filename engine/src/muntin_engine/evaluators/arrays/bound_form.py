@@ -109,7 +109,7 @@ class BoundForm:
 
         Raises:
             ModuleFailedError: The form raised an exception.
-            ModuleContractError: It returned something else than it declares.
+            ModuleContractError: The form returned something else than it declares.
         """
         module_inputs = [inputs[place] for place in self.columns]
         columns, reads = self._fields(module_inputs)
