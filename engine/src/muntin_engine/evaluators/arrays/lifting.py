@@ -25,9 +25,9 @@ from muntin_engine.evaluators.arrays.coding import compress, encode, first_place
 from muntin_engine.evaluators.arrays.key_table import At, named_keys
 from muntin_engine.evaluators.arrays.results import failing_row
 from muntin_engine.evaluators.arrays.rows import SOURCE, RowLists, RowValues
+from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
-from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.period_numbers import numbers_at

@@ -23,9 +23,9 @@ from muntin_engine.evaluators.arrays.held import in_windows
 from muntin_engine.evaluators.arrays.key_table import At, KeyTable, keys_in
 from muntin_engine.evaluators.arrays.lifting import Rows, SpreadKeys, group_rows, row_lists
 from muntin_engine.evaluators.arrays.states import ModuleCallError, StateModule, States
+from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Values
-from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
