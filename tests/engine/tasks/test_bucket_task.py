@@ -22,7 +22,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import STREAMS, OutputBlob
-from muntin_engine.tasks.source_metrics import names_of_counts
+from muntin_engine.tasks.task_metrics import names_of_counts
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.evaluators.arrays.test_array_bucket import Told

@@ -31,7 +31,7 @@ from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.recorded_rows import RecordedPart
 from muntin_engine.tasks.row_problems import PROBLEMS
-from muntin_engine.tasks.source_metrics import watermarks_of
+from muntin_engine.tasks.task_metrics import watermarks_of
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import BucketArrivals, collect
 from muntin_engine.wire.task_payload import TaskPayload

@@ -54,7 +54,7 @@ from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.unread_rows import warn_of_unread_rows
 from muntin_engine.spark.watermark import with_watermark
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE, LATE_ROWS, RESULTS, STREAMS
-from muntin_engine.tasks.source_metrics import names_of_counts, names_of_watermarks
+from muntin_engine.tasks.task_metrics import names_of_counts, names_of_watermarks
 from muntin_engine.wire.blob_readers import BlobReader
 from muntin_engine.wire.shuffle import exchange_schema
 from muntin_engine.wire.side_output import side_output_schema

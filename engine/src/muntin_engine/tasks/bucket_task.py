@@ -12,7 +12,6 @@ from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.metrics import is_level
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
-from muntin_engine.tasks.bucket_metrics import bucket_metrics, overflow_metrics
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.durations import Durations
 from muntin_engine.tasks.output_blobs import (
@@ -23,7 +22,7 @@ from muntin_engine.tasks.output_blobs import (
     OutputBlob,
     side_output_blobs,
 )
-from muntin_engine.tasks.source_metrics import source_counts
+from muntin_engine.tasks.task_metrics import bucket_metrics, overflow_metrics, source_counts
 from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.workers.oversight import overseen

@@ -11,13 +11,12 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Progress
 from muntin_engine.evaluators.registry import BY_NAME
 from muntin_engine.progress import Observation
-from muntin_engine.tasks.bucket_metrics import overflow_metrics, skipped_metrics
 from muntin_engine.tasks.bucket_rows import split_problems
 from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, RESULTS, OutputBlob
-from muntin_engine.tasks.source_metrics import source_counts
+from muntin_engine.tasks.task_metrics import overflow_metrics, skipped_metrics, source_counts
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.side_output import SideOutputRow, side_output_table
