@@ -16,7 +16,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Whose changes the scenarios should notice. A mutant may not take more than 8 GB.
-MUTATED := $(addprefix muntin_engine/,core evaluators exchange progress state)
+MUTATED := $(addprefix muntin_engine/,core evaluators progress state tasks wire)
 FILES ?= $(shell cd engine/src && find $(MUTATED) -name '*.py' ! -name '__init__.py' | sort -R | head -n $(COUNT))
 MUTANT_MEMORY := 8388608
 

@@ -20,16 +20,18 @@ from muntin.schemas import Field, describe
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.shuffle import SIDE, collect, from_blob, shared_name
-from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import SIDE, collect, shared_name
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 Column: TypeAlias = "Sequence[Any] | Ints | Floats"
 """The values of a column, in any form of which Arrow makes an array."""

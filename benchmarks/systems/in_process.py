@@ -34,7 +34,7 @@ from benchmarks.systems.spark import without_retracted
 from benchmarks.systems.system import System
 from muntin import EmitPolicy, Module, hopping, session, snapshot, tumbling
 from muntin.progress import Punctuated, bounded_delay
-from muntin_engine.exchange.bucket_task import RESULTS
+from muntin_engine.tasks.output_blobs import RESULTS
 from muntin_stats import Average
 
 

@@ -62,7 +62,7 @@ def sections(page: Path) -> dict[str, str]:
 def reasons() -> Iterator[str]:
     """Yield the reasons for which rows are set aside: those of the core, and those found before the shuffle."""
     yield from map(str, Reason)
-    sources = (ROOT / "engine/src/muntin_engine/exchange").glob("*.py")
+    sources = (ROOT / "engine/src/muntin_engine/tasks").glob("*.py")
     found = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
     assert found
     yield from found

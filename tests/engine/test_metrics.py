@@ -20,14 +20,15 @@ from muntin import (
     snapshot,
 )
 from muntin.triggers import every_count
-from muntin_engine.exchange import durations, task_payload
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import METRICS, STAGES, metrics_of
 from muntin_engine.plan import NamedColumn
 from muntin_engine.state.cells import METADATA, MemoryCells, split, unseal
-from tests.engine.exchange.tasks import TICKS, arrived, rows, sent, task_of
+from muntin_engine.tasks import durations
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.wire import task_payload
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.plan.plans import input_of, plan_of
+from tests.engine.wire.payloads import TICKS, arrived, rows, sent, task_of
 
 TIME_OF = [f"{stage}_us" for stage in STAGES]
 

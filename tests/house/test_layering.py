@@ -50,7 +50,7 @@ CALLED_BY_USERS = tuple(f"muntin_engine.api.{name}" for name in ("events", "func
 STATE = (*SDK, "muntin_engine.core", "muntin_engine.errors", "muntin_engine.state")
 PLAIN = (*SDK, *PLANNING, "muntin_engine.core", "muntin_engine.progress", "muntin_engine.state")
 MONITORING = (*SDK, "muntin_engine.errors", "muntin_engine.metrics", "muntin_engine.monitoring", "muntin_engine.needed")
-ARRAYS = ("muntin_engine.exchange", "numpy", "pyarrow")
+ARRAYS = ("muntin_engine.wire", "numpy", "pyarrow")
 KEYED = "muntin_engine.evaluators.keyed"
 ON_ARRAYS = "muntin_engine.evaluators.arrays"
 DECLARATIONS = "muntin_engine.evaluators.declarations"
@@ -93,30 +93,32 @@ LAYERS = (
     *(Layer(name, (*PLAIN, *ARRAYS, "muntin_engine.evaluators"), never=TESTING) for name in WITH_ARRAYS),
     Layer(
         "muntin_engine.workers",
-        (*STATE, "muntin_engine.workers"),
+        (*PLAIN, "muntin_engine.workers"),
         never=TESTING,
     ),
-    Layer("muntin_engine.exchange", (*PLAIN, *ARRAYS, "muntin_engine.workers"), never=TESTING),
-    Layer("muntin_engine.exchange.durations", (*PLAIN, *ARRAYS, "muntin_engine.metrics"), never=TESTING),
-    *(
-        Layer(
-            f"muntin_engine.exchange.{name}",
-            (*PLAIN, *ARRAYS, *ASKED_BY_TASKS, "muntin_engine.metrics", "muntin_engine.workers"),
-            never=TESTING,
-        )
-        for name in ("bucket_task", "distribute", "stateless_task")
+    Layer("muntin_engine.wire", (*PLAIN, *ARRAYS), never=TESTING),
+    Layer(
+        "muntin_engine.tasks",
+        (
+            *(*PLAIN, *ARRAYS, *ASKED_BY_TASKS, "muntin_engine.metrics"),
+            *("muntin_engine.tasks", "muntin_engine.workers"),
+        ),
+        never=TESTING,
     ),
     Layer("muntin_engine.recording.writing.recorder", (*SDK, "muntin_engine.writing"), never=TESTING),
     Layer(
         "muntin_engine.recording.writing",
-        (*PLAIN, "muntin_engine.exchange", "muntin_engine.metrics", "muntin_engine.recording.writing", "pyarrow"),
+        (
+            *(*PLAIN, "muntin_engine.metrics", "muntin_engine.recording.writing"),
+            *("muntin_engine.tasks", "muntin_engine.wire", "pyarrow"),
+        ),
         never=TESTING,
     ),
     Layer(
         "muntin_engine.recording",
         (
             *(*PLAIN, *ARRAYS, "muntin_engine.evaluators", "muntin_engine.metrics", "muntin_engine.recording"),
-            "muntin_engine.workers.settings",
+            "muntin_engine.tasks",
         ),
         never=TESTING,
     ),
@@ -165,8 +167,8 @@ LAYERS = (
     Layer(
         "muntin_engine.spark.stateful",
         ("pyspark",),
-        in_functions=("muntin_engine.exchange", "muntin_engine.spark", "muntin_engine.state"),
-        for_types=("muntin_engine.exchange", "muntin_engine.state"),
+        in_functions=("muntin_engine.spark", "muntin_engine.state", "muntin_engine.tasks", "muntin_engine.wire"),
+        for_types=("muntin_engine.state", "muntin_engine.wire"),
     ),
     Layer(
         "muntin_engine.sql_text",
@@ -302,7 +304,7 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = imported_by({module: file.read_text(encoding="utf-8") for module, file in FILES.items()})
     assert "muntin_engine.spark.planning" in graph["muntin_engine.api.query"], "imports in functions are counted"
-    assert "muntin_engine.exchange.task_payload" in graph["muntin_engine.evaluators.contracts"], (
+    assert "muntin_engine.wire.task_payload" in graph["muntin_engine.evaluators.contracts"], (
         "imports for types are counted"
     )
     assert circle_in(graph) == []
@@ -340,15 +342,17 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin.windows", "from .testing import anything"),
         ("muntin.windows", "import muntin_engine"),
         ("muntin.testing.laws", "from muntin_engine.core import anything"),
-        ("muntin_engine.core.anything", "from ..exchange import anything"),
+        ("muntin_engine.core.anything", "from ..wire import anything"),
         ("muntin_engine.core.anything", "from muntin_engine.spark.session.local import local_session"),
         ("muntin_engine.plan.planner", "from muntin_engine.evaluators import declarations"),
         ("muntin_engine.plan.anything", "def late():\n    from muntin_engine.evaluators import registry"),
         ("muntin_engine.plan.anything", "if TYPE_CHECKING:\n    from muntin_engine.evaluators import contracts"),
-        ("muntin_engine.exchange.distribute", "def late():\n    from pyspark.sql import functions"),
-        ("muntin_engine.exchange.bucket_task", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
-        ("muntin_engine.workers.anything", "from muntin_engine.exchange import task"),
-        ("muntin_engine.exchange.anything", "from muntin_engine.evaluators import registry"),
+        ("muntin_engine.tasks.map_task", "def late():\n    from pyspark.sql import functions"),
+        ("muntin_engine.tasks.bucket_task", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
+        ("muntin_engine.workers.anything", "from muntin_engine.wire import task_payload"),
+        ("muntin_engine.wire.anything", "from muntin_engine.evaluators import registry"),
+        ("muntin_engine.wire.anything", "from muntin_engine.tasks import bucket_task"),
+        ("muntin_engine.evaluators.arrays.anything", "from muntin_engine.tasks import bucket_task"),
         ("muntin_engine.evaluators.declarations.anything", "import numpy"),
         ("muntin_engine.evaluators.declarations.anything", "from muntin_engine.evaluators import registry"),
         ("muntin_engine.evaluators.general.anything", "import numpy"),
@@ -388,7 +392,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.core.anything", "import msgpack\nfrom sortedcontainers import SortedDict"),
         ("muntin_engine.evaluators.arrays.anything", "import numpy\nfrom muntin_engine.core import anything"),
         ("muntin_engine.spark.anything", "from muntin_engine.api.planned_query import PlannedQuery"),
-        ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.exchange import anything"),
+        ("muntin_engine.spark.anything", "import pyspark, numpy\nfrom muntin_engine.wire import anything"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.spark.session import local"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
         ("muntin_engine.monitoring.terminal", "import rich.table"),

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muntin import INFINITY, Aggregate, IncrementalAggregate, Module, tumbling
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.shuffle import collect, from_blob
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import collect
 from tests.scenarios.query import Query
 from tests.scenarios.running import extent, mark, plain
 

@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from muntin import session
 from muntin.progress import bounded_delay
-from muntin_engine.exchange.bucket_task import OutputBlob, run_bucket
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.one_pass import OwnColumns, distribute_to_all
-from muntin_engine.exchange.shuffle import collect, from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.cells import MemoryCells
-from tests.engine.exchange.tasks import task_of
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.tasks.output_blobs import OutputBlob
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import collect
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.test_metrics import NUMBERS, Sums, Total
+from tests.engine.wire.payloads import task_of
 
 
 class Row(NamedTuple):

@@ -26,7 +26,7 @@ SMALL: Final[Mapping[str, object]] = {
 def constants() -> tuple[tuple[str, object], ...]:
     """Return the constants of the engine that are made small, each with its place."""
     names = (module.name for module in walk_packages(muntin_engine.__path__, "muntin_engine."))
-    rooms = ("muntin_engine.evaluators", "muntin_engine.exchange", "muntin_engine.state")
+    rooms = ("muntin_engine.evaluators", "muntin_engine.state", "muntin_engine.tasks", "muntin_engine.wire")
     modules = [import_module(name) for name in names if name.startswith(rooms)]
     found = [(f"{one.__name__}.{name}", value) for one in modules for name, value in SMALL.items() if name in vars(one)]
     unknown = SMALL.keys() - {place.rpartition(".")[2] for place, _ in found}

@@ -35,18 +35,20 @@ from muntin_engine.core.lifetimes import (
     length_columns,
 )
 from muntin_engine.errors import Difference
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.distribute import distribute, read_rows
-from muntin_engine.exchange.problems import PROBLEMS
-from muntin_engine.exchange.shuffle import collect, from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import LATEST, NamedColumn
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.progress import Observation
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.differences import differences_between
-from tests.engine.exchange.tasks import rows, task_of
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import collect
+from muntin_engine.wire.task_payload import TaskPayload
+from tests.engine.wire.payloads import rows, task_of
 from tests.scenarios.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
 from tests.scenarios.shared_rows import COUNTED
 
@@ -150,7 +152,7 @@ class Run:
 
     def _moves_a_point(self, payload: int, start: int, *ends: int | None) -> bool:
         lives = [Life(start, INFINITY if end is None else end, payload) for end in ends]
-        for change in self.task.input.given.lifetime_changes:
+        for change in self.task.input.plan_input.lifetime_changes:
             if isinstance(change, PointsAtEnd):
                 return lives[0].end != lives[1].end and INFINITY not in (lives[0].end, lives[1].end)
             lives = [other for life in lives if (other := changed(change, life)) is not None]
@@ -217,7 +219,7 @@ def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
     is_kept = pa.array([True, None, False, True, None])
     left = read_rows(filtered.input, batch(given, are_revised=False, length_0=waits, kept=is_kept))
-    assert (left.rows.column("start").to_pylist(), left.filtered) == ([8, 15], 2)
+    assert (left.rows.column("start").to_pylist(), left.counts.filtered) == ([8, 15], 2)
     assert left.rows.column("problem").to_pylist() == [None, None]
 
 

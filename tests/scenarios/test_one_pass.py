@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muntin_engine.exchange import distribute
-from muntin_engine.exchange.one_pass import distribute_to_all
+from muntin_engine.tasks import map_task
+from muntin_engine.tasks.one_pass import distribute_to_all
 from tests.scenarios.shared_rows import OWNED, TASKS, Row, Together, check_one_pass, shared_rows
 
 
@@ -34,7 +34,7 @@ def test_rows_that_a_query_does_not_take_say_nothing_to_it() -> None:
 
 
 def test_each_query_sends_its_own_rows_when_it_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribute, "MOST_ROWS", 4)
+    monkeypatch.setattr(map_task, "MOST_ROWS", 4)
     rows = [Row("insert", "b", "n", number, number, number + 1, x=1) for number in range(6)]
     sent = [
         out.to_pylist()

@@ -77,8 +77,7 @@ PATCHES: Final[Mapping[str, str]] = {
         "pyspark.worker.write_int = None"
     ),
     "replaces the engine": (
-        "import muntin_engine.exchange.shuffle as s, muntin_engine.exchange.bucket_task as t\n"
-        "s.to_blob = t.to_blob = None"
+        "import muntin_engine.wire.blobs as s, muntin_engine.tasks.output_blobs as t\ns.to_blob = t.to_blob = None"
     ),
     "replaces the errors of muntin": "import muntin, muntin.errors\nmuntin.errors.ModuleFailedError = None",
     "replaces time": "import time\ntime.perf_counter_ns = time.time = None",

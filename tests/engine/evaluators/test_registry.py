@@ -11,7 +11,6 @@ from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.evaluators import declarations, registry
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
-from muntin_engine.exchange.bucket_task import run_bucket
 from muntin_engine.metrics import metrics_of
 from muntin_engine.plan import Plan
 from muntin_engine.plan.choice import Explanation
@@ -19,11 +18,12 @@ from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.testing import crash_everywhere, query_under_test
-from tests.engine.exchange import tasks
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.plan import plans
 from tests.engine.plan.plans import plan_of, planned
+from tests.engine.wire import payloads
+from tests.engine.wire.payloads import arrived, rows, task_of
 from tests.modules.members import Members
 
 
@@ -63,7 +63,7 @@ class Total(IncrementalAggregate[int, int, int]):
 @pytest.fixture(autouse=True)
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.KEEPS_STATE, ECHO.name, GeneralEvaluator())
-    for module in (declarations, plans, tasks, query_under_test):
+    for module in (declarations, plans, payloads, query_under_test):
         monkeypatch.setattr(module, "DECLARATIONS", (ECHO, *DECLARATIONS))
 
 

@@ -14,11 +14,11 @@ from muntin import Axis, tumbling
 from muntin.errors import PolicyError
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.exchange.times import as_ticks, as_times, too_far
 from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.wire.times import as_ticks, as_times, too_far
 from muntin_patterns import FollowedBy
 from tests.engine.plan.plans import plan_of, planned
 
@@ -68,4 +68,4 @@ def test_a_number_of_too_many_ticks_is_as_far_as_no_time_may_be_and_kept_as_it_i
     array = pa.array([*map(Decimal, most), Decimal(7), None], pa.decimal128(38, 0))
     found = as_ticks(array)
     assert found.to_pylist() == [2**62, -(2**62), 2**62, -(2**62), 2**62, 7, None]
-    assert too_far("start", array, found)["given_start"].to_pylist() == [*map(Decimal, most), None, None]
+    assert too_far("start", array, found)["far_start"].to_pylist() == [*map(Decimal, most), None, None]

@@ -10,15 +10,16 @@ import pyarrow as pa
 
 from muntin import Event
 from muntin_engine import Recording
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.readers import CHANGE, SOURCE, EventReader
-from muntin_engine.exchange.recorded_rows import PASSED_ON, RowRecording
-from muntin_engine.exchange.shuffle import collect, from_blob, to_blob
-from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.recording.writing.query_data import query_to_data
 from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.recorded_rows import PASSED_ON, RowRecording
+from muntin_engine.wire.blob_readers import CHANGE, SOURCE, EventReader
+from muntin_engine.wire.blobs import from_blob, to_blob
+from muntin_engine.wire.bucket_ids import bucket_ids
+from muntin_engine.wire.shuffle import collect
 from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
 from tests.scenarios.query import Query
 from tests.scenarios.running import plain
@@ -92,7 +93,7 @@ class ChainedRun(RecordedRun):
         passed = self._writer.before[0].of_task(self._number, partition, PASSED_ON)
         assert passed is not None
         for some in rows:
-            passed.take(some)
+            passed.write(some)
         passed.finish((), ())
         projected = self._reading.projected([self._projected(row) for some in rows for row in some.to_pylist()])
         return distribute(self._second, [projected], self._writer.rows.of_task(self._number, partition))

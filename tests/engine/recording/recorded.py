@@ -13,12 +13,12 @@ import pyarrow as pa
 from muntin import EARLIEST, Module
 from muntin.testing import Batch
 from muntin_engine import Recorder, Recording
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.recorded_rows import RowRecording
 from muntin_engine.plan import Plan
 from muntin_engine.recording.writing.files import CELLS
 from muntin_engine.recording.writing.query_data import query_to_data
 from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.recorded_rows import RowRecording
 from tests.scenarios.known import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario

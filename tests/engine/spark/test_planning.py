@@ -16,7 +16,7 @@ from muntin import ClipPolicy, TimestampPolicy, calendar, snapshot, tumbling
 from muntin.errors import PolicyError, QueryError, TypeMismatchError
 from muntin_engine import EventStream, Query, events, from_stream, module, union
 from muntin_engine.core.lifetimes import LengthColumn, Shift
-from muntin_engine.exchange.task_payload import bucket_ids, murmur3
+from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 from tests.journeys.running import collect
 from tests.modules.members import Count, Members, Total
 

@@ -14,14 +14,14 @@ from pyspark.accumulators import Accumulator
 
 from muntin import Aggregate, Operator
 from muntin.schemas import describe
-from muntin_engine.exchange.bucket_task import run_bucket, skipped_rows
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.spark.rejections import BucketCounts, Counts, CountsParam, Rejections, Teller
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
-from tests.engine.exchange.tasks import arrived, rows, task_of
 from tests.engine.test_metrics import Sums, Total
+from tests.engine.wire.payloads import arrived, rows, task_of
 
 A_BUCKET = BucketCounts(4, {"null time": 2})
 ANOTHER = BucketCounts(0, {"duplicate id": 1})
@@ -179,7 +179,7 @@ def test_a_worker_counts_what_its_modules_skip() -> None:
         i1=pa.array([1.0, 2.0, None, 1.0]),
         i2=pa.array(["x", "y", None, "z"]),
     )
-    assert skipped_rows(task, arrived(task, given).skipped) == {"shops.best": 2}
+    assert arrived(task, given).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
 
 
 STARTS = [1, None, 5, 9, None, 12]

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.state.bucket_state import LAYOUT, BucketMetadata
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.evaluators.arrays.test_array_bucket import Largest, Told, sliced
-from tests.engine.exchange.tasks import arrived, rows, task_of
+from tests.engine.wire.payloads import arrived, rows, task_of
 
 SEED = 7
 

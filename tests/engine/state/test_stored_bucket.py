@@ -15,11 +15,11 @@ from muntin.errors import WindowError
 from muntin.rows import batch, last
 from muntin.windows.specification import Unwindowed
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.shuffle import collect
 from muntin_engine.state.cells import METADATA, MemoryCells, Origin
 from muntin_engine.state.stored_bucket import StoredBucket
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.wire.shuffle import collect
 from muntin_stats import Average
 from tests.engine.state.held import held, told
 from tests.modules.rows import Kept, Sliding

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from muntin import Aggregate, IncrementalAggregate
-from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.tasks.bucket_task import run_bucket
 from tests.engine.evaluators.arrays.test_array_bucket import sliced
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 WAYS: dict[str, Callable[[], object]] = {
     "exit": lambda: os._exit(3),

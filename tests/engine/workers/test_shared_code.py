@@ -20,15 +20,15 @@ from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.errors import StateError
-from muntin_engine.exchange import bucket_task
-from muntin_engine.exchange.bucket_task import run_bucket
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks import output_blobs
+from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.workers.oversight import overseen
-from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import last_death, last_module
 from tests.conftest import ROOT
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 PLACE = "\n  key: ('b',)\n  window: [20, 30)"
@@ -104,7 +104,7 @@ def test_an_own_name_among_the_builtins_is_nobodys_harm(monkeypatch: pytest.Monk
 
 def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, pytest.raises(TypeError, match="not callable") as caught:
-        run(lambda: patched.setattr(bucket_task, "to_blob", None))
+        run(lambda: patched.setattr(output_blobs, "to_blob", None))
     said = "".join(traceback.format_exception_only(caught.value))
     assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in said
 

@@ -15,9 +15,9 @@ from pyspark.util import handle_worker_exception
 from muntin import Axis, Window
 from muntin.errors import ModuleFailedError
 from muntin_engine.core.calls import CURRENT_CALL
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.workers import traces_folder
 from muntin_engine.workers.oversight import overseen
-from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces import FileTrace, read_traces
 from muntin_engine.workers.traces_folder import describe_workers, last_death
 from tests.conftest import ROOT

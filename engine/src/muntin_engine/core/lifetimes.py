@@ -1,7 +1,7 @@
 """Changes of lifetimes: each event gets another one, which follows from its own alone, so nothing is kept for them.
 
 Here is what a change is, and what it does to the watermark: of one at `t` it makes the latest tick before which no row
-comes whose own sync time is `t` or later. `muntin_engine.exchange.changed_lifetimes` changes rows.
+comes whose own sync time is `t` or later. `muntin_engine.tasks.changed_lifetimes` changes rows.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from muntin_engine.exchange.task_payload import TaskPayload
+    from muntin_engine.wire.task_payload import TaskPayload
 
 
 class InMemory(Protocol):

@@ -13,13 +13,13 @@ import pyarrow as pa
 from muntin.errors import MuntinError
 from muntin_engine.errors import RecordingError
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plain_plan import Known, plan_from_data
 from muntin_engine.plan.planner import with_choice
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.recording.arrow_fields import field_of
-from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 
 def plan_of(data: Mapping[str, Any], known: Known, evaluator: str | None = None) -> Plan:

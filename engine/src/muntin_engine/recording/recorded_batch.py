@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from muntin_engine.exchange.recorded_rows import RecordedPart, is_of_keys, read_part
+from muntin_engine.tasks.recorded_rows import RecordedPart, is_of_keys, read_part
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from typing import Any
 from muntin.safe_text import safe_repr
 from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import NTH, PASSED_ON, STOPPED
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
 from muntin_engine.recording.comparing import unlike_exactly
@@ -35,6 +33,8 @@ from muntin_engine.recording.replayed import Replayed
 from muntin_engine.recording.shrinking import Shows, smallest
 from muntin_engine.recording.story import Story, without_earlier
 from muntin_engine.recording.writing.files import BEFORE
+from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class Recording:

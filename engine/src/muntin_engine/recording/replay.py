@@ -7,23 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.exchange.bucket_task import (
-    EVICTED_ROWS,
-    LATE_ROWS,
-    REJECTED_ROWS,
-    RESULTS,
-    STREAMS,
-    OutputBlob,
-    run_bucket,
-)
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.recorded_rows import RecordedPart, Told
-from muntin_engine.exchange.shuffle import PROGRESS, SIDE, collect, from_blob
-from muntin_engine.exchange.stateless_task import run_task
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.recording.layout import CellsOfBuckets
 from muntin_engine.recording.writing.totals import totals_of
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import SIDE, collect
+from muntin_engine.wire.task_payload import TaskPayload
 
 Row: TypeAlias = dict[str, Any]
 
@@ -118,21 +112,14 @@ class Replay:
 
 def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
     """Yield what a map task sends to the buckets, a row at a time; the progress is that which was recorded."""
-    sides = len(task.inputs)
+    report = part.report
     for batch in distribute(task, part.batches()):
         for row in batch.to_pylist():
             is_progress = row["rows"] is None and row["evaluator_blobs"] is None
-            yield row | _as_told(part.told, row[SIDE] if sides > 1 else 0) if is_progress and part.told.sides else row
-
-
-def _as_told(told: Told, side: int) -> dict[str, Any]:
-    of_side = told.sides[side]
-    return {
-        **dict(zip(PROGRESS, of_side.progress, strict=True)),
-        "observed": of_side.observed,
-        "patterns": of_side.patterns,
-        "signals": list(told.signals),
-    }
+            if is_progress and report.inputs:
+                side = row[SIDE] if len(task.inputs) > 1 else 0
+                row.update(report.inputs[side].columns(), signals=list(report.signals))
+            yield row
 
 
 class LiveTable:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.recording.comparing import unlike
 from muntin_engine.recording.replay import LiveTable, ReplayedBatch, Row
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class Replayed:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.exchange.recorded_rows import RecordedPart
 from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.tasks.recorded_rows import RecordedPart
 
 T = TypeVar("T")
 Shows: TypeAlias = Callable[[Sequence[RecordedBatch]], bool]

@@ -17,12 +17,6 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.evaluators.registry import KEEPS_STATE
-from muntin_engine.exchange.bucket_task import watermarks_of
-from muntin_engine.exchange.intake import take_in
-from muntin_engine.exchange.problems import PROBLEMS
-from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.exchange.shuffle import Arrived, collect, from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.metrics import of_sources
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.progress import InputsProgress
@@ -34,6 +28,13 @@ from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.tasks.bucket_rows import read_bucket_rows
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.tasks.task_metrics import watermarks_of
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import BucketArrivals, collect
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
@@ -125,7 +126,7 @@ class _TracedQuery:
         sent = [row for part in parts for row in exchanged_rows(task, part)]
         arrived = collect(sent, len(task.inputs))
         self._refuse_bad(arrived, rows)
-        intake = take_in(task, *arrived.rows)
+        intake = read_bucket_rows(task, arrived.rows)
         changes = [(key, list(map(self._unseen, some))) for key, some in intake.changes]
         self.lifetimes = {
             number: change for _, some in changes for change in some if (number := self._number(change)) is not None
@@ -154,7 +155,7 @@ class _TracedQuery:
         payload[place] = None if payload[place] is None else Number(payload[place])
         return change._replace(payload=tuple(payload))
 
-    def _refuse_bad(self, arrived: Arrived, rows: ToldRows) -> None:
+    def _refuse_bad(self, arrived: BucketArrivals, rows: ToldRows) -> None:
         for given, blobs in zip(self.task.inputs, arrived.rows, strict=True):
             place = self._places[given.side]
             for blob in blobs:

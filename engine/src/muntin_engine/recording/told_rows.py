@@ -15,15 +15,15 @@ from muntin import EARLIEST, INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.core.changes import InputChange, Key
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.exchange.event_ids import in_utc, stand_ins
-from muntin_engine.exchange.intake import tuples_of
-from muntin_engine.exchange.recorded_rows import RecordedPart
-from muntin_engine.exchange.shuffle import SIDE, by_side, shared_name
-from muntin_engine.exchange.task_payload import InputTask, TaskPayload
-from muntin_engine.exchange.times import as_ticks
 from muntin_engine.plan import Plan
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.wire.event_ids import in_utc, stand_ins
+from muntin_engine.wire.python_values import tuples_of
+from muntin_engine.wire.shuffle import SIDE, by_side, shared_name
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.wire.times import as_ticks
 
 _OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
 
@@ -173,7 +173,7 @@ class ToldRows:
         """Return a batch with the column of numbers; where a filter looks at payloads, rows of changes have none."""
         numbers = pa.array(range(first, first + len(batch)), pa.int64())
         for given in self._task.inputs:
-            name = f"i{len(given.given.columns.payload) - 1}"
+            name = f"i{len(given.plan_input.columns.payload) - 1}"
             name = name if len(self._task.inputs) == 1 else shared_name(given.side, name)
             own = numbers
             if given.keeps_filtered and "change" in batch.schema.names:
@@ -183,8 +183,8 @@ class ToldRows:
 
     def _rows(self, given: InputTask, part: pa.RecordBatch, batch: int, numbers: Sequence[int]) -> Iterator[StoryRow]:
         """Yield the rows of one input, which have these numbers."""
-        columns, names = given.given.columns, part.schema.names
-        place, table, lifetimes = len(columns.payload) - 1, pa.table(part), given.given.given_lifetimes
+        columns, names = given.plan_input.columns, part.schema.names
+        place, table, lifetimes = len(columns.payload) - 1, pa.table(part), given.plan_input.given_lifetimes
 
         def values(name: str, otherwise: Any = None) -> list[Any]:
             return part.column(name).to_pylist() if name in names else [otherwise] * len(part)
@@ -211,7 +211,7 @@ class ToldRows:
                 batch=batch,
                 key=key if change in _OF_A_KEY else None,
                 change=change,
-                input=given.given.name,
+                input=given.plan_input.name,
                 source=source,
                 start=start,
                 end=end,
@@ -248,5 +248,5 @@ def _named(key: Key, change: InputChange) -> Hashable:
 
 
 def _filter_of(given: InputTask) -> str:
-    conditions = " and ".join(condition.name for condition in given.given.columns.conditions)
+    conditions = " and ".join(condition.name for condition in given.plan_input.columns.conditions)
     return f"it does not meet {conditions}"

@@ -22,11 +22,11 @@ from muntin_engine.core.skipping import SKIPPED, Accepted, BySource, Choosy, Pre
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.registry import KEEPS_STATE
-from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.plan.planner import choose
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 NUMBER: Final = "row number"
 """The column of the payload that holds the numbers."""

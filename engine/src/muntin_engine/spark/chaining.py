@@ -15,12 +15,12 @@ from pyspark.sql import types as spark_types
 from muntin import Refinement, TimestampPolicy
 from muntin.errors import QueryError
 from muntin.messages import Argument, Call
-from muntin_engine.exchange.bucket_task import EVICTED_ROWS, OUTPUT_WATERMARK, RESULTS, STREAMS, WATERMARK
-from muntin_engine.exchange.readers import CHANGE, SOURCE
-from muntin_engine.exchange.task_payload import bucket_ids
 from muntin_engine.plan import Plan
 from muntin_engine.spark.tasks import PassingReader
 from muntin_engine.spark.types import arrow_schema_of
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, OUTPUT_WATERMARK, RESULTS, STREAMS, WATERMARK
+from muntin_engine.wire.blob_readers import CHANGE, SOURCE
+from muntin_engine.wire.bucket_ids import bucket_ids
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery

@@ -23,19 +23,6 @@ from muntin.errors import QueryError
 from muntin.messages import Argument, Call
 from muntin.schemas import Field
 from muntin_engine.api.planned_query import Selection
-from muntin_engine.exchange.bucket_task import (
-    EVICTED_ROWS,
-    LATE,
-    LATE_ROWS,
-    RESULTS,
-    STREAMS,
-    names_of_counts,
-    names_of_watermarks,
-)
-from muntin_engine.exchange.readers import BlobReader
-from muntin_engine.exchange.shuffle import exchange_schema
-from muntin_engine.exchange.side_output import side_output_schema
-from muntin_engine.exchange.task_payload import InputColumns, TaskPayload
 from muntin_engine.metrics import (
     TIME_AXIS,
     UNREAD,
@@ -67,11 +54,17 @@ from muntin_engine.spark.tasks import Distributor, SharedDistributor, StatelessT
 from muntin_engine.spark.types import arrow_schema_of, arrow_type_of, spark_schema_of, spark_type_of, time_type_of
 from muntin_engine.spark.uniting import shared, united
 from muntin_engine.spark.watermark import with_watermark
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE, LATE_ROWS, RESULTS, STREAMS
+from muntin_engine.tasks.task_metrics import names_of_counts, names_of_watermarks
+from muntin_engine.wire.blob_readers import BlobReader
+from muntin_engine.wire.shuffle import exchange_schema
+from muntin_engine.wire.side_output import side_output_schema
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery
     from muntin_engine.api.request import ColumnLike
-    from muntin_engine.exchange.recorded_rows import RowRecording
+    from muntin_engine.tasks.recorded_rows import RowRecording
 
 
 _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {

@@ -26,7 +26,6 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.api.planned_query import ProjectedRows, Projection
 from muntin_engine.api.request import ROLES
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.exchange.event_ids import in_utc
 from muntin_engine.plan import Columns, Input, InputPolicies, ModulePlan, NamedColumn, Plan, plan_module
 from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
@@ -46,6 +45,7 @@ from muntin_engine.spark.columns import (
 from muntin_engine.spark.other_streams import marks_of, with_marks
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_type_of, axis_of, check_no_collation, field_of, passed_on, places_of
+from muntin_engine.wire.event_ids import in_utc
 
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall

@@ -23,12 +23,12 @@ from weakref import WeakKeyDictionary
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
-from muntin_engine.exchange.bucket_task import ACCEPTED, REJECTED, OutputBlob
-from muntin_engine.exchange.overflows import ColumnOverflows, warning_of
-from muntin_engine.exchange.shuffle import from_blob
 from muntin_engine.plan.skipped_nulls import SkippedNulls
 from muntin_engine.spark.session.classic import SparkContext
 from muntin_engine.spark.session.kinds import AnySession
+from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.overflows import ColumnOverflows, warning_of
 
 LOG: Final = logging.getLogger("muntin.rejected")
 """The logger of the warnings of rejected rows."""

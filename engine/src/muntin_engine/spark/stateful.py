@@ -16,8 +16,8 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 if TYPE_CHECKING:
-    from muntin_engine.exchange.task_payload import TaskPayload
     from muntin_engine.state.cells import Origin
+    from muntin_engine.wire.task_payload import TaskPayload
 
 OUTPUT: Final = spark_types.StructType(
     [
@@ -101,10 +101,11 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Evaluate one bucket."""
-        from muntin_engine.exchange.bucket_task import run_bucket, with_totals
-        from muntin_engine.exchange.shuffle import collect
         from muntin_engine.spark.shipping.packed_task import open_task
         from muntin_engine.spark.worker_errors import module_error_first
+        from muntin_engine.tasks.bucket_task import run_bucket
+        from muntin_engine.tasks.output_blobs import with_totals
+        from muntin_engine.wire.shuffle import collect
 
         self._is_idle = False
         bucket = key[0]

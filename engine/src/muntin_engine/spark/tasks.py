@@ -13,13 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyspark import TaskContext
 
-from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob, run_bucket, skipped_rows, with_totals
-from muntin_engine.exchange.distribute import distribute
-from muntin_engine.exchange.one_pass import OwnColumns, distribute_to_all
-from muntin_engine.exchange.readers import EventReader
-from muntin_engine.exchange.recorded_rows import PASSED_ON, ROWS, RowRecording
-from muntin_engine.exchange.shuffle import collect
-from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.metrics import skipped_metric
 from muntin_engine.spark.rejections import Teller
 from muntin_engine.spark.settling import settle
@@ -28,10 +21,18 @@ from muntin_engine.spark.stateful import OUTPUT
 from muntin_engine.spark.types import arrow_schema_of
 from muntin_engine.spark.worker_errors import module_error_first
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob, with_totals
+from muntin_engine.tasks.recorded_rows import PASSED_ON, ROWS, RowRecording
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blob_readers import EventReader
+from muntin_engine.wire.shuffle import collect
 from muntin_engine.workers.oversight import overseen
 
 if TYPE_CHECKING:
-    from muntin_engine.exchange.recorded_rows import RecordedRows
+    from muntin_engine.tasks.recorded_rows import RecordedRows
 
 RECORDING: Final = "spark.muntin.recording."
 """What begins the setting that says where a query is recorded whose results another one reads; its name follows."""
@@ -117,7 +118,7 @@ class PassingReader(EventReader):
         recorded = _recorded(self._place_name, PASSED_ON)
         for batch in super().__call__(batches):
             if recorded is not None:
-                recorded.take(batch)
+                recorded.write(batch)
             yield batch
         if recorded is not None:
             recorded.finish((), ())
@@ -151,7 +152,7 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         with module_error_first():
             output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
         if teller is not None:
-            teller.tell(bucket, output, skipped_rows(opened, arrived.skipped), opened.overflows.take())
+            teller.tell(bucket, output, arrived.row_counts.unaccepted_by(opened.choosy_labels), opened.overflows.take())
         else:
             opened.overflows.report()  # on Spark Connect the worker's log is all there is
         return _table_of(bucket, opened.place, output)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.exchange.one_pass import OwnColumns
-from muntin_engine.exchange.shuffle import SIDE, shared_name
 from muntin_engine.spark.other_streams import fitted
+from muntin_engine.tasks.one_pass import OwnColumns
+from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import Projection

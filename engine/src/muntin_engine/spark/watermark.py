@@ -16,11 +16,11 @@ from pyspark.sql import types as spark_types
 
 from muntin import OutputContract
 from muntin.errors import QueryError
-from muntin_engine.exchange.bucket_task import OUTPUT_WATERMARK, RESULTS
-from muntin_engine.exchange.readers import WatermarkReader
 from muntin_engine.plan import Plan
 from muntin_engine.plan.checks import check_names
 from muntin_engine.spark.types import arrow_schema_of
+from muntin_engine.tasks.output_blobs import OUTPUT_WATERMARK, RESULTS
+from muntin_engine.wire.blob_readers import WatermarkReader
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery

@@ -18,7 +18,7 @@ from muntin.errors import ModuleContractError, ModuleError, MuntinError
 from muntin.safe_text import safe_repr
 from muntin_engine.core.calls import CURRENT_CALL
 from muntin_engine.errors import StateError
-from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.workers.shared_code import SharedCode
 from muntin_engine.workers.traces import FileTrace
 

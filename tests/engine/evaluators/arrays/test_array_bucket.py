@@ -13,13 +13,13 @@ import pytest
 from muntin import INFINITY, ColumnarAggregate, Component, IncrementalAggregate, Instant
 from muntin.errors import ModuleContractError
 from muntin.schemas import describe
-from muntin_engine.exchange.bucket_task import run_bucket
-from muntin_engine.exchange.shuffle import from_blob
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.kept_stores import KEPT
-from muntin_engine.workers.settings import WorkerSettings
-from tests.engine.exchange.tasks import TICKS, arrived, rows, task_of
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.task_payload import TaskPayload
+from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 
 class Told(ColumnarAggregate[int, int]):

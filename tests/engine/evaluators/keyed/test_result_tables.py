@@ -18,10 +18,10 @@ from muntin.errors import ModuleContractError
 from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Reason, Rejection
 from muntin_engine.evaluators.keyed import result_tables as output
 from muntin_engine.evaluators.keyed.result_tables import result_tables
-from muntin_engine.exchange.readers import BlobReader, EventReader, WatermarkReader
-from muntin_engine.exchange.shuffle import to_blob
-from muntin_engine.exchange.side_output import row_as_json, side_output_row, side_output_table
-from tests.engine.exchange.tasks import TICKS, X, task_of
+from muntin_engine.wire.blob_readers import BlobReader, EventReader, WatermarkReader
+from muntin_engine.wire.blobs import to_blob
+from muntin_engine.wire.side_output import row_as_json, side_output_row, side_output_table
+from tests.engine.wire.payloads import TICKS, X, task_of
 
 W = Window(0, 10)
 

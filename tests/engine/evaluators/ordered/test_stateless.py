@@ -18,15 +18,15 @@ from muntin.testing import Script, WindowedQuery, evaluate
 from muntin.windows.specification import Unwindowed
 from muntin_engine import ResultOverflowError
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.exchange.bucket_task import RESULTS, OutputBlob
-from muntin_engine.exchange.shuffle import from_blob
-from muntin_engine.exchange.stateless_task import run_task
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.planner import checked_plan, with_choice
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob
+from muntin_engine.tasks.stateless_task import run_task
 from muntin_engine.testing import crash_everywhere
-from muntin_engine.workers.settings import WorkerSettings
-from tests.engine.exchange.tasks import TICKS, rows, task_of
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.task_payload import TaskPayload
+from tests.engine.wire.payloads import TICKS, rows, task_of
 from tests.modules.merged_states import Signs
 from tests.scenarios.passing import passing
 from tests.scenarios.query import Query

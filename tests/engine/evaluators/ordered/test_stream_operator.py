@@ -16,7 +16,7 @@ from muntin.testing import KeyRange, Script, WindowedQuery
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.ordered.stream_operator import OperatorState
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.workers.settings import WorkerSettings
+from muntin_engine.plan.worker_settings import WorkerSettings
 from tests.modules.stream_operators import Level, Newest, Reminders, Silence, Ticker
 from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query

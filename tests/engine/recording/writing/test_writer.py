@@ -15,15 +15,15 @@ from muntin.errors import QueryError
 from muntin.testing import Script
 from muntin.windows.specification import Unwindowed
 from muntin_engine import Recorder, Recording, RecordingError
-from muntin_engine.exchange.recorded_rows import RecordedRows, read_part
-from muntin_engine.exchange.shuffle import from_blob
-from muntin_engine.exchange.stateless_task import run_task
 from muntin_engine.recording.writing.files import CELLS
 from muntin_engine.recording.writing.query_data import query_to_data
 from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
+from muntin_engine.tasks.recorded_rows import RecordedRows, read_part
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blobs import from_blob
 from muntin_stats import Sum
-from tests.engine.exchange.tasks import TICKS, rows, task_of
 from tests.engine.recording.recorded import RecordedRun, arrivals, recorded
+from tests.engine.wire.payloads import TICKS, rows, task_of
 from tests.modules.merged_states import Signs
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -111,13 +111,13 @@ def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
     batch = pa.record_batch(columns)
     file = tmp_path / "rows/00000000/0000-00003.parquet"
     rows = RecordedRows(file)
-    rows.take(batch)
+    rows.write(batch)
     rows.finish([], ["alarm"])
     part = read_part(file)
     (again,) = part.batches()
     assert again.schema.equals(batch.schema)
     assert str(again.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
-    assert (part.partition, part.told.signals) == (3, ("alarm",))
+    assert (part.partition, part.report.signals) == (3, ("alarm",))
 
 
 def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from muntin_engine.spark.shipping.driver_python import trouble_with
 from muntin_engine.spark.shipping.packed_task import pack_task
 from muntin_engine.spark.shipping.preflight import judge, worker_reports
 from muntin_stats.average import Average
-from tests.engine.exchange.tasks import task_of
+from tests.engine.wire.payloads import task_of
 
 NEEDED = Needed(
     versions={"muntin-sdk": "0.1.0", "pandas": "2.3.0", "muntin-stats": "0.1.0"},
@@ -124,7 +124,7 @@ def test_a_worker_says_what_it_has() -> None:
 def test_what_a_job_imports_is_found_without_opening_it() -> None:
     found = references_of(pack_task(task_of(Average())))
     assert Reference("muntin_stats.average", "Average") in found
-    assert Reference("muntin_engine.exchange.task_payload", "TaskPayload") in found
+    assert Reference("muntin_engine.wire.task_payload", "TaskPayload") in found
     assert not any(reference.module.startswith(("builtins", "collections")) for reference in found)
 
 

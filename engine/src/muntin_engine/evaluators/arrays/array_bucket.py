@@ -15,7 +15,6 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, advance
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.progress import InputsProgress, ProgressTracker
 from muntin_engine.progress.report import InputReport
 from muntin_engine.state.bucket_state import NEVER, BucketState
@@ -24,6 +23,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KEPT, KeptStores
 from muntin_engine.state.log import StoredEntry
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class BatchOutcome(NamedTuple):

@@ -20,6 +20,7 @@ from muntin_engine.core.changes import InputChange
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, BucketResult
+from muntin_engine.evaluators.arrays.bound_form import BoundForm, forms_of
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
 from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each, lift_rows, rows_to_lift
@@ -31,13 +32,12 @@ from muntin_engine.evaluators.arrays.stores import grid_query, session_query
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.incoming import blobs_of
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
-from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.intake import values_in
-from muntin_engine.exchange.shuffle import to_blob
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
+from muntin_engine.wire.blobs import to_blob
+from muntin_engine.wire.python_values import values_in
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ArrayWork:
 
 def work_of(task: TaskPayload) -> ArrayWork:
     """Prepare the query of a task for evaluation on arrays."""
-    return ArrayWork(task.plan, task.query, task.forms, task.grids, task.codec, partial(form_table, task))
+    return ArrayWork(task.plan, task.query, task.once(forms_of), task.grids, task.codec, partial(form_table, task))
 
 
 class ArrivingRows(ABC):

@@ -11,15 +11,15 @@ import pyarrow as pa
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, Rejection
+from muntin_engine.evaluators.arrays.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.held import HeldPartials
 from muntin_engine.evaluators.arrays.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.late_rows import LateRows, without_rows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_windows import StateWindows
+from muntin_engine.evaluators.arrays.stretch_blobs import from_blob, from_old_blob, to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, Groups, Part, StretchTable, alike, concat, parts_of
-from muntin_engine.evaluators.arrays.wire import from_blob, from_old_blob, to_blob
-from muntin_engine.exchange.bound_form import BoundForm
 from muntin_engine.state.log import Entry, StoredEntry
 
 ENTRY_BYTES: Final = 2 * 2**20

@@ -14,12 +14,12 @@ from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components,
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.evaluators.revised.stored_events import rows_of_events
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.choice import Arrivals, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class ArrayEvaluator(KeepsState, LiftsRows):

@@ -15,7 +15,7 @@ from muntin_engine.core.window_grid import NEVER, TickGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
 from muntin_engine.evaluators.arrays.edges import sessions_of, snapshots_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, ends_before, merge_alike
-from muntin_engine.exchange.counting import ticks_of
+from muntin_engine.wire.period_numbers import ticks_of
 
 MOST_PIECES: Final = 8
 """In how many pieces partial states may lie before some are merged."""

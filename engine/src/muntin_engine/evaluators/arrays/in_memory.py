@@ -17,13 +17,12 @@ from muntin_engine.core.calls import Meter
 from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import ArrayWork
+from muntin_engine.evaluators.arrays.bound_form import BoundForm, bound_forms
 from muntin_engine.evaluators.arrays.lifting import Rows, lift_each
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_results
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
-from muntin_engine.exchange.bound_form import BoundForm, bound_forms
-from muntin_engine.exchange.task_payload import grids_of
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -31,6 +30,7 @@ from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.wire.task_payload import grids_of
 
 _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
     ScalarKind.BOOLEAN: pa.bool_(),

@@ -14,7 +14,7 @@ from muntin import Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.core.changes import Key, canonical
 from muntin_engine.core.frozen_values import freeze
-from muntin_engine.exchange.intake import tuples_of
+from muntin_engine.wire.python_values import tuples_of
 
 FEW_KEYS: Final = 1024
 """With up to so many keys none is forgotten."""

@@ -20,18 +20,18 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.core.changes import Key
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.core.window_grid import NEVER
+from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product, stable_order
 from muntin_engine.evaluators.arrays.key_table import At, named_keys
 from muntin_engine.evaluators.arrays.results import failing_row
 from muntin_engine.evaluators.arrays.rows import SOURCE, RowLists, RowValues
+from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
-from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
-from muntin_engine.exchange.counting import numbers_at
-from muntin_engine.exchange.spreading import buckets_of
-from muntin_engine.exchange.task_payload import TaskPayload
+from muntin_engine.wire.key_buckets import buckets_of
+from muntin_engine.wire.period_numbers import numbers_at
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> Rows:
     return Rows(
         task.plan.buckets,
         array("start").to_numpy(),
-        None if given.given.is_point else array("end").to_numpy(),
+        None if given.plan_input.is_point else array("end").to_numpy(),
         list(map(array, given.key_names)),
         list(map(array, given.payload_names)),
         array(SOURCE) if task.plan.keeps_late_rows and given.tracker.sources else None,

@@ -14,13 +14,14 @@ from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.core.changes import OutputKind
+from muntin_engine.evaluators.arrays.bound_form import forms_of
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times, extents
+from muntin_engine.wire.result_columns import ResultColumns
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import as_times, extents
 
 Output: TypeAlias = Callable[[int, Field, pa.DataType], pa.Array]
 """Returns the result column of a module, by its place."""
@@ -104,30 +105,30 @@ def form_columns(task: TaskPayload, closed: Closed) -> Output:
     windows = closed.windows
 
     def output(place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        form = task.forms[place]
+        form = task.once(forms_of)[place]
         try:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:
             row = failing_window(form, place, windows)
             raise failure if row is None else failure.at(*closed.at(row)) from failure.__cause__
-        return _column(results, field, arrow_type, Source(task, form.label, closed.at))
+        return _column(results, field, arrow_type, ResultColumns(task, form.label, closed.at))
 
     return output
 
 
-def _column(results: Array, output: Field, arrow_type: pa.DataType, source: Source) -> pa.Array:
+def _column(results: Array, output: Field, arrow_type: pa.DataType, result_columns: ResultColumns) -> pa.Array:
     data, is_null = np.ma.getdata(results), np.ma.getmaskarray(results)
     kind = output.type.kind if isinstance(output.type, Scalar) else None
     if data.dtype == object or kind is None or kind not in _FITTING:
         values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
-        return source.column(values, output, arrow_type)
+        return result_columns.column(values, output, arrow_type)
     if data.dtype.kind not in _FITTING[kind]:
-        raise source.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
+        raise result_columns.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
     if kind is ScalarKind.INSTANT:
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
         values = [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
-        return source.column(values, output, arrow_type)  # which counts what the column cannot hold
+        return result_columns.column(values, output, arrow_type)  # which counts what the column cannot hold
     column = pa.array(data, mask=is_null if is_null.any() else None)
     return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
 
@@ -164,11 +165,11 @@ class ModuleResults:
             ModuleContractError: A result is not of the type that the module's class declares.
         """
         module = self._task.query.bindings[0 if self._row is not None else place].module
-        source = Source(self._task, f"{module.name} {module.version}", self._at)
+        result_columns = ResultColumns(self._task, f"{module.name} {module.version}", self._at)
         if self._row is None:
-            return source.column(self._values[place], field, arrow_type)
+            return result_columns.column(self._values[place], field, arrow_type)
         (rows,) = self._values
-        return source.part(rows, self._row, place, field, arrow_type)
+        return result_columns.part(rows, self._row, place, field, arrow_type)
 
 
 def extent_tables(  # what a row is made of

@@ -28,8 +28,8 @@ from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
-from muntin_engine.exchange.intake import values_in
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.wire.python_values import values_in
 
 MOST_OBJECTS: Final = 1 << 20
 """About so many rows are Python objects at a time; a window has all of its own."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.coding import expanded, members_of, stable_order
-from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.numbers import narrow_table, numbers_of
+from muntin_engine.wire.blobs import from_blob, to_blob
+from muntin_engine.wire.narrow_numbers import narrow_table, numbers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +196,12 @@ class RowLists:
         table = self.copied().table
         times = {name: table.column(name).to_numpy() for name in TIMES if name in table.column_names}
         payload = {name: table.column(name) for name in table.column_names if name not in TIMES}
-        return shuffle.to_blob(narrow_table(times, payload or {_NO_PAYLOAD: pa.nulls(len(table))}))
+        return to_blob(narrow_table(times, payload or {_NO_PAYLOAD: pa.nulls(len(table))}))
 
     @classmethod
     def from_blob(cls, blob: bytes, counts: IntArray) -> RowLists:
         """Undo `to_blob`, given how many rows each list has."""
-        table = shuffle.from_blob(blob)
+        table = from_blob(blob)
         columns = dict(numbers_of(table))
         columns |= {name: table.column(name) for name in table.column_names if name not in (*TIMES, _NO_PAYLOAD)}
         return cls.of(pa.table(columns), counts)

@@ -18,8 +18,8 @@ from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.queues import queue_of_states
 from muntin_engine.evaluators.arrays.state_modules import StateModules, located, whereabouts
 from muntin_engine.evaluators.arrays.state_windows import sliding_windows
+from muntin_engine.evaluators.arrays.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
-from muntin_engine.evaluators.arrays.wire import from_blob
 from muntin_engine.state.log import Entry, StoredEntry
 
 ENTRY_STATES: Final = 1 << 14

@@ -23,16 +23,16 @@ from muntin_engine.evaluators.arrays.held import in_windows
 from muntin_engine.evaluators.arrays.key_table import At, KeyTable, keys_in
 from muntin_engine.evaluators.arrays.lifting import Rows, SpreadKeys, group_rows, row_lists
 from muntin_engine.evaluators.arrays.states import ModuleCallError, StateModule, States
+from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Values
-from muntin_engine.evaluators.arrays.wire import to_blob
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.exchange.counting import numbers_at
-from muntin_engine.exchange.intake import values_in
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
+from muntin_engine.wire.period_numbers import numbers_at
+from muntin_engine.wire.python_values import values_in
 
 
 class StateModules:

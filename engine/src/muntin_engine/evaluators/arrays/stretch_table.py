@@ -10,9 +10,9 @@ import numpy as np
 
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.coding import compress, first_places, number, product, reduce_codes
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values
-from muntin_engine.exchange.bound_form import PAYLOADS, BoundForm
 
 STATE: Final = "state"
 """The name of the part that is a module's Python states."""

@@ -18,7 +18,7 @@ from muntin.columnar.arrays import Array, FloatArray, IntArray
 from muntin.columnar.single import component_array, plain_values
 from muntin_engine.evaluators.arrays.coding import members_of, reduce_codes, stable_order
 from muntin_engine.evaluators.declarations.combinations import can_be_subtracted
-from muntin_engine.exchange.sums import Sums
+from muntin_engine.wire.sums import Sums
 
 COUNTED: Final = Component.count()
 

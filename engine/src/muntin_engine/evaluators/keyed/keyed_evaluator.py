@@ -13,7 +13,6 @@ from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
 from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.progress import ProgressTracker
@@ -21,6 +20,7 @@ from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class KeyedEvaluator(KeepsState):

@@ -12,9 +12,9 @@ from muntin import EARLIEST, INFINITY, RowOperator
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.core.changes import Key, OutputChange
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import as_times, extents
+from muntin_engine.wire.result_columns import ResultColumns
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import as_times, extents
 
 MOST_ROWS: Final = 100_000
 """The largest number of rows of a table; a table of more than `MOST_BYTES` is divided further."""
@@ -60,8 +60,8 @@ def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Outpu
         return
     for key, (change, *_) in output:
         label, found = f"{module.name} {module.version}", safe_repr(change.value)
-        source = Source(task, label, lambda _, key=key, change=change: (key, change.window))  # type: ignore[misc]
-        raise source.contract_error(f"on_evict returned {found}, declared None", 0)
+        results = ResultColumns(task, label, lambda _, key=key, change=change: (key, change.window))  # type: ignore[misc]
+        raise results.contract_error(f"on_evict returned {found}, declared None", 0)
 
 
 def _tables(
@@ -133,9 +133,10 @@ def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape
     columns = []
     for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
         module = task.query.bindings[0 if shape.row is not None else place].module
-        source = Source(task, f"{module.name} {module.version}", lambda row: (keyed[row][0], keyed[row][1].window))
+        label = f"{module.name} {module.version}"
+        results = ResultColumns(task, label, lambda row: (keyed[row][0], keyed[row][1].window))
         if shape.row is None:
-            columns.append(source.column([value[place] for value in values], output, field.type))
+            columns.append(results.column([value[place] for value in values], output, field.type))
         else:
-            columns.append(source.part(values, shape.row, place, output, field.type))
+            columns.append(results.part(values, shape.row, place, output, field.type))
     return columns

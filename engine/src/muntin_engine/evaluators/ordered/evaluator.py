@@ -14,9 +14,9 @@ from muntin_engine.evaluators.ordered.row_windows import rows_run
 from muntin_engine.evaluators.ordered.rows_state import RowsState
 from muntin_engine.evaluators.ordered.stateless import passed_events, results_of
 from muntin_engine.evaluators.ordered.stream_operator import OperatorState, StreamRun
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class RowsEvaluator(KeyedEvaluator):

@@ -17,10 +17,10 @@ from muntin_engine.core.changes import Key
 from muntin_engine.core.evaluator_query import Binding
 from muntin_engine.core.plain_results import listing
 from muntin_engine.core.skipping import SKIPPED, payloads_of
-from muntin_engine.exchange.arrays import Source
-from muntin_engine.exchange.intake import columns_of, tuples_of
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import extents
+from muntin_engine.wire.python_values import columns_of, tuples_of
+from muntin_engine.wire.result_columns import ResultColumns
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import extents
 
 
 def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
@@ -51,13 +51,13 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
                 cause = int(causes[number])
                 check_cause(module, row.start, times[cause], locate(cause)[0])
                 starts[number], ends[number], values[number] = row.start, row.end, row.payload
-    source = Source(task, f"{module.name} {module.version}", lambda number: locate(int(causes[number])))
+    result_columns = ResultColumns(task, f"{module.name} {module.version}", lambda number: locate(int(causes[number])))
     keys = rows.select(given.key_names).take(pa.array(causes))
     columns = [keys.column(name).combine_chunks() for name in given.key_names]
     columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
     for place, output in enumerate(task.outputs):
         arrow_type = task.results.field(len(columns)).type
-        columns.append(source.part(values, module.result_field(), place, output, arrow_type))
+        columns.append(result_columns.part(values, module.result_field(), place, output, arrow_type))
     return pa.table(columns, schema=task.results)
 
 

@@ -12,11 +12,11 @@ from muntin_engine.evaluators.arrays.lifting import lift_each, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.evaluators.pairing.pair_store import pair_query, rows_of_pairs
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 class PairEvaluator(KeepsState, LiftsRows):

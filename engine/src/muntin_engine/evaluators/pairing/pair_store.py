@@ -21,15 +21,15 @@ from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.keyed.result_tables import in_pieces
-from muntin_engine.exchange.intake import tuples_of, values_in
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.times import extents
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
+from muntin_engine.wire.python_values import tuples_of, values_in
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import extents
 
 MOST_CANDIDATES: Final = 4_000_000
 """At most so many candidates are looked at in one step, unless one row alone has more."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense
-from muntin_engine.exchange.event_ids import stand_ins
+from muntin_engine.wire.event_ids import stand_ins
 
 HashArray = npt.NDArray[np.uint64]
 

@@ -14,11 +14,11 @@ from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, are_same, hashes_of, ids_of
-from muntin_engine.exchange.intake import changes_of
-from muntin_engine.exchange.shuffle import to_blob
-from muntin_engine.exchange.spreading import by_bucket
-from muntin_engine.exchange.task_payload import TaskPayload
-from muntin_engine.exchange.value_flags import flags
+from muntin_engine.wire.blobs import to_blob
+from muntin_engine.wire.key_buckets import by_bucket
+from muntin_engine.wire.python_values import changes_of
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.value_flags import flags
 
 
 def blobs_of(task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:

@@ -19,10 +19,10 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
-from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.event_ids import id_array
-from muntin_engine.exchange.intake import tuples_of
 from muntin_engine.state.codec import Codec
+from muntin_engine.wire.blobs import from_blob, to_blob
+from muntin_engine.wire.event_ids import id_array
+from muntin_engine.wire.python_values import tuples_of
 
 
 class WaitingRows:
@@ -70,21 +70,21 @@ class WaitingRows:
             for events in self.by_key.values()
         ]
         codes = np.array(list(self.by_key), np.int64)
-        blobs = map(shuffle.to_blob, (keys.take(codes), schema.empty_table()))
+        blobs = map(to_blob, (keys.take(codes), schema.empty_table()))
         packed: bytes = msgpack.packb([*blobs, codec.pack(named)])
         return packed
 
     def restore(self, data: bytes, keys: KeyTable, codec: Codec) -> pa.Schema:
         """Take the rows that `to_bytes` wrote, and return the schema."""
         blob, of_events, packed = msgpack.unpackb(data)
-        codes = keys.codes(shuffle.from_blob(blob)).tolist()
+        codes = keys.codes(from_blob(blob)).tolist()
         for code, events in zip(codes, codec.unpack(packed), strict=True):
             found = self.by_key.setdefault(code, {})
             for id, start, rows, base in events:
                 waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
                 before = EventState(base[0], base[1], tuple(base[2])) if base else None
                 found[id, start] = PendingRows(waiting, before)
-        schema: pa.Schema = shuffle.from_blob(of_events).schema
+        schema: pa.Schema = from_blob(of_events).schema
         return schema
 
 

@@ -16,6 +16,7 @@ from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
+from muntin_engine.evaluators.arrays.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.coding import encode
 from muntin_engine.evaluators.arrays.entries import FormEntries
 from muntin_engine.evaluators.arrays.key_table import key_columns, keys_in, named_keys
@@ -32,10 +33,6 @@ from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, Pla
 from muntin_engine.evaluators.revised.live_results import LiveResults
 from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
-from muntin_engine.exchange import shuffle
-from muntin_engine.exchange.bound_form import BoundForm
-from muntin_engine.exchange.intake import tuples_of
-from muntin_engine.exchange.value_flags import flags
 from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
@@ -43,6 +40,9 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.stored_bucket import HeldRow, payload_of, waiting_row
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.python_values import tuples_of
+from muntin_engine.wire.value_flags import flags
 
 WAITING: Final = "waiting"
 """The name of the cell of the rows that wait for others of their event."""
@@ -243,7 +243,7 @@ class RevisedStore(ArrayStore):
         plain, inserted = NOTHING, list[StretchTable]()
         changes = dict[int, list[InputChange]]()
         if blobs:
-            table = pa.concat_tables(list(map(shuffle.from_blob, blobs))).combine_chunks()
+            table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()
             rows, (codes, keys) = len(table), self._codes_of(table)
             incoming = IncomingRows.of(table, codes)
             hashes = self._waiting.hashes(is_whole=incoming.ids.dtype != np.object_)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import plan_to_data
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 def query_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
-from muntin_engine.exchange.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.plan.plain_data import written
 from muntin_engine.recording.writing.files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
 from muntin_engine.recording.writing.recorder import Recorder
 from muntin_engine.recording.writing.totals import totals_of
+from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ARRIVED: Final = ("accepted", "late", "shed", "rejected")

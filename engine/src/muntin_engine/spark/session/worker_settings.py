@@ -7,10 +7,10 @@ from typing import Final
 from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.errors import SetupError
+from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.spark.session.kinds import AnySession
 from muntin_engine.spark.session.settings import read_setting
 from muntin_engine.state.kept_stores import MOST_BYTES
-from muntin_engine.workers.settings import WorkerSettings
 from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
 
 KEPT: Final = "spark.muntin.kept.bytes"

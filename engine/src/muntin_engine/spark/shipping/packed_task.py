@@ -15,10 +15,10 @@ from pyspark import cloudpickle
 
 from muntin.errors import MuntinError
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
-from muntin_engine.exchange.task_payload import TaskPayload
 from muntin_engine.shipping.archives import find_fetched_archives
 from muntin_engine.shipping.local_code import local_modules
 from muntin_engine.spark.shipping.by_value import pickled
+from muntin_engine.wire.task_payload import TaskPayload
 
 MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""

@@ -12,9 +12,9 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, moment
 from muntin.axis import decimal_of
-from muntin_engine.exchange.bucket_task import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 from muntin_engine.metrics import is_count
 from muntin_engine.spark.types import time_type_of
+from muntin_engine.tasks.output_blobs import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
 if TYPE_CHECKING:
     from muntin_engine.api.planned_query import PlannedQuery

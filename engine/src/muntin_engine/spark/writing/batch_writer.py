@@ -15,14 +15,6 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST
 from muntin_engine.api.planned_query import PlannedQuery, Selection
 from muntin_engine.errors import SinkError
-from muntin_engine.exchange.bucket_task import (
-    EVICTED_ROWS,
-    LATE_ROWS,
-    OUTPUT_WATERMARK,
-    REJECTED_ROWS,
-    RESULTS,
-    STREAMS,
-)
 from muntin_engine.plan import Plan
 from muntin_engine.spark.failures import is_from_spark, root_cause
 from muntin_engine.spark.pipeline import evicted_schema, keeping_late_rows, refused_schema, result_schema, rows_of
@@ -34,6 +26,7 @@ from muntin_engine.spark.writing.batch_progress import progress_of, progress_sch
 from muntin_engine.spark.writing.checkpoints import FOLDER, CheckpointNote
 from muntin_engine.spark.writing.query_ids import QueryId
 from muntin_engine.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, OUTPUT_WATERMARK, REJECTED_ROWS, RESULTS, STREAMS
 from muntin_engine.writing import Sink, SinkLike, choose_sinks, spelled_output
 from muntin_engine.writing.places import unpatterned
 

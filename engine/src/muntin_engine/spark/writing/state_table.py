@@ -16,11 +16,11 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.times import as_times
 from muntin_engine.spark.session.ended import in_session
 from muntin_engine.spark.types import arrow_schema_of
 from muntin_engine.spark.writing.checkpoints import Checkpoint
 from muntin_engine.state.differences import places_of
+from muntin_engine.wire.times import as_times
 
 _TIMES: Final[Mapping[str, spark_types.DataType]] = {
     "timestamp": spark_types.TimestampType(),

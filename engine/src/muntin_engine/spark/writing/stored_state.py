@@ -17,7 +17,6 @@ from pyspark.sql import functions as F
 
 from muntin_engine.core.changes import Progress
 from muntin_engine.errors import StateError
-from muntin_engine.exchange.task_payload import bucket_ids, murmur3
 from muntin_engine.plan import Plan
 from muntin_engine.progress import InputsProgress
 from muntin_engine.spark.failures import root_cause
@@ -29,6 +28,7 @@ from muntin_engine.spark.writing.checkpoint_files import damage_of
 from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
+from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 from muntin_engine.writing.places import is_elsewhere, local_path
 
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)

@@ -1,0 +1,146 @@
+"""The rows of a batch of one input as arrays: what each changes, its times, and its problem."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import EARLIEST, INFINITY
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.plan import LATEST
+from muntin_engine.tasks.change_kinds import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN
+from muntin_engine.wire.task_payload import InputTask
+from muntin_engine.wire.times import as_ticks
+from muntin_engine.wire.value_flags import flags
+
+
+class RowTimes(NamedTuple):
+    """The times of rows as ticks, null where a row has none."""
+
+    start: pa.Array
+    end: pa.Array
+    new_end: pa.Array
+
+    def take(self, places: pa.Array) -> RowTimes:
+        """Select rows by their places."""
+        return RowTimes(self.start.take(places), self.end.take(places), self.new_end.take(places))
+
+
+class BatchRows(NamedTuple):
+    """The rows of a batch.
+
+    Attributes:
+        batch: The projected columns.
+        kind: The kind of change of each row, as a place among `CHANGES`.
+        times: Their times.
+        problem: The place of the problem of each among `PROBLEMS`; null where there is none.
+    """
+
+    batch: pa.RecordBatch
+    kind: IntArray
+    times: RowTimes
+    problem: pa.Array
+
+    @property
+    def is_good(self) -> BoolArray:
+        """True for rows without a problem."""
+        return flags(self.problem.is_null())
+
+    def take(self, places: IntArray) -> BatchRows:
+        """Select rows by their places."""
+        chosen = pa.array(places)
+        return BatchRows(
+            self.batch.take(chosen),
+            self.kind[places],
+            self.times.take(chosen),
+            self.problem.take(chosen),
+        )
+
+    def followed_by(self, other: BatchRows) -> BatchRows:
+        """Append the rows of another batch."""
+        return BatchRows(
+            pa.concat_batches([self.batch, other.batch]),
+            np.concatenate([self.kind, other.kind]),
+            RowTimes(*(pa.concat_arrays(pair) for pair in zip(self.times, other.times, strict=True))),
+            pa.concat_arrays([self.problem, other.problem]),
+        )
+
+
+class GoodRows(NamedTuple):
+    """The rows of a batch without a problem; a time is `EARLIEST` where a row has none.
+
+    Attributes:
+        kind: The kind of change of each row, as a place among `CHANGES`.
+        start: The starts.
+        end: The ends.
+        new_end: The new ends.
+        source: The sources of the rows; None if the input has none.
+    """
+
+    kind: IntArray
+    start: IntArray
+    end: IntArray
+    new_end: IntArray
+    source: pa.Array | None
+
+    def where(self, is_wanted: BoolArray) -> GoodRows:
+        """Select rows by a mask."""
+        return GoodRows(
+            self.kind[is_wanted],
+            self.start[is_wanted],
+            self.end[is_wanted],
+            self.new_end[is_wanted],
+            None if self.source is None else self.source.filter(pa.array(is_wanted)),
+        )
+
+    def punctuation(self) -> int:
+        """Return the largest punctuation; one beyond all times closes the stream."""
+        latest = int(self.start[self.kind == PUNCTUATE].max(initial=EARLIEST))
+        closes = latest >= LATEST or (self.kind == CLOSE).any()
+        return INFINITY if closes else latest
+
+
+def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
+    """Leave out the rows that have a problem."""
+    all_rows = GoodRows(
+        rows.kind,
+        rows.times.start.fill_null(EARLIEST).to_numpy(),
+        rows.times.end.fill_null(EARLIEST).to_numpy(),
+        rows.times.new_end.fill_null(EARLIEST).to_numpy(),
+        rows.batch.column("source") if input_task.tracker.sources else None,
+    )
+    is_good = rows.is_good
+    return all_rows if is_good.all() else all_rows.where(is_good)
+
+
+def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
+    """Return the kind of change of each row, as a place among `CHANGES`."""
+    if not input_task.columns.has_changes:
+        return np.full(len(batch), INSERT, np.int32)
+    kind: IntArray = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
+    return kind
+
+
+def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
+    """Return the times of rows as ticks: microseconds since the epoch in UTC for timestamps, see `as_ticks`.
+
+    Points last one tick; a retraction sets the new end to the start.
+    """
+    names = batch.schema.names
+    nulls = pa.nulls(len(batch), pa.int64())
+    start = as_ticks(batch.column("start"))
+    end = as_ticks(batch.column("end")) if "end" in names else nulls
+    new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nulls
+    if input_task.plan_input.given_lifetimes == "point":
+        end = pc.add(start, 1)
+
+    is_insertion = pa.array(kind == INSERT)
+    is_retraction = pa.array(kind == RETRACT)
+    return RowTimes(
+        start,
+        pc.if_else(pc.and_(is_insertion, end.is_null()), INFINITY, end),
+        pc.if_else(is_insertion, None, pc.if_else(is_retraction, start, new_end)),
+    )

@@ -1,0 +1,156 @@
+"""The rows of one input, read from projected Arrow batches: typed columns, problems, progress, and counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import BoolArray
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.key_patterns import Told
+from muntin_engine.progress import Observation
+from muntin_engine.tasks.batch_rows import BatchRows, good_rows, kinds_of, times_of
+from muntin_engine.tasks.change_kinds import INSERT, PUNCTUATE_KEYS
+from muntin_engine.tasks.changed_lifetimes import with_changed_lifetimes
+from muntin_engine.tasks.reported_progress import observations_of, patterns_of, progress_of
+from muntin_engine.tasks.row_problems import find_problems
+from muntin_engine.wire.event_ids import in_utc
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.task_payload import InputTask
+from muntin_engine.wire.times import too_far
+from muntin_engine.wire.value_flags import flags, forbidden_nulls
+
+
+class InputRows(NamedTuple):
+    """The rows of a batch of one input, and what they say of its progress.
+
+    Attributes:
+        rows: The rows with their problems.
+        progress: The progress they carry.
+        observations: An observation of each source.
+        patterns: The patterns of keys that they say are complete up to a time.
+        counts: The counts of rows that no bucket gets.
+    """
+
+    rows: pa.Table
+    progress: Progress
+    observations: list[Observation]
+    patterns: list[Told]
+    counts: RowCounts
+
+
+def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
+    """Read a projected batch of one input.
+
+    The rows have the columns `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
+    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a single key is.
+    """
+    kind = kinds_of(input_task, batch)
+    times = times_of(input_task, batch, kind)
+    rows = BatchRows(batch, kind, times, find_problems(input_task, batch, kind, times))
+
+    # A source is observed by its rows as it sent them, before the query changes their lifetimes.
+    good = good_rows(input_task, rows)
+    observations = list(observations_of(input_task, good)) if input_task.tracker.needs_observations else []
+    without_lifetime = 0
+    unchanging = 0
+    if input_task.plan_input.changes_lifetimes:
+        rows, without_lifetime, unchanging = with_changed_lifetimes(input_task, rows)
+        good = good_rows(input_task, rows)
+
+    is_good = rows.is_good
+    is_insertion = rows.kind == INSERT
+    meets_conditions = np.ones(len(rows.kind), np.bool_)
+    if input_task.plan_input.columns.conditions:
+        meets_conditions = flags(rows.batch.column("kept"))
+    is_filtered = is_insertion & ~meets_conditions
+
+    columns = typed_columns(input_task, rows)
+    # Rows of no key are reported and not sent. Bad rows are sent for the side output, but for those that are filtered.
+    is_sent = (rows.kind < PUNCTUATE_KEYS) | ~is_good
+    if input_task.keeps_filtered:
+        columns |= _marked_columns(input_task, columns, is_insertion, meets_conditions)
+        is_sent &= ~is_filtered | is_good
+    else:
+        is_sent &= ~is_filtered
+    table = pa.table(columns)
+
+    is_pattern = is_good & (rows.kind == PUNCTUATE_KEYS)
+    patterns: list[Told] = []
+    if is_pattern.any():
+        patterns = list(patterns_of(input_task, table.filter(pa.array(is_pattern))))
+    counts = RowCounts(
+        _count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
+        filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,
+        unchanging=unchanging,
+    )
+    sent = table if is_sent.all() else table.filter(pa.array(is_sent))
+    return InputRows(sent, progress_of(input_task, good), observations, patterns, counts)
+
+
+def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]:
+    """Return the columns of rows in the types in which they travel."""
+    batch = rows.batch
+    columns = {"problem": rows.problem, "start": rows.times.start, "end": rows.times.end}
+    if input_task.columns.has_changes:
+        columns["change"] = batch.column("change")
+        columns["new_end"] = rows.times.new_end
+    for name, ticks in zip(rows.times._fields, rows.times, strict=True):
+        if name in batch.schema.names and pa.types.is_decimal(batch.column(name).type):
+            columns |= too_far(name, batch.column(name), ticks)
+    if "id" in batch.schema.names:
+        ids = batch.column("id")
+        columns["id"] = ids.cast(in_utc(ids.type))  # times come in the zone of the session
+    if input_task.tracker.sources:
+        columns["source"] = batch.column("source")
+
+    keys = input_task.query.keys
+    payload = input_task.columns.payload
+    for name, key_type in zip(input_task.key_names, keys, strict=True):
+        columns[name] = batch.column(name).cast(key_type, safe=False)
+    for name, payload_type in zip(input_task.own_payload_names, payload, strict=False):
+        columns[name] = batch.column(name).cast(payload_type, safe=False)
+    for place, key_type in enumerate(keys):
+        for name in (f"low{place}", f"high{place}"):
+            if name in input_task.range_names:
+                columns[name] = batch.column(name).cast(key_type, safe=False)
+    return columns
+
+
+def _marked_columns(
+    input_task: InputTask, columns: dict[str, pa.Array], is_insertion: BoolArray, meets_conditions: BoolArray
+) -> dict[str, pa.Array]:
+    """Return the payload columns of an input that keeps filtered events: blank for these, and with a mark.
+
+    A revision may refer to a filtered event, so its id and lifetime are sent; its payload is not needed.
+    """
+    names = input_task.own_payload_names
+    has_payload = is_insertion.copy()
+    for name in names:
+        has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
+    is_blank = pa.array(has_payload & ~meets_conditions)
+
+    order_places: set[int | None] = set()
+    if input_task.plan_input.has_samples:  # a filtered sample may be the last one of its time
+        order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}
+    marked: dict[str, pa.Array] = {}
+    for place, name in enumerate(names):
+        if place not in order_places:
+            marked[name] = pc.if_else(is_blank, None, columns[name])
+    marked[input_task.payload_names[-1]] = pa.array(meets_conditions, mask=~has_payload)
+    return marked
+
+
+def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_candidate: BoolArray) -> tuple[int, ...]:
+    """Count the rows that each module does not accept, among candidates: good insertions that meet the conditions."""
+    labels = input_task.query.choosy_labels
+    is_unaccepted = {label: np.zeros(len(is_candidate), np.bool_) for label in labels}
+    for read in input_task.reads:
+        is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
+        if read.sources:
+            is_null &= flags(pc.is_in(columns["source"], pa.array(read.sources, columns["source"].type)))
+        is_unaccepted[read.reader] |= is_null
+    return tuple(int(np.count_nonzero(is_candidate & is_unaccepted[label])) for label in labels)

@@ -1,0 +1,134 @@
+"""The map task: rows to buckets, and the progress they carry to every bucket.
+
+It runs where the rows are, before the shuffle. Each task sends every bucket what it has seen of the progress of the
+input, so a bucket knows the exact watermark of the very micro-batch it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from muntin.errors import ModuleFailedError
+from muntin_engine.evaluators.registry import LIFTS_ROWS
+from muntin_engine.tasks.bucket_blobs import lifted_blobs, row_blobs
+from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.reported_progress import ReportedProgress, signals_in
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import PackedReport, by_side, exchange_batch
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
+
+if TYPE_CHECKING:
+    from muntin_engine.tasks.recorded_rows import RecordedRows
+
+MOST_ROWS: Final = 100_000
+"""The number of rows after which a task sends its blobs; it also does after `MOST_BYTES`."""
+
+MOST_LIFTED: Final = 2_000_000
+"""The same for a task that sends partial states: the more rows they are made of, the fewer there are."""
+
+MOST_BYTES: Final = 64 * 2**20
+
+
+def distribute(
+    task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one task as blobs for their buckets, or as partial states; then the progress of all rows.
+
+    Args:
+        task: The query.
+        batches: The projected rows.
+        recorded: The file to which these are recorded, if they are.
+
+    Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
+    """
+    map_task = MapTask(task, recorded)
+    for batch in batches:
+        yield from map_task.process(batch)
+    yield from map_task.finish()
+
+
+class MapTask:
+    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns."""
+
+    def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
+        self._task = task
+        self._recorded = recorded
+        self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
+        self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED
+        self._waiting: list[pa.RecordBatch] = []
+        self._durations = Durations(task)
+        self._progress = [ReportedProgress(input_task.tracker.starts_kept) for input_task in task.inputs]
+        self._signals: frozenset[str] = frozenset()
+        self._counts = RowCounts()
+
+    def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of the rows that wait, if they are many enough: each costs the same few hundred calls."""
+        if self._recorded is not None:
+            self._recorded.write(batch)
+        self._waiting.append(batch)
+        row_count = sum(waiting.num_rows for waiting in self._waiting)
+        size = sum(waiting.nbytes for waiting in self._waiting)
+        if row_count >= self._most_rows or size >= MOST_BYTES:
+            yield from self._send()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of the rows that still wait, then the progress of all rows for each bucket."""
+        if self._waiting:
+            yield from self._send()
+        reports = self._reports()
+        if self._recorded is not None:
+            self._recorded.finish(reports, self._signals)
+
+        bucket_count = len(self._task.buckets)
+        signals = sorted(self._signals)
+        for side, report in enumerate(reports):
+            columns: dict[str, list[Any]] = {"signals": [signals] * bucket_count}
+            for name, value in report.columns().items():
+                columns[name] = [value] * bucket_count
+            if side == 0:
+                # Durations and counts are totals of the task: one bucket gets them for all.
+                others = [None] * (bucket_count - 1)
+                columns["durations"] = [self._durations.pack(), *others]
+                columns["row_counts"] = [self._counts.to_list(), *others]
+            yield exchange_batch(self._task, self._task.buckets, columns, side)
+
+    def _reports(self) -> list[PackedReport]:
+        """Return the report on each input over the rows so far."""
+        return [progress.packed() for progress in self._progress]
+
+    def _send(self) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of all rows that wait."""
+        batch = pa.concat_batches(self._waiting)
+        self._waiting = []
+        stages = self._durations.stages
+        stage = "distribute" if self._lifter is None else "lift"
+        for input_task, side_batch in by_side(self._task, batch):
+            with stages["distribute"]:
+                rows = self._read(input_task, side_batch)
+            with stages[stage]:
+                blobs = self._blobs(rows, input_task.side)
+            yield from blobs
+
+    def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> pa.Table:
+        """Return the rows of one input, after adding what they report."""
+        read = read_rows(input_task, batch)
+        self._progress[input_task.side].add(read.progress, read.observations, read.patterns)
+        self._counts += read.counts
+        if "signal" in batch.schema.names:
+            self._signals |= signals_in(batch)
+        return read.rows
+
+    def _blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
+        """Return the blobs of the rows of one input."""
+        if self._lifter is None:
+            return list(row_blobs(self._task, rows, side))
+        try:
+            return list(lifted_blobs(self._task, self._lifter, rows, side))
+        except ModuleFailedError:
+            if self._recorded is not None:  # a reader of the recording looks for the rows that led to the failure
+                self._recorded.finish(self._reports(), self._signals)
+            raise

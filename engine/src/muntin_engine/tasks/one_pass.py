@@ -1,0 +1,82 @@
+"""The map side of one pass: rows that several queries share, of which each takes what it reads.
+
+A row has the columns of all queries; a column that several of them name is there once. Buckets are numbered apart, so
+blobs need no mark of their query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin_engine.tasks.map_task import MapTask
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.workers.oversight import overseen
+
+if TYPE_CHECKING:
+    from muntin_engine.tasks.recorded_rows import RecordedRows
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """The part of shared rows that a query takes.
+
+    Attributes:
+        names: The names of its projected columns.
+        shared_names: The names of the same columns in the shared rows.
+        condition: The column that flags its rows; None if all rows are.
+    """
+
+    names: tuple[str, ...]
+    shared_names: tuple[str, ...]
+    condition: str | None = None
+
+    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the query's part of a batch.
+
+        Cost: nothing where all rows are in it; otherwise a copy of those that are.
+        """
+        columns = [batch.column(name) for name in self.shared_names]
+        rows = pa.RecordBatch.from_arrays(columns, names=list(self.names))
+        if self.condition is None:
+            return rows
+        is_own = batch.column(self.condition)
+        if pc.all(is_own, min_count=0).as_py():
+            return rows
+        return rows.filter(is_own)
+
+
+def distribute_to_all(
+    tasks: Sequence[TaskPayload],
+    owned: Sequence[OwnColumns],
+    batches: Iterable[pa.RecordBatch],
+    recorded: Sequence[RecordedRows | None] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Distribute shared rows, which are read once, for each query in turn.
+
+    Args:
+        tasks: The queries.
+        owned: The part that each of them takes.
+        batches: The shared rows.
+        recorded: The file to which the rows of each are recorded, if they are.
+
+    Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.
+    """
+    recorded = recorded or [None] * len(tasks)
+    map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]
+    for batch in batches:
+        for task, columns, map_task in zip(tasks, owned, map_tasks, strict=True):
+            rows = columns.of(batch)
+            if not rows.num_rows:
+                continue
+            with overseen(task.worker, task.plan.axis):
+                blobs = list(map_task.process(rows))
+            yield from blobs
+    for task, map_task in zip(tasks, map_tasks, strict=True):
+        with overseen(task.worker, task.plan.axis):
+            blobs = list(map_task.finish())
+        yield from blobs

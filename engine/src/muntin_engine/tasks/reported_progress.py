@@ -1,0 +1,168 @@
+"""The progress of an input that a map task reports to every bucket, and how rows imply it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.core.changes import Progress, canonical
+from muntin_engine.core.key_patterns import Condition, Told
+from muntin_engine.plan import LATEST
+from muntin_engine.plan.lengths import microseconds_of
+from muntin_engine.progress import Observation, merged
+from muntin_engine.tasks.batch_rows import GoodRows
+from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL
+from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
+from muntin_engine.wire.task_payload import InputTask
+from muntin_engine.wire.value_flags import flags, unreadable
+
+
+@dataclass(slots=True)
+class ReportedProgress:
+    """The progress of one input in one task, over all rows so far.
+
+    Attributes:
+        starts_kept: The number of largest starts that an observation keeps.
+        progress: The progress of the whole input.
+        observations: An observation of each source.
+        patterns: The patterns of keys that are complete up to a time.
+    """
+
+    starts_kept: int
+    progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
+    observations: list[Observation] = field(default_factory=list)
+    patterns: list[Told] = field(default_factory=list)
+
+    def add(self, progress: Progress, observations: list[Observation], patterns: list[Told]) -> None:
+        """Add the progress of a batch."""
+        self.progress = self.progress.advance(progress)
+        if observations:
+            self.observations = merged([*self.observations, *observations], self.starts_kept)
+        self.patterns += patterns
+
+    def packed(self) -> PackedReport:
+        """Return the report in the form in which buckets get it."""
+        return PackedReport(self.progress, pack_observations(self.observations), pack_patterns(self.patterns))
+
+
+def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
+    """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest.
+
+    The horizon is past every start, known end and punctuation, be it of a key.
+    """
+    newest = int(rows.start[rows.kind == INSERT].max(initial=EARLIEST))
+    of_no_source = rows
+    if rows.source is not None:  # punctuation of one source says nothing about the whole input
+        of_no_source = rows.where(flags(rows.source.is_null()))
+    return Progress(
+        of_no_source.punctuation(),
+        _horizon(input_task, rows, newest),
+        newest,
+        _latest_clock(input_task, rows),
+    )
+
+
+def _horizon(input_task: InputTask, rows: GoodRows, newest: int) -> int:
+    """Return the first tick past every start, known end and punctuation."""
+    is_event = rows.kind < PUNCTUATE_KEY
+    ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
+    latest_end = int(ends[ends < INFINITY].max(initial=EARLIEST))
+    is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
+    latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
+
+    horizon = latest_punctuation
+    if newest != EARLIEST:
+        horizon = max(horizon, newest + 1)
+    if latest_end != EARLIEST:
+        horizon = max(horizon, latest_end + input_task.plan.window.reach)
+    return horizon
+
+
+def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
+    """Return the latest reading of a clock, in microseconds; `EARLIEST` if there is none."""
+    reading = int(rows.start[rows.kind == CLOCK].max(initial=EARLIEST))
+    if reading == EARLIEST:
+        return EARLIEST
+    return microseconds_of(reading, input_task.plan.unit, input_task.plan.places)
+
+
+def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:
+    """Yield an observation of each source that has rows."""
+    rows = rows.where(rows.kind < CLOCK)
+    if rows.source is None:
+        if len(rows.kind):
+            yield _observation(None, rows, input_task.tracker.starts_kept)
+        return
+    for source in pc.unique(rows.source).to_pylist():
+        is_of_source = rows.source.is_null() if source is None else pc.equal(rows.source, source)
+        yield _observation(source, rows.where(flags(is_of_source)), input_task.tracker.starts_kept)
+
+
+def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observation:
+    """Observe the rows of one source."""
+    starts = rows.start[rows.kind == INSERT]
+    largest_starts: tuple[int, ...] = ()
+    if starts_kept:
+        largest = starts
+        if starts_kept < len(starts):
+            largest = np.partition(starts, len(starts) - starts_kept)[-starts_kept:]
+        largest_starts = tuple(sorted(largest.tolist(), reverse=True))
+    newest = int(starts.max(initial=EARLIEST))
+    return Observation(source, newest, len(starts), largest_starts, rows.punctuation())
+
+
+def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[Told]:
+    """Yield the patterns of rows that punctuate keys, each with its time.
+
+    A pattern has a condition for each key column: its value, or else its range, if there is one.
+
+    Args:
+        input_task: The input.
+        marks: The rows of punctuation.
+    """
+    conditions = [_conditions(marks, place) for place in range(len(input_task.query.keys))]
+    ticks = marks.column("start").to_pylist()
+    for number, tick in enumerate(ticks):
+        pattern = [of_column[number] for of_column in conditions]
+        yield pattern, INFINITY if tick >= LATEST else tick
+
+
+def _conditions(marks: pa.Table, place: int) -> list[Condition]:
+    """Return the condition of each pattern for one key column."""
+    conditions: list[Condition] = []
+    values = _canonical_values(marks, f"k{place}")
+    lows = _canonical_values(marks, f"low{place}")
+    highs = _canonical_values(marks, f"high{place}")
+    for value, low, high in zip(values, lows, highs, strict=True):
+        if value is not None:
+            conditions.append((value,))
+        elif low is None and high is None:
+            conditions.append(())
+        else:
+            conditions.append((low, high))
+    return conditions
+
+
+def _canonical_values(marks: pa.Table, name: str) -> list[object]:
+    """Return a column as values by which keys are looked up; nulls if there is no such column."""
+    if name not in marks.column_names:
+        return [None] * len(marks)
+    values: list[object] = canonical(marks.column(name).to_pylist())
+    return values
+
+
+def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
+    """Return the names of the signals in projected rows.
+
+    Cost: two vectorised passes over the rows of a query that has signals; none for others.
+    """
+    if not {"signal", "change"} <= set(batch.schema.names):
+        return frozenset()
+    is_signal = pc.fill_null(pc.equal(batch.column("change"), CHANGES[SIGNAL]), False)
+    names = pc.unique(pc.drop_null(batch.column("signal").filter(is_signal)))
+    return frozenset(names.filter(pa.array(~unreadable(names))).to_pylist())

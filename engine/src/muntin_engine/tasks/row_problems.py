@@ -1,0 +1,150 @@
+"""Bad rows that can be recognized alone, before the shuffle and for whole batches at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import INFINITY
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.core.changes import Reason
+from muntin_engine.plan import LATEST
+from muntin_engine.tasks.batch_rows import RowTimes
+from muntin_engine.tasks.change_kinds import (
+    CHANGES,
+    CLOCK,
+    CLOSE,
+    INSERT,
+    PUNCTUATE_KEY,
+    PUNCTUATE_KEYS,
+    RETRACT,
+    REVISE,
+    SIGNAL,
+    UNKNOWN,
+)
+from muntin_engine.wire.task_payload import InputTask
+from muntin_engine.wire.value_flags import flags, unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The reason why a row cannot be taken, as one that can be counted and as a sentence."""
+
+    reason: str
+    message: str
+
+
+PROBLEMS: Final = (
+    Problem("unknown change", f"its change is none of {', '.join(CHANGES)}"),
+    Problem("null time", "its time is null"),
+    Problem("null time", "a revision needs a new end, and it is null"),
+    Problem("null id", "its id is null, so nothing can refer to it"),
+    Problem("null signal", "its signal is null, or the query names no column for it"),
+    Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
+    Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
+    Problem("undeclared source", "its source is none of those that events() declares"),
+    Problem("undeclared punctuation", "it punctuates keys, and the progress policy has no key punctuation"),
+    Problem("unreadable value", "it holds a value that Python has no counterpart for"),
+    Problem("time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"),
+    Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
+    Problem("null length", "the length by which the query changes its lifetime is null"),
+    Problem("length too small", "the length by which the query changes its lifetime is below the least one it allows"),
+)
+"""The problems of the times, the key, the source, the change or a value of a row: those of rows as they come, in the
+order in which `find_problems` looks for them, then those of changed lifetimes."""
+
+CHANGED_TOO_FAR: Final = 10
+NO_OLD_END: Final = 11
+NO_LENGTH: Final = 12
+SHORT_LENGTH: Final = 13
+"""The problems of changed lifetimes, as places among `PROBLEMS`."""
+
+
+def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:
+    """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
+
+    Args:
+        input_task: The input.
+        batch: The rows.
+        kind: The kind of change of each row, as a place among `CHANGES`.
+        times: Their times.
+    """
+    names = batch.schema.names
+    no_row = np.zeros(len(batch), np.bool_)
+    is_insertion = kind == INSERT
+    is_revision = (kind == REVISE) | (kind == RETRACT)
+    is_event = is_insertion | is_revision
+    is_of_keys = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
+    is_signal = kind == SIGNAL
+
+    has_no_time = flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal
+    has_no_new_end = (kind == REVISE) & flags(times.new_end.is_null())
+    has_no_id = is_revision  # nothing can be revised without a column of ids
+    if "id" in names:
+        has_no_id = is_event & flags(batch.column("id").is_null())
+    has_no_signal = is_signal
+    if "signal" in names:
+        has_no_signal = is_signal & flags(batch.column("signal").is_null())
+    start = times.start.fill_null(0).to_numpy()
+    end = times.end.fill_null(0).to_numpy()
+
+    # In the order of `PROBLEMS`.
+    problems = [
+        kind == UNKNOWN,
+        has_no_time,
+        has_no_new_end,
+        has_no_id,
+        has_no_signal,
+        is_event & _is_out_of_range(times),
+        is_insertion & (end <= start),
+        _is_undeclared(input_task, batch, is_event, kind) if input_task.tracker.sources else no_row,
+        no_row if input_task.tracker.policy.by_key else is_of_keys,
+        _is_unreadable(input_task, batch, kind, is_event),
+    ]
+    codes = np.full(len(batch), UNKNOWN, np.int16)
+    for code, is_wrong in reversed(list(enumerate(problems))):  # the first one is written last
+        codes[is_wrong] = code
+    return pa.array(codes, mask=codes == UNKNOWN)
+
+
+def _is_out_of_range(times: RowTimes) -> BoolArray:
+    """Flag the rows with a time that lies too far from 0; an end may be infinite."""
+    start = times.start.fill_null(0).to_numpy()
+    is_far: BoolArray = (start >= LATEST) | (start <= -LATEST)
+    for nullable_ends in (times.end, times.new_end):
+        ends = nullable_ends.fill_null(0).to_numpy()
+        is_far |= ((ends >= LATEST) & (ends != INFINITY)) | (ends <= -LATEST)
+    return is_far
+
+
+def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
+    """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
+    source = batch.column("source")
+    is_declared = flags(pc.is_in(source, pa.array(input_task.tracker.sources, pa.string())))
+    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    is_undeclared: BoolArray = needs_source & ~is_declared
+    return is_undeclared
+
+
+def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
+    """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
+    is_pattern = kind == PUNCTUATE_KEYS
+    is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
+    readers: dict[str, BoolArray] = {}
+    for name in input_task.key_names:
+        readers[name] = is_of_key
+    for name in input_task.range_names:
+        readers[name] = is_pattern
+    for name in ("id", *input_task.payload_names):
+        readers[name] = is_event
+    readers["signal"] = kind == SIGNAL
+
+    is_unreadable = np.zeros(len(batch), np.bool_)
+    for name, is_read in readers.items():
+        if name in batch.schema.names and is_read.any():
+            is_unreadable |= is_read & unreadable(batch.column(name))
+    return is_unreadable

@@ -1,0 +1,137 @@
+"""The metrics of a task in one micro-batch: of the evaluator, progress, sources, and rows that were not accepted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from muntin import EARLIEST
+from muntin_engine.core.changes import Rejection
+from muntin_engine.core.window_grid import open_windows
+from muntin_engine.evaluators.batch import Evaluated
+from muntin_engine.metrics import overflow_metric, skipped_metric, watermark_metric
+from muntin_engine.plan import Input
+from muntin_engine.progress import InputsProgress, Observation
+from muntin_engine.tasks.output_blobs import WATERMARK
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCounts) -> dict[str, int]:
+    """Return the values of metrics by name, progress as far as it is known.
+
+    Args:
+        task: The query.
+        evaluated: The output of the evaluator.
+        row_counts: The counts of rows that no bucket gets.
+    """
+    return {
+        **evaluated.metrics,
+        **_progress_metrics(task, evaluated),
+        **skipped_metrics(task, row_counts),
+    }
+
+
+def _progress_metrics(task: TaskPayload, evaluated: Evaluated) -> dict[str, int]:
+    """Return the metrics of progress, of lateness and of open windows."""
+    progress = evaluated.progress
+    metrics = {WATERMARK: progress.watermark, "newest": progress.newest}
+    if progress.clock != EARLIEST:
+        metrics["clock"] = progress.clock
+
+    late_by = evaluated.late_by
+    for _, rejection in evaluated.rejections:
+        if rejection.is_late and rejection.late_by is not None:
+            late_by = max(late_by, rejection.late_by)
+    if late_by:
+        metrics["late_by"] = late_by
+
+    if evaluated.inputs is not None:
+        metrics |= watermarks_of(task, evaluated.inputs)
+    open_count = open_windows(task.window_grids, progress.watermark, progress.horizon)
+    if open_count is not None:
+        metrics["windows_open"] = open_count
+    return metrics
+
+
+def skipped_metrics(task: TaskPayload, row_counts: RowCounts) -> dict[str, int]:
+    """Return the metrics of rows that modules did not accept or the query's filter left out."""
+    metrics: dict[str, int] = {}
+    for label, count in row_counts.unaccepted_by(task.choosy_labels).items():
+        metrics[skipped_metric(label)] = count
+    metrics["filtered"] = row_counts.filtered
+    return metrics
+
+
+def overflow_metrics(task: TaskPayload) -> dict[str, int]:
+    """Return the metrics of results that their columns cannot hold, and count anew."""
+    return {overflow_metric(column): count for column, count in task.overflows.report().items()}
+
+
+def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
+    """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
+
+    Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
+    rows came from: without ids, a query over slices has the second kind only where late rows are wanted.
+    """
+    sources: list[str] = []
+    for plan_input in task.plan.inputs:
+        sources += [_qualified(plan_input, source) for source in plan_input.sources]
+    names = [f"rows_{source}" for source in sources]
+    if task.plan.choice.names_late_rows or task.plan.keeps_late_rows:
+        names += [f"late_{source}" for source in sources]
+    return tuple(names)
+
+
+def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
+    """Return the names of the watermarks of what an input waits for: each source, or input where there are several."""
+    return tuple(watermarks_of(task, InputsProgress.start(len(task.plan.inputs))))
+
+
+def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
+    """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
+    metrics: dict[str, int] = {}
+    for input_task, input_progress, tracked in zip(task.inputs, progress.inputs, progress.tracked, strict=True):
+        plan_input = input_task.plan_input
+        if plan_input.sources:
+            watermarks = input_task.tracker.watermarks(tracked)
+            for source in plan_input.sources:
+                watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
+                metrics[watermark_metric(_qualified(plan_input, source))] = watermark
+        elif plan_input.name:
+            metrics[watermark_metric(plan_input.name)] = input_progress.watermark
+    return metrics
+
+
+def source_counts(
+    task: TaskPayload,
+    bucket: int,
+    observations: Sequence[Sequence[Observation]],
+    rejections: Iterable[Rejection] = (),
+) -> dict[str, int]:
+    """Return the counts of a micro-batch by their names.
+
+    Args:
+        task: The query.
+        bucket: The id of the bucket that counts. Every bucket gets the observations; the first one counts them.
+        observations: For each input, the observations of each task and source: of the insertions, without those that
+            are bad in themselves.
+        rejections: The rows that the bucket rejected, of which late ones are counted.
+    """
+    counts = Counter[str]()
+    for rejection in rejections:
+        plan_input = task.plan.inputs[rejection.change.side]
+        if rejection.is_late and plan_input.sources:
+            counts[f"late_{_qualified(plan_input, rejection.change.source)}"] += 1
+    if bucket == task.buckets[0]:
+        for plan_input, of_input in zip(task.plan.inputs, observations, strict=True):
+            if not plan_input.sources:
+                continue
+            for observation in of_input:
+                counts[f"rows_{_qualified(plan_input, observation.source)}"] += observation.rows
+    return {name: count for name, count in counts.items() if count}
+
+
+def _qualified(plan_input: Input, source: str | None) -> str:
+    """Return the name of a source among those of all inputs."""
+    return f"{plan_input.name}.{source}" if plan_input.name else str(source)

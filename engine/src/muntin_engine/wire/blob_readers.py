@@ -1,0 +1,128 @@
+"""Read the output of buckets back as typed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import EARLIEST, INFINITY
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.times import as_times
+
+CHANGE: Final = "__muntin_change"
+"""The column in which rows of an `EventReader` name their change."""
+
+SOURCE: Final = "__muntin_source"
+"""The column in which they name their bucket."""
+
+_LATEST: Final = 253_402_300_799_999_999
+"""The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
+
+
+class BlobReader:
+    """Turns blobs into typed rows; a function for `mapInArrow` over the columns `bucket`, `rows` and `data`.
+
+    A subclass has other rows for results, or some for the watermarks of buckets.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """Read rows of a schema."""
+        self._schema = schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and the rows that stand for each watermark."""
+        for batch in batches:
+            for bucket, number, blob in zip(*batch.columns, strict=True):
+                if blob.is_valid:
+                    rows = self._of_results(from_blob(blob.as_py()), bucket.as_py())
+                else:
+                    rows = self._of_watermark(number.as_py(), bucket.as_py())
+                yield from rows.cast(self._schema).to_batches()
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        del bucket
+        return results
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        del tick, bucket
+        return self._schema.empty_table()
+
+
+class EventReader(BlobReader):
+    """Turns blobs into rows that name their change and their bucket, and watermarks into punctuation."""
+
+    def __init__(self, schema: pa.Schema, lifetime: str) -> None:
+        """Read rows of a schema.
+
+        Args:
+            schema: The schema of the rows.
+            lifetime: The name of the column that holds the lifetime of a result.
+        """
+        super().__init__(schema)
+        self._lifetime = lifetime
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        if "new_end" in results.column_names:
+            results = _with_open_ends(results)
+        if "change" in results.column_names:
+            change = results.column("change")
+        else:
+            change = pa.repeat(pa.scalar("insert"), results.num_rows)
+        source = pa.repeat(pa.scalar(str(bucket)), results.num_rows)
+        return pa.table([*results.columns, change, source], names=self._schema.names)
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        if tick == EARLIEST:
+            return self._schema.empty_table()
+        is_end = tick == INFINITY
+        extent = self._schema.field(self._lifetime).type
+        start = as_times(pa.array([None if is_end else tick], pa.int64()), extent.field("start").type)
+        columns = {
+            self._lifetime: pa.StructArray.from_arrays([start, pa.nulls(1, start.type)], fields=list(extent)),
+            CHANGE: pa.array(["close" if is_end else "punctuate"]),
+            SOURCE: pa.array([str(bucket)]),
+        }
+        return pa.table({part.name: columns.get(part.name, pa.nulls(1, part.type)) for part in self._schema})
+
+
+def _with_open_ends(results: pa.Table) -> pa.Table:
+    """Fill in the new end of revisions that leave an event without an end: it lies at `INFINITY`."""
+    place = results.schema.get_field_index("new_end")
+    new_end = results.column("new_end")
+    is_open = pc.and_(pc.equal(results.column("change"), "revise"), new_end.is_null())
+    never = as_times(pa.array([INFINITY], pa.int64()), new_end.type)[0]
+    return results.set_column(place, results.schema.field(place), pc.if_else(is_open, never, new_end))
+
+
+class WatermarkReader(BlobReader):
+    """Turns blobs into rows with a last column of times, which only a watermark has, and watermarks into such a row.
+
+    The least of all watermarks counts: buckets may differ in how far their results are settled.
+    """
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and one row for the watermarks."""
+        self._watermarks: list[int] = []
+        yield from super().__call__(batches)
+        least = min(self._watermarks, default=EARLIEST)
+        if least > EARLIEST:
+            yield self._mark(least)
+
+    def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        del bucket
+        time = self._schema.field(-1).type
+        return pa.table([*results.columns, pa.nulls(results.num_rows, time)], names=self._schema.names)
+
+    def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        del bucket
+        self._watermarks.append(tick)
+        return self._schema.empty_table()
+
+    def _mark(self, tick: int) -> pa.RecordBatch:
+        """Return a row at the last time before later results: Spark drops what lies at its watermark, too."""
+        columns = [pa.nulls(1, part.type) for part in self._schema]
+        columns[-1] = pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-1).type)
+        return pa.record_batch(columns, schema=self._schema)

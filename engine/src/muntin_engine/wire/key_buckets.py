@@ -1,0 +1,103 @@
+"""The buckets of keys: the same for a key in every process, whatever task has its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.core.changes import canonical
+from muntin_engine.state.codec import Codec
+from muntin_engine.wire.value_flags import flags
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+_CODEC: Final = Codec()
+_SHIFT: Final = np.uint64(33)
+_ODD: Final = np.uint64(0xFF51AFD7ED558CCD)
+"""A step of MurmurHash3's mixer: a shift, and an odd factor."""
+
+_NULL: Final = np.uint64(0x9E3779B97F4A7C15)
+"""The hash of null."""
+
+
+def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
+    """Return the place of each key's bucket; keys that are equal in Spark's grouping have one bucket.
+
+    A checkpoint has the state of a key in its bucket, so this may change only together with the layout of states.
+
+    Args:
+        keys: The key columns; none where all rows are one group. Keys may repeat.
+        length: The number of keys.
+        count: The number of buckets.
+
+    Cost: a few passes over numbers and times; each distinct text takes a call, as each value of a nested type does.
+
+    Example:
+        >>> buckets_of([pa.array([0.0, -0.0, 1.5])], 3, 16).tolist()
+        [0, 0, 9]
+    """
+    if count == 1:
+        return np.zeros(length, np.int64)
+    mixed = np.zeros(length, np.uint64)
+    for column in keys:
+        mixed = (mixed ^ _hashes(column)) * _ODD
+        mixed = (mixed ^ mixed >> _SHIFT) * _ODD
+        mixed ^= mixed >> _SHIFT
+    return (mixed % np.uint64(count)).astype(np.int64)
+
+
+def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of each bucket that has any, in their order.
+
+    A row with a problem may hold any key, and is in any bucket.
+
+    Args:
+        rows: The rows, with their problems.
+        names: The names of the key columns.
+        count: The number of buckets.
+    """
+    if not len(rows):
+        return
+    is_good = flags(rows.column("problem").is_null())
+    good_rows = rows if is_good.all() else rows.filter(pa.array(is_good))
+    keys = [good_rows.column(name).combine_chunks() for name in names]
+    places = np.arange(len(rows)) % count
+    places[is_good] = buckets_of(keys, len(good_rows), count)
+
+    order = np.argsort(places, kind="stable")
+    ordered = rows.take(pa.array(order)).combine_chunks()
+    buckets, starts = np.unique(places[order], return_index=True)
+    stops = [*starts[1:], len(rows)]
+    for bucket, start, stop in zip(buckets.tolist(), starts, stops, strict=True):
+        yield bucket, ordered.slice(start, stop - start)
+
+
+def _hashes(column: pa.Array) -> Hashes:
+    """Return a number for each value, the same for values that are one key."""
+    is_null = column.is_null().to_numpy(zero_copy_only=False)
+    return np.where(is_null, _NULL, _hashes_of_values(column))
+
+
+def _hashes_of_values(column: pa.Array) -> Hashes:
+    """Return a number for each value; numbers under nulls are unspecified."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        floats = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0  # zero has no sign
+        return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)  # there is one NaN
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        numbers = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
+        hashes: Hashes = numbers.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+        return hashes
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        encoded = column.cast(pa.binary()).fill_null(b"").dictionary_encode()
+        checksums: Hashes = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
+        places: IntArray = encoded.indices.to_numpy()
+        return checksums[places]
+    packed = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
+    return np.fromiter(map(crc32, packed), np.uint64, len(column))

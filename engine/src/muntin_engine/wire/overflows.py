@@ -1,0 +1,126 @@
+"""Results of the declared type that their column cannot hold: counted, warned of once, or refused."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muntin_engine.errors import ResultOverflowError
+
+_LOG: Final = logging.getLogger("muntin.overflows")
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A result that its column cannot hold.
+
+    Attributes:
+        module: The module's name and version.
+        column: The name of the result column.
+        arrow_type: Its type, in words.
+        value: The value, or the part of a record or a list, in words.
+        key: The key, in words.
+        window: The window, in words.
+        is_infinite: True if the value becomes infinite; otherwise it becomes null.
+    """
+
+    module: str
+    column: str
+    arrow_type: str
+    value: str
+    key: str
+    window: str
+    is_infinite: bool
+
+    @property
+    def fact(self) -> str:
+        """What happened, with the value and where it came up."""
+        return (
+            f"{self.module} returned a value that its column {self.column!r}, of {self.arrow_type}, cannot hold\n"
+            f"  value: {self.value}\n"
+            f"  key: {self.key}\n"
+            f"  window: {self.window}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOverflows:
+    """The values that a column could not hold.
+
+    Attributes:
+        number: The number of values.
+        first: The first of them.
+    """
+
+    number: int
+    first: Overflow
+
+
+class Overflows:
+    """Counts the results of a query that their columns cannot hold, in one worker."""
+
+    def __init__(self, *, fails: bool) -> None:
+        """Start with none.
+
+        Args:
+            fails: True if the first one is an error.
+        """
+        self._fails = fails
+        self._numbers: Counter[str] = Counter()
+        self._first: dict[str, Overflow] = {}
+        self._logged: set[str] = set()
+
+    def add(self, overflow: Overflow, number: int) -> None:
+        """Count values of a column, the first of which is given.
+
+        Raises:
+            ResultOverflowError: The session wants to stop at the first one.
+        """
+        column = overflow.column
+        if self._fails:
+            raise ResultOverflowError(
+                f"{overflow.fact}\n"
+                "  spark.muntin.overflow.fail is true, so the query stops\n"
+                f"  to do: {_REMEDY}; or set spark.muntin.overflow.fail to false, which makes such values null"
+            )
+        self._numbers[column] += number
+        self._first.setdefault(column, overflow)
+
+    def clear(self) -> None:
+        """Forget all counts, as those of a task that failed."""
+        self._numbers.clear()
+
+    def take(self) -> Mapping[str, ColumnOverflows]:
+        """Return the counts by column, and count anew."""
+        counted = {column: ColumnOverflows(number, self._first[column]) for column, number in self._numbers.items()}
+        self._numbers.clear()
+        return counted
+
+    def report(self) -> dict[str, int]:
+        """Return the number of values by column, and count anew.
+
+        The first value of each column is logged by `muntin.overflows`, once in a worker for each query.
+        """
+        numbers: dict[str, int] = {}
+        for column, counted in self.take().items():
+            numbers[column] = counted.number
+            if column not in self._logged:
+                self._logged.add(column)
+                _LOG.warning("%s", warning_of(counted.first))
+        return numbers
+
+
+_REMEDY: Final = "cast the column that the module reads to a wider type, such as decimal(38, 0) or double"
+
+
+def warning_of(overflow: Overflow) -> str:
+    """Return the warning of a column's first value that it cannot hold."""
+    becomes = "infinite" if overflow.is_infinite else "null"
+    return (
+        f"{overflow.fact}\n"
+        f"  it is {becomes} in the results; the metric overflows:{overflow.column} counts such values\n"
+        f"  to hold them {_REMEDY}; to stop instead set spark.muntin.overflow.fail to true"
+    )

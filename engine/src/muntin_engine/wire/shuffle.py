@@ -1,0 +1,197 @@
+"""The rows that cross the shuffle: blobs of rows or of partial states, and the progress that map tasks report.
+
+With one input nothing is added and nothing is taken apart. Otherwise a column says the side of a row, the place of its
+input. Buckets, keys and times are of the same types in all inputs and share columns; ids and payloads are not, and have
+columns of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin_engine.core.changes import Progress
+from muntin_engine.core.key_patterns import KeyPatterns, Told
+from muntin_engine.progress import Observation
+from muntin_engine.progress.report import InputReport
+from muntin_engine.state.codec import Codec
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
+
+_CODEC: Final = Codec()
+
+SIDE: Final = "side"
+"""The column that says the place of a row's input, where there are several."""
+
+PROGRESS: Final = Progress._fields
+"""The columns of progress, in the order in which `Progress` takes them."""
+
+EXCHANGE: Final = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("rows", pa.binary()),
+        ("evaluator_blobs", pa.binary()),
+        ("oldest", pa.int64()),
+        ("observed", pa.binary()),
+        ("patterns", pa.binary()),
+        *((name, pa.int64()) for name in PROGRESS),
+        ("signals", pa.list_(pa.string())),
+        ("durations", pa.binary()),
+        ("row_counts", pa.list_(pa.int64())),
+    ]
+)
+"""The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
+each task, bucket and input one row of progress, with what the task observed of each source, the patterns of keys that
+are complete up to a time, and signals. The first of these has the task's durations, too, and its counts of rows that no
+bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
+
+
+@cache
+def exchange_schema(inputs: int) -> pa.Schema:
+    """Return the schema of what crosses the shuffle, for a number of inputs."""
+    return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
+
+
+def exchange_batch(
+    task: TaskPayload, buckets: Sequence[int], columns: Mapping[str, Sequence[Any]], side: int
+) -> pa.RecordBatch:
+    """Return a batch of rows that cross the shuffle, one for each bucket.
+
+    Args:
+        task: The query.
+        buckets: The ids of the buckets.
+        columns: The other columns by name; a column that is left out is null.
+        side: The place of the input.
+    """
+    all_columns = {**columns, "bucket": buckets, SIDE: [side] * len(buckets)}
+    nulls = [None] * len(buckets)
+    schema = exchange_schema(len(task.inputs))
+    arrays = [pa.array(all_columns.get(part.name, nulls), part.type) for part in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def shared_name(side: int, name: str) -> str:
+    """Return the name of a projected column where the rows of several inputs are in one table.
+
+    Example:
+        >>> shared_name(1, "start"), shared_name(1, "i0"), shared_name(1, "id")
+        ('start', 's1_i0', 's1_id')
+    """
+    return f"s{side}_{name}" if name == "id" or name.startswith("i") else name
+
+
+def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
+    """Split a batch by input: return the rows of each that has any, under the names of their projection.
+
+    Cost: nothing with one input; otherwise a copy of the rows.
+    """
+    if len(task.inputs) == 1:
+        return [(task.inputs[0], batch)]
+    sides = batch.column(SIDE).to_numpy()
+    batches: list[tuple[InputTask, pa.RecordBatch]] = []
+    for input_task in task.inputs:
+        is_of_input = sides == input_task.side
+        if not is_of_input.any():
+            continue
+        rows = batch.filter(pa.array(is_of_input))
+        names = list(input_task.carried_names)
+        columns = [rows.column(shared_name(input_task.side, name)) for name in names]
+        batches.append((input_task, pa.record_batch(columns, names=names)))
+    return batches
+
+
+class PackedReport(NamedTuple):
+    """The report of a map task on one input, as every bucket gets it.
+
+    Attributes:
+        progress: The progress that its rows carry.
+        observed: Its observations of each source, which `pack_observations` packs; None if there are none.
+        patterns: The patterns of keys that are complete up to a time, which `pack_patterns` packs; None if there are
+            none.
+    """
+
+    progress: Progress
+    observed: bytes | None = None
+    patterns: bytes | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the value of each of its columns."""
+        values: dict[str, Any] = dict(zip(PROGRESS, self.progress, strict=True))
+        values["observed"] = self.observed
+        values["patterns"] = self.patterns
+        return values
+
+
+def pack_observations(observations: Sequence[Observation]) -> bytes | None:
+    """Pack observations of sources for `collect`; None if there are none."""
+    if not observations:
+        return None
+    return _CODEC.pack([observation.to_data() for observation in observations])
+
+
+def pack_patterns(patterns: Sequence[Told]) -> bytes | None:
+    """Pack the patterns that no other makes superfluous for `collect`; None if there are none."""
+    if not patterns:
+        return None
+    return _CODEC.pack(KeyPatterns(patterns).to_data())
+
+
+@dataclass(slots=True)
+class BucketArrivals:
+    """The part of a micro-batch that arrives at a bucket.
+
+    Attributes:
+        rows: Blobs of the rows of each input.
+        reports: The report on each input, as all map tasks saw it in this batch, but for single keys.
+        evaluator_blobs: Blobs of partial states.
+        signals: The names of the external events in it.
+        durations: The durations of map tasks; only one bucket gets them.
+        row_counts: The counts of rows that no bucket gets; only one bucket gets them.
+    """
+
+    rows: list[list[bytes]]
+    reports: list[InputReport]
+    evaluator_blobs: list[bytes] = field(default_factory=list)
+    signals: frozenset[str] = frozenset()
+    durations: list[bytes] = field(default_factory=list)
+    row_counts: RowCounts = RowCounts()  # noqa: RUF009  # it is frozen
+
+
+def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:
+    """Collect the rows that arrive at a bucket.
+
+    Args:
+        rows: Rows of `EXCHANGE`, each as a mapping.
+        inputs: The number of inputs of the query.
+    """
+    arrivals = BucketArrivals([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])
+    for row in rows:
+        side = row[SIDE] if inputs > 1 else 0
+        report = arrivals.reports[side]
+        if row["rows"] is not None:
+            arrivals.rows[side].append(bytes(row["rows"]))
+        elif row["evaluator_blobs"] is not None:
+            arrivals.evaluator_blobs.append(bytes(row["evaluator_blobs"]))
+            report.oldest = min(report.oldest, row["oldest"])
+        else:
+            _add_progress(report, row)
+            arrivals.signals |= frozenset(row["signals"] or ())
+        if row["durations"] is not None:
+            arrivals.durations.append(bytes(row["durations"]))
+        if row["row_counts"] is not None:
+            arrivals.row_counts += RowCounts.from_list(row["row_counts"])
+    return arrivals
+
+
+def _add_progress(report: InputReport, row: Any) -> None:
+    """Add what a map task reports on an input to what others reported."""
+    report.progress = report.progress.advance(Progress(*(row[name] for name in PROGRESS)))
+    if row["observed"] is not None:
+        observations = map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
+        report.observed = [*report.observed, *observations]
+    if row["patterns"] is not None:
+        report.patterns = [*report.patterns, *_CODEC.unpack(bytes(row["patterns"]))]

@@ -1,0 +1,280 @@
+"""A planned query as it travels to the workers, and each input of it as the tasks that read its rows see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from muntin import Module
+from muntin.schemas import Field
+from muntin_engine.core.calls import Meter, clock
+from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
+from muntin_engine.core.skipping import forbids_null
+from muntin_engine.core.slice_grid import SliceGrid
+from muntin_engine.core.window_grid import TickGrid, grid_of
+from muntin_engine.plan import Input, Plan
+from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.module_plan import StreamInput
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.progress import ProgressTracker
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.wire.bucket_ids import bucket_ids
+from muntin_engine.wire.overflows import Overflows
+
+
+@dataclass(frozen=True, slots=True)
+class InputColumns:
+    """The form in which the columns of an input travel.
+
+    Attributes:
+        payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
+            kept, the last one flags the others.
+        has_changes: True if a column names the change of each row; otherwise each is an insertion.
+        id: The Arrow type in which ids travel; None if events have none.
+    """
+
+    payload: tuple[pa.DataType, ...]
+    has_changes: bool = False
+    id: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a column by a module.
+
+    Attributes:
+        place: The place of the column in the payload of its input.
+        field: The type that the module reads.
+        reader: The label of the module in the query's metrics.
+        sources: The sources of the rows that it reads; empty for all sources.
+    """
+
+    place: int
+    field: Field
+    reader: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """One input of a query, as the tasks that read its rows see it.
+
+    Attributes:
+        query: The query.
+        side: The place of the input among those of the query.
+    """
+
+    query: TaskPayload
+    side: int
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the query."""
+        return self.query.plan
+
+    @cached_property
+    def plan_input(self) -> Input:
+        """The input as the plan describes it."""
+        return self.plan.inputs[self.side]
+
+    @cached_property
+    def columns(self) -> InputColumns:
+        """The form in which its columns travel, besides those of keys."""
+        return self.query.columns[self.side]
+
+    @cached_property
+    def tracker(self) -> ProgressTracker:
+        """The tracker of its progress."""
+        plan_input = self.plan_input
+        return ProgressTracker(
+            plan_input.progress, plan_input.sources, self.plan.steps, plan_input.changes, plan_input.rules
+        )
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns."""
+        return tuple(f"k{place}" for place, _ in enumerate(self.query.keys))
+
+    @cached_property
+    def range_names(self) -> tuple[str, ...]:
+        """The names of the columns that bound the values of keys in rows of punctuation."""
+        return tuple(self.plan_input.columns.ranges)
+
+    @cached_property
+    def payload_names(self) -> tuple[str, ...]:
+        """The names of the columns that make the payload."""
+        return tuple(f"i{place}" for place in range(len(self.columns.payload)))
+
+    @cached_property
+    def own_payload_names(self) -> tuple[str, ...]:
+        """The names of the payload columns without the one that its filter makes."""
+        return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
+
+    @cached_property
+    def keeps_filtered(self) -> bool:
+        """True if events that its filter leaves out are kept for what may still be said of them."""
+        return self.plan_input.keeps_filtered
+
+    @cached_property
+    def reads(self) -> tuple[Read, ...]:
+        """The reads by modules that do not accept every null."""
+        reads: list[Read] = []
+        for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True):
+            if module.side != self.side:
+                continue
+            streams = module.inputs or (StreamInput("", (), module.columns, module.reads),)
+            for stream in streams:
+                for place, part in zip(stream.columns, stream.reads, strict=True):
+                    if forbids_null(part):
+                        reads.append(Read(place, part, label, stream.sources))
+        return tuple(reads)
+
+    @cached_property
+    def carried_names(self) -> tuple[str, ...]:
+        """The names of all columns of its projected rows."""
+        columns = self.plan_input.columns
+        names = ["start"]
+        for role in ("end", "id", "new_end", "signal", "source"):
+            if getattr(columns, role) is not None:
+                names.append(role)
+        if self.columns.has_changes:
+            names.append("change")
+        if columns.conditions:
+            names.append("kept")
+        names += [column.name for column in self.plan_input.length_columns]
+        return (*names, *self.key_names, *self.range_names, *self.own_payload_names)
+
+
+@dataclass(frozen=True)
+class TaskPayload(MakesOnce):
+    """A planned query as it travels to the workers.
+
+    Whatever else they read of a query follows from its fields; a worker derives it once.
+
+    Attributes:
+        plan: The plan, as `Plan.for_workers` returns it.
+        identity: The parts of the query that its state depends on, as the driver spells them.
+        keys: The Arrow types in which the key columns `k0`, `k1`, ... travel.
+        columns: The form in which the columns of each input travel.
+        results: The Arrow schema of the results.
+        evicted: The Arrow schema of the output for rows that leave; None if the query has no such output.
+        is_static: True if the input is a static DataFrame, so that everything closes after its rows.
+        is_timed: True if the query says how long its stages and modules take.
+        worker: The limits that workers keep.
+        place: The place of the query among those of one pass.
+    """
+
+    plan: Plan
+    identity: Mapping[str, Any]
+    keys: tuple[pa.DataType, ...]
+    columns: tuple[InputColumns, ...]
+    results: pa.Schema
+    evicted: pa.Schema | None = None
+    is_static: bool = False
+    is_timed: bool = False
+    worker: WorkerSettings = WorkerSettings()  # noqa: RUF009  # it is frozen
+    place: int = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the fields only, without what was derived from them."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def cache_token(self) -> bytes:
+        """A name of the query that no other has in this worker, in any session."""
+        return os.urandom(16)
+
+    @cached_property
+    def meters(self) -> list[Meter]:
+        """The meter of each module's calls."""
+        return [Meter(clock if self.is_timed else None) for _ in self.plan.modules]
+
+    @cached_property
+    def overflows(self) -> Overflows:
+        """The results that their columns could not hold."""
+        return Overflows(fails=self.worker.overflow_fails)
+
+    @cached_property
+    def query(self) -> EvaluatorQuery:
+        """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
+        query = self.plan.evaluator_query(self.meters)
+        most_held = None if self.is_static else query.most_held
+        return replace(
+            query,
+            most_held=most_held,
+            most_wake_ups=self.worker.most_wake_ups,
+            most_patterns=self.worker.most_patterns,
+        )
+
+    @cached_property
+    def inputs(self) -> tuple[InputTask, ...]:
+        """The inputs, as the tasks that read their rows see them."""
+        return tuple(InputTask(self, side) for side, _ in enumerate(self.columns))
+
+    @property
+    def input(self) -> InputTask:
+        """The input of a query that has only one."""
+        (only,) = self.inputs
+        return only
+
+    @cached_property
+    def buckets(self) -> tuple[int, ...]:
+        """The ids of the buckets."""
+        return bucket_ids(self.plan.buckets, self.place)
+
+    @cached_property
+    def grids(self) -> tuple[SliceGrid, ...]:
+        """The slices of the query; none if windows close elsewhere than at their ends."""
+        return grids_of(self.plan)
+
+    @cached_property
+    def window_grids(self) -> tuple[TickGrid, ...]:
+        """The grids of its windows, by which open ones are counted; none unless windows are regular."""
+        grids = self.plan.steps or [grid for grid in [self.plan.window.grid()] if grid is not None]
+        return tuple(map(grid_of, grids))
+
+    @cached_property
+    def choosy_labels(self) -> tuple[str, ...]:
+        """The labels of the modules that do not accept every row."""
+        return tuple(self.plan.choosy_labels)
+
+    @cached_property
+    def compatibility(self) -> Compatibility:
+        """The query's identity, with the modules that may continue from older versions."""
+        return plan_compatibility(self.plan, self.identity)
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec for this query's state."""
+        return Codec.of(self.modules)
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules."""
+        return [module.module for module in self.plan.modules]
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the key columns in the projected inputs."""
+        return self.inputs[0].key_names
+
+    @cached_property
+    def outputs(self) -> tuple[Field, ...]:
+        """The columns of the modules' results, as `Plan.outputs` has them."""
+        return self.plan.outputs
+
+    @cached_property
+    def time_type(self) -> pa.DataType:
+        """The type of times in the results."""
+        return self.results.field(self.plan.lifetime_column).type.field("start").type
+
+
+def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
+    """Return the slices of each specification of a query, which are the same for all."""
+    return SliceGrid.shared(plan.steps) if plan.steps else ()

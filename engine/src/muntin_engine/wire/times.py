@@ -1,0 +1,92 @@
+"""Times as ticks, and back: integers as they are, timestamps in microseconds, decimals in units of their last place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.plan import LATEST
+from muntin_engine.wire.task_payload import TaskPayload
+
+_WORDS: Final = 2
+"""64-bit words of a decimal; the lower one comes first."""
+
+
+def as_ticks(times: pa.Array) -> pa.Array:
+    """Return times as ticks; a decimal with more ticks than an axis has becomes a tick that no time may have.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> as_ticks(pa.array([Decimal("1.25"), None, Decimal("-0.5")], pa.decimal128(10, 2))).to_pylist()
+        [125, None, -50]
+    """
+    if not pa.types.is_decimal(times.type) or not len(times):
+        return times.cast(pa.int64())
+    buffer = np.frombuffer(times.buffers()[1], np.int64)
+    words = buffer[_WORDS * times.offset :][: _WORDS * len(times)]
+    low = words[::_WORDS]
+    high = words[1::_WORDS]
+    fits = high == low >> 63  # the upper word only repeats the sign
+    ticks = np.where(fits, low, np.where(high < 0, -LATEST, LATEST))
+    return pa.array(ticks, mask=times.is_null().to_numpy(zero_copy_only=False))
+
+
+def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
+    """Return a column of the decimals that have too many ticks, for the side output of rejected rows.
+
+    Args:
+        name: The name of the column of times.
+        times: Decimals.
+        ticks: These as ticks.
+
+    Returns:
+        The column by its name; nothing if there are no such decimals.
+    """
+    is_far = pc.and_(pc.greater_equal(pc.abs(ticks), LATEST), times.is_valid())
+    if not pc.any(is_far).as_py():
+        return {}
+    return {far_time_name(name): pc.if_else(is_far, times, None)}
+
+
+def far_time_name(name: str) -> str:
+    """Return the name of the column that has a time as it came, where ticks cannot hold it."""
+    return f"far_{name}"
+
+
+def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
+    """Return ticks as times of a type, or as lengths of one.
+
+    Example:
+        >>> as_times(pa.array([125, None]), pa.decimal128(19, 2)).to_pylist()
+        [Decimal('1.25'), None]
+    """
+    if not pa.types.is_decimal(time_type):
+        return ticks.cast(time_type)
+    numbers = ticks.cast(pa.int64()).fill_null(0).to_numpy()
+    words = np.empty(_WORDS * len(numbers), np.int64)
+    words[::_WORDS] = numbers
+    words[1::_WORDS] = numbers >> 63  # the sign
+    validity = pa.array(ticks.is_valid().to_numpy(zero_copy_only=False), pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(time_type, len(numbers), [validity, pa.py_buffer(words)], ticks.null_count)
+
+
+Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
+
+
+def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
+    """Return windows or lifetimes as a struct column.
+
+    Args:
+        task: The query.
+        starts: Ticks.
+        ends: Ticks; null for one that never ends.
+    """
+    time_type = task.time_type
+    fields = [pa.field("start", time_type), pa.field("end", time_type)]
+    columns = [as_times(pa.array(starts), time_type), as_times(pa.array(ends), time_type)]
+    return pa.StructArray.from_arrays(columns, fields=fields)

@@ -1,0 +1,323 @@
+"""Values of modules as Arrow arrays of their declared types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from itertools import accumulate
+from math import inf, isinf
+from numbers import Integral, Real
+from typing import Any, Final, SupportsInt
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY
+from muntin.axis import decimal_of
+from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
+from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
+from muntin_engine.core.skipping import is_tuple
+
+_ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
+    ScalarKind.BOOLEAN: (bool, np.bool_),
+    ScalarKind.INTEGER: (Integral,),
+    ScalarKind.FLOAT: (Real,),
+    ScalarKind.STRING: (str,),
+    ScalarKind.BINARY: (bytes, bytearray, memoryview),
+    ScalarKind.DECIMAL: (Decimal, Integral),
+    ScalarKind.DATE: (date,),
+    ScalarKind.TIMESTAMP: (datetime,),
+    ScalarKind.INTERVAL: (timedelta,),
+    ScalarKind.INSTANT: (Integral,),
+}
+
+
+class MisfitError(ValueError):
+    """A value is not of the declared type.
+
+    Attributes:
+        value: The value, or the part of it that does not fit.
+        field: The declaration.
+    """
+
+    def __init__(self, value: object, field: Field, reason: str = "") -> None:
+        self.value = value
+        self.field = field
+        named = f"{field.name!r} is" if field.name else "it is"
+        super().__init__(f"{named} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}")
+
+
+def to_arrow(
+    values: Sequence[object], field: Field, arrow_type: pa.DataType, unheld: list[object] | None = None
+) -> pa.Array:
+    """Return values as an array; None is null whatever was declared.
+
+    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column, half up as by
+    Spark's `cast`. A value of the declared type that the column cannot hold (an integer of more than 64 bits, a decimal
+    of too many digits or that is no number, an interval of more than 64 bits of microseconds) becomes null, as by
+    Spark's `try_sum` and `try_add`: no row stops a query. Only the keys of a map cannot be null. A number beyond the
+    largest float becomes infinite.
+
+    Args:
+        values: Values of the declared type.
+        field: The declaration.
+        arrow_type: The Arrow type of the array.
+        unheld: A list to which the values, and parts of values, are added that the column cannot hold; None to
+            ignore them.
+
+    Raises:
+        MisfitError: A value, or a part of it, is not of the declared type.
+    """
+    data_type = field.type
+    if isinstance(data_type, Struct):
+        return _structs(values, field, data_type, arrow_type, unheld)
+    if isinstance(data_type, ListOf):
+        return _lists(values, field, data_type, arrow_type, unheld)
+    if isinstance(data_type, MapOf):
+        return _maps(values, field, data_type, arrow_type, unheld)
+    assert isinstance(data_type, Scalar)
+    return _scalars(values, field, data_type.kind, arrow_type, unheld)
+
+
+def _scalars(
+    values: Sequence[object], field: Field, kind: ScalarKind, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
+    classes = set(map(type, values))
+    wrong_classes = {cls for cls in classes if not _is_accepted(cls, kind)}
+    if wrong_classes:
+        raise MisfitError(next(value for value in values if type(value) in wrong_classes), field)
+    fit = _FITTED.get(kind)
+    if fit is None:
+        return _array(values, field, arrow_type)
+    if fit in _TAKEN_BY_ARROW and classes <= _TAKEN_BY_ARROW[fit]:
+        try:
+            return pa.array(values, arrow_type)
+        except (pa.ArrowInvalid, OverflowError):
+            pass  # a number is too large, or not one of the type's
+
+    fitted: list[object] = []
+    try:
+        for value in values:
+            fitted.append(None if value is None else fit(value, arrow_type))
+    except BaseException as error:  # a number of the module's own class may raise in `__float__` and the like
+        raise _raised(values[len(fitted)], field, error) from safe_cause(error)
+    if unheld is not None:
+        for value, fitted_value in zip(values, fitted, strict=True):
+            if _is_lost(value, fitted_value, kind):
+                unheld.append(value)
+    return _array(fitted, field, arrow_type)
+
+
+def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
+    """Return True if a column holds something else for a value than the value, rounded."""
+    if value is None:
+        return False
+    if fitted is None:
+        never_comes = kind is ScalarKind.INSTANT and value >= INFINITY
+        return not never_comes
+    return isinstance(fitted, float) and isinf(fitted) and fitted != value
+
+
+def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
+    """Return the place of the first value that `to_arrow` refuses; None if it takes each of them."""
+    for place, value in enumerate(values):
+        try:
+            to_arrow([value], field, arrow_type)
+        except MisfitError:
+            return place
+    return None
+
+
+def first_unheld(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> int:
+    """Return the place of the first value that a column cannot hold; there must be one."""
+    for place, value in enumerate(values):
+        unheld: list[object] = []
+        to_arrow([value], field, arrow_type, unheld)
+        if unheld:
+            return place
+    raise AssertionError("no value is too large for its column")
+
+
+def part_of(value: object, struct: Struct, place: int) -> object:
+    """Return a field of a record: a dataclass, a named or plain tuple, or a dict.
+
+    Raises:
+        MisfitError: The value has no such field, or a plain tuple has more or fewer.
+    """
+    field = struct.fields[place]
+    try:
+        if isinstance(value, Mapping):
+            return value[field.name]
+        if not isinstance(value, tuple) or hasattr(value, "_fields"):
+            return getattr(value, field.name)
+    except BaseException as error:  # a property of the module's own class may raise anything
+        raise unreadable_part(value, struct, place, error) from safe_cause(error)
+    if len(value) != len(struct.fields):
+        raise MisfitError(value, Field("", struct), f": it has {len(value)} parts")
+    return value[place]
+
+
+def unreadable_part(value: object, struct: Struct, place: int, error: BaseException) -> MisfitError:
+    """Return the error for a record of which a field cannot be read."""
+    if isinstance(error, KeyError | AttributeError):
+        return MisfitError(value, Field("", struct), f": it has no {struct.fields[place].name!r}")
+    return _raised(value, Field("", struct), error)
+
+
+def _structs(
+    values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
+    is_missing = [value is None for value in values]
+    columns = []
+    for place, part in enumerate(struct.fields):
+        parts = [None if value is None else part_of(value, struct, place) for value in values]
+        columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type, unheld))
+    return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=pa.array(is_missing, pa.bool_()))
+
+
+def _lists(
+    values: Sequence[object], field: Field, data_type: ListOf, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
+    rows = [_list(value, field) for value in values]
+    parts: list[object] = []
+    for row in rows:
+        parts.extend(row or ())
+    elements = to_arrow(parts, data_type.element, arrow_type.value_type, unheld)
+    return pa.ListArray.from_arrays(_offsets(rows), elements, type=arrow_type, mask=_is_missing(rows))
+
+
+def _maps(
+    values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType, unheld: list[object] | None
+) -> pa.Array:
+    rows = [_pairs(value, field) for value in values]
+    keys: list[object] = []
+    items: list[object] = []
+    for row in rows:
+        for key, item in row or ():
+            keys.append(key)
+            items.append(item)
+    if any(key is None for key in keys):
+        raise MisfitError(None, data_type.key, ": a map cannot have null as a key")
+    key_array = to_arrow(keys, data_type.key, arrow_type.key_type)
+    if key_array.null_count:
+        unheld_key = keys[key_array.is_null().to_pylist().index(True)]
+        raise MisfitError(unheld_key, data_type.key, f": a column of {arrow_type.key_type} cannot hold it as a key")
+    item_array = to_arrow(items, data_type.value, arrow_type.item_type, unheld)
+    return pa.MapArray.from_arrays(_offsets(rows), key_array, item_array, type=arrow_type, mask=_is_missing(rows))
+
+
+def _list(value: object, field: Field) -> list[object] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        raise MisfitError(value, field)
+    try:
+        return list(value)
+    except BaseException as error:
+        raise _raised(value, field, error) from safe_cause(error)
+
+
+def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise MisfitError(value, field)
+    try:
+        return list(value.items())
+    except BaseException as error:
+        raise _raised(value, field, error) from safe_cause(error)
+
+
+def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
+    return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
+
+
+def _is_missing(rows: Sequence[object]) -> pa.Array:
+    return pa.array([row is None for row in rows], pa.bool_())
+
+
+def _is_accepted(cls: type, kind: ScalarKind) -> bool:
+    if cls is type(None):
+        return True
+    if cls is bool or (kind is ScalarKind.DATE and issubclass(cls, datetime)):
+        return kind is ScalarKind.BOOLEAN
+    return issubclass(cls, _ACCEPTED[kind])
+
+
+def _integer(value: SupportsInt, arrow_type: pa.DataType) -> int | None:
+    number = int(value)
+    limit = 1 << (arrow_type.bit_width - 1)
+    return number if -limit <= number < limit else None
+
+
+def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
+    if value >= INFINITY:
+        return None
+    if isinstance(arrow_type, pa.Decimal128Type):
+        return None if value < -INFINITY else decimal_of(int(value), arrow_type.scale)
+    return _integer(value, arrow_type)
+
+
+def _float(value: float, arrow_type: pa.DataType) -> float:
+    del arrow_type
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def _decimal(value: Decimal | Integral, arrow_type: pa.Decimal128Type) -> Decimal | None:
+    number = value if isinstance(value, Decimal) else Decimal(int(value))
+    if not number.is_finite():
+        return None
+    context = Context(prec=arrow_type.precision, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
+    try:
+        return context.quantize(number, Decimal(1).scaleb(-arrow_type.scale))
+    except InvalidOperation:  # more digits than the column has
+        return None
+
+
+def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
+    return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
+
+
+_TAKEN_BY_ARROW: Final[Mapping[Callable[..., Any], set[type]]] = {
+    _float: {float, int, type(None)},
+    _integer: {int, type(None)},
+}
+"""The classes of values that Arrow takes as they are, as far as a column holds them."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_FITTED: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
+    ScalarKind.INTEGER: _integer,
+    ScalarKind.INSTANT: _instant,
+    ScalarKind.FLOAT: _float,
+    ScalarKind.DECIMAL: _decimal,
+    ScalarKind.INTERVAL: _interval,
+}
+"""For each kind, a function that fits a value to its column; kinds that are not here fit as they are."""
+
+
+def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, arrow_type)
+    except BaseException:
+        pass
+    for value in values:
+        try:
+            pa.array([value], arrow_type)
+        except BaseException as error:
+            raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
+    raise AssertionError("each value fits alone and all together do not")
+
+
+def _raised(value: object, field: Field, error: BaseException) -> MisfitError:
+    return MisfitError(value, field, f": it raised {safe_message(error)}")
+
+
+def _named(part: Field, parent: Field, struct: Struct) -> Field:
+    """Return a field under the name by which a message can tell it apart."""
+    if is_tuple(struct):
+        return part
+    return Field(f"{parent.name}.{part.name}" if parent.name else part.name, part.type, part.is_nullable)

@@ -1,0 +1,111 @@
+"""Rows that hold a null where a module reads none, or a value that Python has no counterpart for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import BoolArray
+from muntin.schemas import Field, ListOf, MapOf, Struct
+from muntin_engine.core.skipping import is_tuple
+
+
+def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
+    """Flag the values that are, or hold at any depth, a null that a module does not accept."""
+    is_forbidden = np.zeros(len(values), np.bool_)
+    if not wanted.is_nullable:
+        is_forbidden = flags(pc.is_null(values))
+    if isinstance(wanted.type, Struct):
+        is_forbidden |= _forbidden_in_struct(values, wanted.type)
+    elif isinstance(wanted.type, ListOf):
+        is_forbidden |= _forbidden_in_list(values, wanted.type.element)
+    elif isinstance(wanted.type, MapOf):
+        entry = Field("", Struct((wanted.type.key, wanted.type.value), dict))
+        is_forbidden |= _forbidden_in_list(_entries(values), entry)
+    return is_forbidden
+
+
+def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
+    is_forbidden = np.zeros(len(values), np.bool_)
+    for place, part in enumerate(struct.fields):
+        index = place if is_tuple(struct) else values.type.get_field_index(part.name)
+        if index >= 0:
+            is_forbidden |= forbidden_nulls(pc.struct_field(values, [index]), part)
+    return is_forbidden & flags(pc.is_valid(values))
+
+
+def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
+    is_forbidden = np.zeros(len(values), np.bool_)
+    parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+    is_forbidden[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
+    return is_forbidden
+
+
+def _entries(maps: pa.Array) -> pa.Array:
+    """Return maps as lists of their entries."""
+    entry = pa.struct([("key", maps.type.key_type), ("value", maps.type.item_type)])
+    return maps.cast(pa.list_(entry))
+
+
+def flags(values: pa.Array) -> BoolArray:
+    """Return booleans as an array of NumPy; null counts as false."""
+    booleans = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    return np.array(booleans, np.bool_)
+
+
+_DAYS: Final = (-719_162, 2_932_896)
+"""The years 1 to 9999, as far as Python's calendar goes, in days since 1970-01-01."""
+
+_MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+"""The same in microseconds."""
+
+
+def unreadable(values: pa.Array) -> BoolArray:
+    """Flag the values that are, or hold at any depth, text that is not UTF-8, or a date before year 1 or after 9999.
+
+    Cost: a pass over the values; those of a column of text are looked at one by one only if there is a bad one.
+    """
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _not_text(values)
+    if pa.types.is_date32(kind):
+        return _outside(values.cast(pa.int32()), *_DAYS)
+    if pa.types.is_timestamp(kind):
+        return _outside(values.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), *_MICROSECONDS)
+    if pa.types.is_map(kind):
+        return unreadable(_entries(values))
+    is_unreadable = np.zeros(len(values), np.bool_)
+    if pa.types.is_struct(kind):
+        for place in range(kind.num_fields):
+            is_unreadable |= unreadable(pc.struct_field(values, [place]))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+        is_unreadable[parents[unreadable(pc.list_flatten(values))]] = True
+    return is_unreadable
+
+
+def _outside(ticks: pa.Array, first: int, last: int) -> BoolArray:
+    """Flag the ticks before the first one or after the last one."""
+    return flags(pc.or_(pc.less(ticks, first), pc.greater(ticks, last)))
+
+
+def _not_text(values: pa.Array) -> BoolArray:
+    """Flag the texts that are not UTF-8."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([not _is_text(value) for value in values.cast(pa.binary()).to_pylist()], np.bool_)
+    return np.zeros(len(values), np.bool_)
+
+
+def _is_text(value: bytes | None) -> bool:
+    if value is None:
+        return True
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,202 @@
+"""What is wrong with a row, as far as it shows: values that Python cannot hold are refused before any evaluator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import INFINITY
+from muntin.schemas import describe
+from muntin_engine.core.skipping import forbids
+from muntin_engine.plan import LATEST
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.reported_progress import signals_in
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.value_flags import forbidden_nulls, unreadable
+from tests.engine.wire.payloads import UTC, rows, task_of
+
+CHANGING = task_of(has_changes=True)
+
+
+@dataclass
+class Reading:
+    value: float
+    note: str | None
+    marks: list[int]
+
+
+def reasons(task: TaskPayload, **columns: Any) -> list[str | None]:
+    codes = read_rows(task.input, rows(**columns)).rows.column("problem").to_pylist()
+    return [None if code is None else PROBLEMS[code].reason for code in codes]
+
+
+def test_good_rows_have_none() -> None:
+    assert reasons(task_of(), start=[0, -5, 3], end=[1, 0, None]) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("reason", "row"),
+    [
+        ("unknown change", {"change": "upsert"}),
+        ("unknown change", {"change": "INSERT"}),
+        ("unknown change", {"change": None}),
+        ("null time", {"start": None}),
+        ("null time", {"change": "punctuate", "start": None}),
+        ("null time", {"change": "revise", "new_end": None}),
+        ("null signal", {"change": "signal", "start": None}),
+        ("null id", {"id": None}),
+        ("null id", {"change": "revise", "id": None, "new_end": 6}),
+        ("null id", {"change": "retract", "id": None}),
+        ("empty lifetime", {"end": 3}),
+        ("empty lifetime", {"end": 2}),
+        ("time out of range", {"start": LATEST, "end": None}),
+        ("time out of range", {"start": -LATEST}),
+        ("time out of range", {"end": INFINITY - 1}),
+        ("time out of range", {"change": "revise", "new_end": LATEST}),
+    ],
+)
+def test_each_problem_has_its_reason(reason: str, row: dict[str, Any]) -> None:
+    good = {"change": "insert", "id": 1, "start": 3, "end": 5, "new_end": None, "i0": 7}
+    assert reasons(CHANGING, **{name: [value] for name, value in (good | row).items()}) == [reason]
+
+
+def test_what_a_row_does_not_need_may_be_null() -> None:
+    columns = {"id": [1, 1, None, None], "start": [3, 3, 3, None], "new_end": [4, None, None, None]}
+    found = reasons(
+        CHANGING, change=["revise", "retract", "punctuate", "close"], end=[None] * 4, i0=[None] * 4, **columns
+    )
+    assert found == [None, None]
+
+
+def test_without_a_column_of_ids_nothing_can_be_revised() -> None:
+    assert reasons(CHANGING, change=["insert", "retract"], start=[3, 3], end=[5, 5]) == [None, "null id"]
+
+
+def test_an_end_given_as_infinity_is_an_open_end() -> None:
+    assert reasons(CHANGING, change=["insert"], id=[1], start=[3], end=[INFINITY]) == [None]
+
+
+def test_a_row_that_a_module_does_not_accept_is_no_bad_row_and_is_counted_for_that_module() -> None:
+    given = {"change": ["insert", "insert", "revise", "upsert"], "id": [1, 2, 1, 4], "new_end": [None, None, 6, None]}
+    read = read_rows(CHANGING.input, rows(start=[3] * 4, end=[5] * 4, i0=[None, 7, None, None], **given))
+    assert read.rows.column("problem").to_pylist() == [None, None, None, 0]
+    assert (CHANGING.plan.choosy_labels, read.counts.unaccepted) == (["m"], (1,))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "values", "expected"),
+    [
+        (int, pa.array([1, None]), [False, True]),
+        (int | None, pa.array([1, None]), [False, False]),
+        (list[int], pa.array([[1], [None, 2], None, []]), [False, True, True, False]),
+        (list[int | None] | None, pa.array([[1], [None], None]), [False, False, False]),
+        (list[list[int]], pa.array([[[1], [2]], [[None]], [[1], None]]), [False, True, True]),
+        (
+            dict[str, int],
+            pa.array([[("a", 1)], [("a", 1), ("b", None)]], pa.map_(pa.string(), pa.int64())),
+            [False, True],
+        ),
+        (dict[str, int | None], pa.array([[("b", None)]], pa.map_(pa.string(), pa.int64())), [False]),
+        (tuple[int, str | None], pa.array([{"x": 1, "y": None}, {"x": None, "y": "b"}]), [False, True]),
+    ],
+)
+def test_a_null_is_found_at_any_depth(wanted: Any, values: pa.Array, expected: list[bool]) -> None:
+    assert forbidden_nulls(values, describe(wanted)).tolist() == expected
+    assert [forbids(value, describe(wanted)) for value in values.to_pylist()] == expected
+
+
+def test_a_null_in_a_struct_counts_by_the_field_and_not_below_a_missing_struct() -> None:
+    good = {"marks": [1], "note": None, "value": 1.0}
+    values = pa.array([good, good | {"value": None}, good | {"marks": [None]}, None, good])
+    assert forbidden_nulls(values, describe(Reading)).tolist() == [False, True, True, True, False]
+    assert forbidden_nulls(values, describe(Reading | None)).tolist() == [False, True, True, False, False]
+    assert forbidden_nulls(values.slice(1), describe(Reading)).tolist() == [True, True, True, False]
+
+
+# Values that Python cannot hold, in keys and in inputs, are refused before any evaluator sees them.
+
+
+def text(*values: bytes | None) -> pa.Array:
+    """Return an array of text, whose bytes nobody looks at."""
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+def days(*values: int | None) -> pa.Array:
+    return pa.array(values, pa.int32()).view(pa.date32())
+
+
+BAD = text(b"ok", b"\xff", None)
+FIRST, LAST = -719_162, 2_932_896
+ARRAYS = {
+    "text": BAD,
+    "text without any bad one": text(b"a", "ä".encode(), None),
+    "dates": days(FIRST, FIRST - 1, LAST, LAST + 1, None),
+    "timestamps": pa.array([0, 2**62, -(2**62), None], pa.int64()).view(UTC),
+    "local timestamps": pa.array([253_402_300_799_999_999, 253_402_300_800_000_000]).view(pa.timestamp("us")),
+    "lists": pa.ListArray.from_arrays([0, 1, 1, 3], BAD),
+    "structs": pa.StructArray.from_arrays([BAD, days(0, 1, LAST + 1)], ["a", "b"]),
+    "maps": pa.MapArray.from_arrays([0, 1, 3], text(b"a", b"b", b"\xff"), BAD),
+    "numbers": pa.array([1.5, None, float("nan")]),
+    "durations": pa.array([2**63 - 1, -(2**63)], pa.int64()).view(pa.duration("us")),
+    "bytes": pa.array([b"\xff"]),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_what_python_cannot_hold_is_found_at_any_depth(name: str) -> None:
+    values = ARRAYS[name]
+    for some in (values, values.slice(1), values.slice(0, 0)):
+        assert unreadable(some).tolist() == [_raises(value) for value in some]
+
+
+def _raises(value: pa.Scalar) -> bool:
+    try:
+        value.as_py()
+    except (OverflowError, ValueError):
+        return True
+    return False
+
+
+def reasons_of_unreadable(task: TaskPayload, **columns: Any) -> list[str | None]:
+    codes = read_rows(task.input, rows(**columns)).rows.column("problem").to_pylist()
+    return [None if code is None else PROBLEMS[code].reason for code in codes]
+
+
+@pytest.mark.parametrize(
+    ("task", "columns"),
+    [
+        (task_of(), {"k0": text(b"a", b"\xff")}),
+        (task_of(keys=(pa.date32(),)), {"k0": days(0, LAST + 1)}),
+        (task_of(keys=(pa.list_(pa.string()),)), {"k0": pa.ListArray.from_arrays([0, 1, 2], text(b"a", b"\xff"))}),
+        (task_of(inputs=(pa.string(),)), {"i0": text(b"a", b"\xff")}),
+        (task_of(inputs=(pa.date32(),)), {"i0": days(0, FIRST - 1)}),
+        (task_of(), {"id": text(b"a", b"\xff")}),
+    ],
+)
+def test_keys_ids_and_values_are_treated_alike(task: TaskPayload, columns: dict[str, Any]) -> None:
+    assert reasons_of_unreadable(task, start=[3, 3], end=[5, 5], **columns) == [None, "unreadable value"]
+
+
+@pytest.mark.parametrize("is_point", [True, False])
+@pytest.mark.parametrize("start", [INFINITY, INFINITY - 1, 2**62, -(2**63), -(2**62)])
+def test_times_near_the_end_of_64_bits_are_out_of_range(start: int, is_point: bool) -> None:
+    assert reasons_of_unreadable(task_of(is_point=is_point), start=[start], end=[5]) == ["time out of range"]
+
+
+def test_a_signal_that_is_no_text_is_refused_and_wakes_nothing() -> None:
+    task = task_of(has_changes=True)
+    batch = rows(start=[None, None], end=[None, None], change=["signal"] * 2, signal=text(b"dusk", b"\xff"))
+    assert signals_in(batch) == {"dusk"}
+    assert [PROBLEMS[code].reason for code in read_rows(task.input, batch).rows.column("problem").to_pylist()] == [
+        "unreadable value"
+    ]
+
+
+def test_dates_and_moments_at_the_ends_of_the_calendar_are_good() -> None:
+    assert ARRAYS["dates"][0].as_py() == date.min
+    assert ARRAYS["dates"][2].as_py() == date.max

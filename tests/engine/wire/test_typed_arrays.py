@@ -1,0 +1,201 @@
+"""Python values to Arrow arrays: what is declared is what goes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from muntin import INFINITY, Instant
+from muntin.schemas import describe
+from muntin.testing.fitting import misfit
+from muntin_engine.wire.typed_arrays import MisfitError, first_misfit, to_arrow
+
+UTC_TIME = pa.timestamp("us", tz="UTC")
+SPAN = pa.struct([("low", pa.float64()), ("high", pa.float64())])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    low: float
+    high: float
+
+
+class NamedSpan(NamedTuple):
+    low: float
+    high: float
+
+
+class Low(NamedTuple):
+    low: float
+
+
+class DictSpan(TypedDict):
+    low: float
+    high: float
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of", "value", "expected"),
+    [
+        (bool, pa.bool_(), np.bool_(True), True),
+        (int, pa.int64(), np.int32(5), 5),
+        (float, pa.float64(), 5, 5.0),
+        (float, pa.float64(), np.float32(0.5), 0.5),
+        (str, pa.string(), "a", "a"),
+        (bytes, pa.binary(), bytearray(b"a"), b"a"),
+        (Decimal, pa.decimal128(38, 18), 3, Decimal(3)),
+        (Decimal, pa.decimal128(38, 2), Decimal(2) / 3, Decimal("0.67")),
+        (Decimal, pa.decimal128(38, 2), Decimal("0.125"), Decimal("0.13")),
+        (date, pa.date32(), date(2024, 5, 1), date(2024, 5, 1)),
+        (datetime, UTC_TIME, datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC)),
+        (datetime, UTC_TIME, datetime(2024, 5, 1), datetime(2024, 5, 1, tzinfo=UTC)),  # noqa: DTZ001
+        (timedelta, pa.duration("us"), timedelta(seconds=1), timedelta(seconds=1)),
+        (Instant, UTC_TIME, 1_000_000, datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)),
+        (Instant, pa.int64(), 7, 7),
+        (Instant, pa.int64(), INFINITY, None),
+        (list[Instant], pa.list_(UTC_TIME), [0, INFINITY], [datetime(1970, 1, 1, tzinfo=UTC), None]),
+        (list[float], pa.list_(pa.float64()), (1, None), [1.0, None]),
+        (list[float], pa.list_(pa.float64()), np.array([1.0]), [1.0]),
+        (frozenset[int], pa.list_(pa.int64()), frozenset({1}), [1]),
+        (
+            dict[str, list[int]],
+            pa.map_(pa.string(), pa.list_(pa.int64())),
+            {"a": [1], "b": None},
+            [("a", [1]), ("b", None)],
+        ),
+        (Span, SPAN, Span(1, 2.5), {"low": 1.0, "high": 2.5}),
+        (NamedSpan, SPAN, NamedSpan(1, 2.5), {"low": 1.0, "high": 2.5}),
+        (DictSpan, SPAN, {"high": 2.5, "low": 1}, {"low": 1.0, "high": 2.5}),
+        (Span, SPAN, {"high": None, "low": 1}, {"low": 1.0, "high": None}),
+        (tuple[float, float], pa.struct([("_1", pa.float64()), ("_2", pa.float64())]), (1, 2), {"_1": 1.0, "_2": 2.0}),
+        (list[Span], pa.list_(SPAN), [Span(1, 2), None], [{"low": 1.0, "high": 2.0}, None]),
+    ],
+)
+def test_a_value_of_the_declared_type_goes_in(annotation: Any, of: pa.DataType, value: Any, expected: Any) -> None:
+    unheld: list[object] = []
+    array = to_arrow([value, None], describe(annotation, "m"), of, unheld)
+    assert unheld == []
+    assert array.type == of
+    array.validate(full=True)
+    assert array.to_pylist() == [expected, None]
+
+
+def test_nan_and_infinity_are_floats() -> None:
+    first, second = to_arrow([math.nan, math.inf], describe(float), pa.float64()).to_pylist()
+    assert math.isnan(first)
+    assert second == math.inf
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of", "value", "offender"),
+    [
+        (bool, pa.bool_(), 1, "1"),
+        (int, pa.int64(), 1.0, "1.0"),
+        (int, pa.int64(), True, "True"),
+        (float, pa.float64(), "1", "'1'"),
+        (float, pa.float64(), True, "True"),
+        (str, pa.string(), b"a", "b'a'"),
+        (str, pa.string(), "\ud800", r"'\\ud800'"),
+        (bytes, pa.binary(), "a", "'a'"),
+        (Decimal, pa.decimal128(38, 18), 1.5, "1.5"),
+        (date, pa.date32(), datetime(2024, 5, 1, tzinfo=UTC), "datetime"),
+        (datetime, UTC_TIME, 5, "5"),
+        (Instant, UTC_TIME, 1.5, "1.5"),
+        (list[int], pa.list_(pa.int64()), [1, "a"], "'a'"),
+        (list[str], pa.list_(pa.string()), "abc", "'abc'"),
+        (list[int], pa.list_(pa.int64()), 5, "5"),
+        (dict[str, int], pa.map_(pa.string(), pa.int64()), [("a", 1)], "'a'"),
+        (dict[str, int], pa.map_(pa.string(), pa.int64()), {None: 1}, "null as a key"),
+        (dict[int, int], pa.map_(pa.int64(), pa.int64()), {2**63: 1}, "9223372036854775808 .* as a key"),
+        (Span, SPAN, Low(1.0), "'high'"),
+        (Span, SPAN, (1.0, 2.0, 3.0), "3 parts"),
+        (Span, SPAN, {"low": 1.0}, "'high'"),
+        (Span, SPAN, Span("a", 1), "'m.low'"),  # type: ignore[arg-type]
+        (Span, SPAN, 5, "5"),
+    ],
+)
+def test_any_other_value_is_named(annotation: Any, of: pa.DataType, value: Any, offender: str) -> None:
+    with pytest.raises(MisfitError, match=offender):
+        to_arrow([None, value], describe(annotation, "m"), of)
+
+
+def test_a_mapping_of_another_class_is_a_map() -> None:
+    class Counts(dict[str, int]):
+        pass
+
+    assert isinstance(Counts(), Mapping)
+    assert to_arrow([Counts(a=1)], describe(dict[str, int]), pa.map_(pa.string(), pa.int64())).to_pylist() == [
+        [("a", 1)]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of", "value", "expected"),
+    [
+        (int, pa.int64(), 2**63 - 1, 2**63 - 1),
+        (int, pa.int64(), -(2**63), -(2**63)),
+        (int, pa.int64(), 2**63, None),
+        (int, pa.int64(), -(2**63) - 1, None),
+        (int, pa.int32(), 2**31, None),
+        (Instant, UTC_TIME, -(2**70), None),
+        (Decimal, pa.decimal128(38, 18), Decimal("1e20"), None),
+        (Decimal, pa.decimal128(38, 18), Decimal("1e90"), None),
+        (Decimal, pa.decimal128(38, 18), Decimal("NaN"), None),
+        (Decimal, pa.decimal128(38, 18), Decimal("-Infinity"), None),
+        (Decimal, pa.decimal128(5, 2), Decimal("999.995"), None),
+        (Decimal, pa.decimal128(5, 2), Decimal("999.994"), Decimal("999.99")),
+        (timedelta, pa.duration("us"), timedelta.max, None),
+        (float, pa.float64(), 10**400, math.inf),
+        (float, pa.float64(), Fraction(-(10**400)), -math.inf),
+        (list[int], pa.list_(pa.int64()), [1, 2**64], [1, None]),
+    ],
+)
+def test_a_value_beyond_what_its_column_holds_is_null_and_stops_no_query(
+    annotation: Any, of: pa.DataType, value: Any, expected: Any
+) -> None:
+    unheld: list[object] = []
+    assert to_arrow([value], describe(annotation, "m"), of, unheld).to_pylist() == [expected]
+    is_held = value == expected or expected == Decimal("999.99")
+    part = value[1] if isinstance(value, list) else value
+    assert list(map(repr, unheld)) == ([] if is_held else [repr(part)])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of", "value"),
+    [
+        (int, pa.int64(), np.int64(3)),
+        (int, pa.int64(), np.float64(3)),
+        (int, pa.int64(), True),
+        (int, pa.int64(), None),
+        (bool, pa.bool_(), np.bool_(True)),
+        (bool, pa.bool_(), np.int64(1)),
+        (float, pa.float64(), np.float32(0.5)),
+        (float, pa.float64(), np.int8(1)),
+        (float, pa.float64(), np.bool_(True)),
+        (float, pa.float64(), Fraction(1, 3)),
+        (float, pa.float64(), Decimal(1)),
+        (float, pa.float64(), None),
+        (Decimal, pa.decimal128(38, 2), 3),
+        (Decimal, pa.decimal128(38, 2), np.int64(3)),
+        (str, pa.string(), np.int64(3)),
+        (list[int], pa.list_(pa.int64()), [np.int64(3), None]),
+        (dict[str, float], pa.map_(pa.string(), pa.float64()), {"a": None}),
+        (dict[str, float], pa.map_(pa.string(), pa.float64()), {None: 1.0}),
+        (Span, SPAN, Span(np.float64(1), None)),  # type: ignore[arg-type]  # that is the point
+        (Span, SPAN, None),
+    ],
+    ids=lambda given: str(given).replace("class ", ""),
+)
+def test_the_laws_take_what_a_column_takes(annotation: Any, of: pa.DataType, value: Any) -> None:
+    """NumPy's numbers and None mean the same where a module is tried and where it runs."""
+    field = describe(annotation)
+    assert (misfit(field, value, is_result=True) is None) == (first_misfit([value], field, of) is None)
