@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from tests.engine.spark.client_alone import EXPECTED, answers_of_client, wrong_answers
 
+from tests.engine.spark.client_alone import EXPECTED, answers_of_client, wrong_answers
 from tests.quick_spark import jvm as quick_jvm
 
 pytestmark = pytest.mark.nightly
