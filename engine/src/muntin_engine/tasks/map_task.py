@@ -60,6 +60,9 @@ class MapTask:
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
         self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED
         self._waiting: list[pa.RecordBatch] = []
+        # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
         self._durations = Durations(task)
         self._progress = [ReportedProgress(input_task.tracker.starts_kept) for input_task in task.inputs]
         self._signals: frozenset[str] = frozenset()
@@ -70,9 +73,9 @@ class MapTask:
         if self._recorded is not None:
             self._recorded.write(batch)
         self._waiting.append(batch)
-        row_count = sum(waiting.num_rows for waiting in self._waiting)
-        size = sum(waiting.nbytes for waiting in self._waiting)
-        if row_count >= self._most_rows or size >= MOST_BYTES:
+        self._waiting_rows += batch.num_rows
+        self._waiting_bytes += batch.nbytes
+        if self._waiting_rows >= self._most_rows or self._waiting_bytes >= MOST_BYTES:
             yield from self._send()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -104,6 +107,8 @@ class MapTask:
         """Yield the blobs of all rows that wait."""
         batch = pa.concat_batches(self._waiting)
         self._waiting = []
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
         stages = self._durations.stages
         stage = "distribute" if self._lifter is None else "lift"
         for input_task, side_batch in by_side(self._task, batch):
