@@ -200,9 +200,14 @@ def _watermark(value: object) -> str:
     return f"WATERMARK {_call(value)}" if isinstance(value, Call) else f"WATERMARK DELAY OF {_value(value)}"
 
 
-def _word(clause: str) -> Callable[[object], str]:
-    """Return how a clause of one word is spelled."""
-    return lambda value: f"{clause} {str(value).partition('(')[0].upper()}"
+def _keyword(value: object) -> str:
+    """Return a value that is one word of SQL."""
+    return str(value).partition("(")[0].upper()
+
+
+def _clause(name: str, spell: Callable[[object], str]) -> Callable[[object], str]:
+    """Return how a parameter is spelled that is the words of its clause and a value."""
+    return lambda value: f"{CLAUSES[name]} {spell(value)}"
 
 
 def _of_side(name: str) -> Callable[[object], str]:
@@ -217,16 +222,16 @@ def _of_side(name: str) -> Callable[[object], str]:
 
 _CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
     "at": lambda value: f"DESCRIPTOR({_columns(value)})",
-    "clip": _word("CLIP"),
+    "clip": _clause("clip", _keyword),
     "emit": _emission,
-    "evaluator": _word("EVALUATOR"),
-    "forget_keys_after": lambda value: f"FORGET KEYS AFTER {_value(value)}",
+    "evaluator": _clause("evaluator", _keyword),
+    "forget_keys_after": _clause("forget_keys_after", _value),
     "how": lambda value: JOINS.get(str(value), str(value).upper()),
-    "key": lambda value: f"PARTITION BY {_columns(value)}",
+    "key": _clause("key", _columns),
     "late_policy": _lateness,
-    "order": lambda value: f"ORDER BY {_columns(value)}",
+    "order": _clause("order", _columns),
     "refinement": lambda value: f"EMIT EARLY ... {str(value).upper()}",
-    "timestamps": _word("TIMESTAMPS"),
+    "timestamps": _clause("timestamps", _keyword),
     "watermark": _watermark,
     **{name: _of_side(name) for name in _SIDES},
 }

@@ -6,6 +6,7 @@ The values that stretches hold are the one difference between them: components o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from muntin import Component, Merge
@@ -237,8 +238,6 @@ WORDS: Final[Mapping[tuple[Geometry, Arrivals, Held], Words]] = {
 """The words for each of `COMBINATIONS`."""
 
 
-_UNREPORTED: Final = frozenset({"keys_held", "events_held"})
-
 COLUMNAR: Final = Declaration(
     name="columnar",
     advantage="all modules have a columnar form",
@@ -248,30 +247,23 @@ COLUMNAR: Final = Declaration(
     takes_several_windows=True,
     takes_revisions=True,
     lifts=True,
-    unreported=_UNREPORTED,
+    unreported=frozenset({"keys_held", "events_held"}),
 )
 """Merges components of columnar forms."""
 
-SLICED: Final = Declaration(
+SLICED: Final = replace(
+    COLUMNAR,
     name="sliced",
     advantage="all modules define combine",
-    explain=explain,
     holds=Held.STATES,
-    combinations=COMBINATIONS,
-    takes_several_windows=True,
-    lifts=True,
-    unreported=_UNREPORTED,
+    takes_revisions=False,
 )
 """Merges the Python states of modules that define `combine`."""
 
-GROUPED: Final = Declaration(
+GROUPED: Final = replace(
+    SLICED,
     name="grouped",
     advantage="its rows wait in columns until their windows close",
-    explain=explain,
     holds=Held.ROWS,
-    combinations=COMBINATIONS,
-    takes_several_windows=True,
-    lifts=True,
-    unreported=_UNREPORTED,
 )
 """Calls any module with the rows of each window, which wait in columns until it closes."""
