@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
@@ -144,11 +144,7 @@ def pytest_configure_node(node: WorkerController) -> None:
 def nightly_items(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that `make test` leaves out: those that are marked so, and some cases of others."""
     nightly = {item for item in items if item.get_closest_marker("nightly")}
-    cases_of: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("cases"):
-            cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for cases in cases_of.values():
+    for cases in cases_by_test(item for item in items if item.get_closest_marker("cases")).values():
         marker = cases[0].get_closest_marker("cases")
         assert marker is not None
         nightly |= {*cases} - {*evenly_spread(cases, marker.args[0])}
@@ -157,11 +153,17 @@ def nightly_items(items: list[pytest.Item]) -> set[pytest.Item]:
 
 def quick_items(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that `make quick` runs: those of the first seed, and of each test some cases."""
+    daily = [item for item in items if not item.get_closest_marker("nightly")]
+    of_first_seed = [item for item in daily if seed_of(item) == 0]
+    return {item for test, cases in cases_by_test(of_first_seed).items() for item in some_cases(file_of(test), cases)}
+
+
+def cases_by_test(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """Return the cases of each test, by its name without parameters."""
     cases_of: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if seed_of(item) == 0 and not item.get_closest_marker("nightly"):
-            cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return {item for test, cases in cases_of.items() for item in some_cases(file_of(test), cases)}
+        cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return cases_of
 
 
 def seed_of(item: pytest.Item) -> int:

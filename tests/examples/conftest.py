@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 
 from muntin.catalog import installed
 from tests.conftest import ROOT
+from tests.installed import install
 
 RETAIL = ROOT / "examples/retail"
 
@@ -20,20 +20,12 @@ RETAIL = ROOT / "examples/retail"
 def retail_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the package lies as pip leaves it."""
     site = tmp_path_factory.mktemp("site")
-    shutil.copytree(RETAIL / "src/muntin_retail", site / "muntin_retail", ignore=shutil.ignore_patterns("__pycache__"))
+    sources = RETAIL / "src"
+    files = {file.relative_to(sources).as_posix(): file.read_text("utf-8") for file in sources.rglob("*.py")}
+    files["muntin_retail/plugin.py"] = files.pop("muntin_retail/plugin.py")  # the module of the plugin is the last one
     project = tomllib.loads((RETAIL / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    ((plugin, module),) = project["entry-points"]["muntin"].items()
-    info = f"muntin_retail-{project['version']}.dist-info"
-    (site / info).mkdir()
-    texts = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n",
-        "entry_points.txt": f"[muntin]\n{plugin} = {module}\n",
-        "RECORD": "",
-    }
-    for name, text in texts.items():
-        (site / info / name).write_text(text, encoding="utf-8")
-    files = sorted(path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file())
-    (site / info / "RECORD").write_text("".join(f"{file},,\n" for file in files), encoding="utf-8")
+    assert project["entry-points"]["muntin"] == {"retail": "muntin_retail.plugin"}
+    install(site, project["name"], files, plugin="retail", version=project["version"])
     return site
 
 
