@@ -16,7 +16,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Whose changes the scenarios should notice. A mutant may not take more than 8 GB.
-MUTATED := $(addprefix muntin_engine/,core evaluators progress state tasks wire)
+MUTATED := $(addprefix muntin_engine/,evaluators modules state tasks time wire)
 FILES ?= $(shell cd engine/src && find $(MUTATED) -name '*.py' ! -name '__init__.py' | sort -R | head -n $(COUNT))
 MUTANT_MEMORY := 8388608
 
@@ -43,7 +43,7 @@ help:
 	@echo "             an environment of its own: minutes, and a network the first time (ADAPTED=river: that adapter alone)"
 	@echo "make torture random streams, kills and damage for half an hour (MINUTES=30 KIND=streams SEED=1)"
 	@echo "make mutants small changes of files of the engine that tests should notice, by mutmut: minutes for each file"
-	@echo "             (COUNT=2: so many files at random; FILES=muntin_engine/core/slice_grid.py: those)"
+	@echo "             (COUNT=2: so many files at random; FILES=muntin_engine/time/slice_grid.py: those)"
 	@echo "make bench   side by side with Spark's own windows and others: about forty minutes"
 	@echo "             (BENCH=--quick: a tenth of it, in less than three minutes)"
 	@echo "make docs    the documentation as a site, in build/site; open index.html there: a minute"
@@ -131,7 +131,7 @@ clean:
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(CREATE_VENV); }
 	@echo "installing Muntin and what it needs into .venv (the first time takes a few minutes)"
 	@$(INSTALL) $(EDITABLE) --requirement requirements-demo.txt
-	@$(BIN)/python -c "from muntin_engine.spark.session.java import find_java; find_java()" 2>/dev/null \
+	@$(BIN)/python -c "from muntin_engine.backends.spark.session.java import find_java; find_java()" 2>/dev/null \
 		|| $(INSTALL) $(EDITABLE) --editable "./engine[jre]"
 	@touch $@
 

@@ -27,20 +27,20 @@ TESTS: Final = (
     "tests/journeys/test_against_spark.py::test_days_to_years_are_those_of_date_trunc",
     "tests/journeys/test_row_windows.py::test_a_stream_in_any_order_with_restarts_gives_the_last_rows",
     "tests/journeys/test_joins.py::test_a_join_goes_on_after_a_restart_and_its_results_are_events",
-    "tests/engine/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
+    "tests/engine/backends/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
     # What goes in and comes out.
-    "tests/engine/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
+    "tests/engine/backends/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
     "tests/journeys/test_types.py::test_records_lists_and_maps_go_in_and_come_out",
     "tests/journeys/test_types.py::test_installed_functions_are_there_in_sql",
-    "tests/engine/spark/writing/test_write.py::test_all_outputs_come_from_one_evaluation",
-    "tests/engine/spark/writing/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
-    "tests/engine/spark/writing/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
+    "tests/engine/backends/spark/writing/test_write.py::test_all_outputs_come_from_one_evaluation",
+    "tests/engine/backends/spark/writing/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
+    "tests/engine/backends/spark/writing/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
     "tests/journeys/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
     "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
     # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
-    "tests/engine/spark/writing/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
-    "tests/engine/spark/writing/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
-    "tests/engine/spark/shipping/test_shipping.py",
+    "tests/engine/backends/spark/writing/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
+    "tests/engine/backends/spark/writing/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
+    "tests/engine/backends/spark/shipping/test_shipping.py",
 )
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 
@@ -50,9 +50,9 @@ LIBRARY_TESTS: Final = (
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/evaluators/arrays/test_bound_form.py",
     "tests/plugins/stats/test_sketches.py",
-    "tests/engine/writing/test_databases.py",
-    "tests/engine/writing/test_table_sinks.py",
-    "tests/engine/writing/test_kafka_topic.py",
+    "tests/engine/sinks/test_databases.py",
+    "tests/engine/sinks/test_table_sinks.py",
+    "tests/engine/sinks/test_kafka_topic.py",
     "tests/engine/monitoring/test_exporters.py",
     "tests/cli/test_check.py",
 )
@@ -70,7 +70,7 @@ UPGRADES: Final = ("pyspark-4.1", "pyspark-4.2", "pyspark-4.3", "python-3.12", "
 PRINT_VERSIONS: Final = """
 import platform
 from importlib.metadata import version
-from muntin_engine.spark.session.java import find_java
+from muntin_engine.backends.spark.session.java import find_java
 
 packages = [version(name) for name in ("pandas", "pyarrow", "numpy", "protobuf")]
 print("|", " | ".join([version("pyspark"), platform.python_version(), str(find_java().version), *packages]), "|")
@@ -151,7 +151,13 @@ def client(session: nox.Session) -> None:
     missing = [each for each in required if each.name not in provided_by_client and each.name not in distributions()]
     session.install(*map(str, missing), "pyspark-client==4.1.*", "pandas==2.*")
     session.install("--no-deps", *editable(our_distributions()))
-    command = [sys.executable, "-m", "tests.engine.spark.client_alone", sys.executable, f"{session.bin}/python"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.engine.backends.spark.client_alone",
+        sys.executable,
+        f"{session.bin}/python",
+    ]
     session.run(*command, external=True, env=WITHOUT_ANOTHER_SPARK)
 
 
@@ -162,9 +168,14 @@ def upgrade(session: nox.Session) -> None:
     pythons = [str(folder / "bin/python") for folder in folders if folder.is_dir()]
     if len(pythons) < 2:
         session.error(f"two of these sessions have to run before: {', '.join(UPGRADES)}")
-    session.run(sys.executable, "-m", "tests.engine.spark.upgrade", *pythons, env=WITHOUT_ANOTHER_SPARK)
+    session.run(sys.executable, "-m", "tests.engine.backends.spark.upgrade", *pythons, env=WITHOUT_ANOTHER_SPARK)
     session.run(
-        sys.executable, "-m", "tests.engine.spark.connect_server", pythons[-1], pythons[0], env=WITHOUT_ANOTHER_SPARK
+        sys.executable,
+        "-m",
+        "tests.engine.backends.spark.connect_server",
+        pythons[-1],
+        pythons[0],
+        env=WITHOUT_ANOTHER_SPARK,
     )
 
 

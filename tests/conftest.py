@@ -50,9 +50,9 @@ QUICK: Final = {
 
 PROGRAMS: Final = (
     "tests/docs/tutorial/",
-    "tests/engine/spark/session/",
-    "tests/engine/spark/shipping/test_shipping",
-    "tests/engine/spark/test_client_alone",
+    "tests/engine/backends/spark/session/",
+    "tests/engine/backends/spark/shipping/test_shipping",
+    "tests/engine/backends/spark/test_client_alone",
 )
 """How the names of tests begin that start programs, each with a JVM of its own."""
 
@@ -207,7 +207,7 @@ def tried_as_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one session of a test run, quiet, with everybody's settings and a JVM in a hurry."""
-    from muntin_engine.spark.session.local import local_session, stop_session
+    from muntin_engine.backends.spark.session.local import local_session, stop_session
     from tests.quick_spark.drivers import quick_drivers
     from tests.quick_spark.files import leave_permissions
     from tests.quick_spark.jvm import OPTIONS, home

@@ -32,18 +32,18 @@ LEFT_OUT: Final = {
     "tests/engine/recording/test_causes": "records queries, and replays them for each row that made a number",
     "tests/engine/recording/test_replay": "records every kind of query, and replays it",
     "tests/engine/recording/test_shrinking": "replays a query until its recording is small",
-    "tests/engine/shipping/": "makes and installs packages",
-    "tests/engine/spark/session/test_java": "starts JVMs",
-    "tests/engine/spark/session/test_spark_home": "starts JVMs",
-    "tests/engine/spark/shipping/test_shipping": "starts programs with a Spark of their own",
-    "tests/engine/spark/test_client_alone": "starts programs with a Spark of their own",
+    "tests/engine/packages/": "makes and installs packages",
+    "tests/engine/backends/spark/session/test_java": "starts JVMs",
+    "tests/engine/backends/spark/session/test_spark_home": "starts JVMs",
+    "tests/engine/backends/spark/shipping/test_shipping": "starts programs with a Spark of their own",
+    "tests/engine/backends/spark/test_client_alone": "starts programs with a Spark of their own",
     "tests/engine/testing/": "restarts after each step of random streams: minutes of one core",
     "tests/engine/workers/": "starts processes that die",
-    "tests/engine/writing/test_databases": "starts servers of databases",
-    "tests/engine/writing/test_kafka": "starts a cluster of Kafka",
-    "tests/engine/writing/test_killed_sinks": "starts programs and kills them",
-    "tests/engine/writing/test_stored_folders": "starts a server of S3",
-    "tests/engine/writing/test_table_sinks": "writes tables of Delta and Iceberg",
+    "tests/engine/sinks/test_databases": "starts servers of databases",
+    "tests/engine/sinks/test_kafka": "starts a cluster of Kafka",
+    "tests/engine/sinks/test_killed_sinks": "starts programs and kills them",
+    "tests/engine/sinks/test_stored_folders": "starts a server of S3",
+    "tests/engine/sinks/test_table_sinks": "writes tables of Delta and Iceberg",
     "tests/house/test_quick": "collects tests and starts Spark without a Java, in programs",
     "tests/release/test_wheels": "builds and installs all distributions",
     "tests/examples/test_retail": "replays days of a shop",
@@ -91,9 +91,9 @@ def some_cases(file: str, cases: Sequence[Case]) -> list[Case]:
         cases: All cases of the test, those of later seeds left out.
 
     Example:
-        >>> some_cases("tests/engine/core/test_frozen_values.py", range(10))
+        >>> some_cases("tests/engine/state/test_frozen_values.py", range(10))
         [0, 4, 9]
-        >>> some_cases("tests/engine/core/test_frozen_values.py", range(3))
+        >>> some_cases("tests/engine/state/test_frozen_values.py", range(3))
         [0, 1, 2]
     """
     return list(cases) if file.startswith(WITH_ALL_CASES) else evenly_spread(cases, CASES)

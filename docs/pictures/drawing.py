@@ -13,13 +13,13 @@ from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, Wi
 from muntin.testing.timeline import row_of
 from muntin.windows import WindowSpecification
 from muntin_cli import pictures
-from muntin_engine.core.changes import InputChange, OutputChange, OutputKind, Timing
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
+from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Timing
 
 Part: TypeAlias = Iterable[Bar | str] | str
 """Bars below one another, or a line of text above those that follow."""

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.bucket import BucketQuery
 from benchmarks.state import KINDS, Kind, filled, measure, row_of, spell
-from muntin_engine.evaluators.registry import KEEPS_STATE
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_stats import Average
 from tests.docs.pages import DOCS
 

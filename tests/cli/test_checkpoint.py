@@ -1,4 +1,4 @@
-"""`muntin checkpoint copy`. What a copy is, and what is refused: tests/engine/writing/test_checkpoint_copy.py."""
+"""`muntin checkpoint copy`. What a copy is, and what is refused: tests/engine/sinks/test_checkpoint_copy.py."""
 
 from __future__ import annotations
 

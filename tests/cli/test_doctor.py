@@ -11,7 +11,7 @@ import pytest
 
 from muntin_cli import doctor
 from muntin_engine import JavaNotFoundError
-from muntin_engine.spark.session import java
+from muntin_engine.backends.spark.session import java
 from tests.cli.plugins import BROKEN, TIDES
 from tests.cli.running import Done, Offer, Run
 from tests.sdk.installation import Installation

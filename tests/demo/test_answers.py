@@ -2,7 +2,7 @@
 
 `test_final` has the final results. Both files of a question are compared with the same rows in the same order, and with
 the same types: they are alike. The command runs in the session of the tests; that a JVM which is killed costs no row is
-told in `tests/engine/spark/session/test_session.py`.
+told in `tests/engine/backends/spark/session/test_session.py`.
 """
 
 from __future__ import annotations

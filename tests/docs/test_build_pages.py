@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docs.build_pages import address_of, lines_of, navigation_of, pages_in, with_plain_fences, write_pages
-from muntin_engine.spark.session.java import OLDEST
+from muntin_engine.backends.spark.session.java import OLDEST
 from tests.docs.pages import DOCS, NOTEBOOKS, PAGES, ROOT, name_of, text_of
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) ")

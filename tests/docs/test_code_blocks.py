@@ -18,7 +18,7 @@ import pytest
 import muntin.testing
 from muntin import Module
 from muntin.testing import laws_of
-from muntin_engine.shipping.code_version import with_version
+from muntin_engine.packages.code_version import with_version
 from tests.docs.pages import NOTEBOOKS, PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 

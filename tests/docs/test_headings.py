@@ -19,8 +19,8 @@ from muntin import Function, Module, errors, hooks, policies
 from muntin.catalog import installed
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
-from muntin_engine.core.changes import Reason
-from muntin_engine.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric
+from muntin_engine.plan.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric
+from muntin_engine.time.changes import Reason
 from tests.docs.pages import DOCS, REFERENCE, ROOT, entries, headings
 from tests.docs.test_reference import collection, target_of
 

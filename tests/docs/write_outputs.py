@@ -19,7 +19,7 @@ def main(names: list[str]) -> None:
     pages = [page for page in PAGES if page not in NOTEBOOKS and (not names or name_of(page) in names)]
     spark = None
     if any(needs_spark(page) for page in pages):
-        from muntin_engine.spark.session.local import local_session
+        from muntin_engine.backends.spark.session.local import local_session
 
         spark = local_session("muntin docs")
     for page in pages:

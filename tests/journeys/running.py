@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine import Query, Sink
-from muntin_engine.metrics import shown_names
+from muntin_engine.plan.metrics import shown_names
 
 _FIRST_FILE = 1_700_000_000
 

@@ -15,7 +15,7 @@ from muntin.changes import Insertion
 from muntin.testing import Batch, Computation, KeyedChange, Script, WindowedQuery, evaluate
 from muntin.windows import WindowKind
 from muntin_engine import Query, events, module
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
 
 SCHEMA = pa.schema(
     [

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import events
-from muntin_engine.spark.writing import kafka_connector
-from muntin_engine.writing.database_table import DatabaseTable
-from muntin_engine.writing.kafka_topic import KafkaTopic
-from tests.engine.writing.kafka_brokers import brokers, read_topic
+from muntin_engine.backends.spark.writing import kafka_connector
+from muntin_engine.sinks.database_table import DatabaseTable
+from muntin_engine.sinks.kafka_topic import KafkaTopic
+from tests.engine.sinks.kafka_brokers import brokers, read_topic
 
 
 def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None:

@@ -55,7 +55,7 @@ def main() -> None:
 
     from muntin import tumbling
     from muntin_engine import events, local_session, module, stop_session
-    from muntin_engine.spark.session.spark_home import link_home
+    from muntin_engine.backends.spark.session.spark_home import link_home
 
     shutil.rmtree(HOME, ignore_errors=True)
     link_home(Path(pyspark.__file__).parent, HOME)

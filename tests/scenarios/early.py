@@ -10,7 +10,7 @@ from typing import Any
 from muntin import EARLIEST, EarlyEmission, Event, Refinement, ResultRefinement, TimestampPolicy, Window
 from muntin.testing import reference
 from muntin.triggers import FINISHED, Decision, TriggerView
-from muntin_engine.core.changes import Progress, Timing
+from muntin_engine.time.changes import Progress, Timing
 from tests.scenarios.columns import PAYLOAD, RESULT, values_of
 from tests.scenarios.known import Arrival, Known
 from tests.scenarios.query import Query

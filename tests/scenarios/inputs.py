@@ -29,7 +29,8 @@ from muntin.testing import Script
 from muntin.triggers import Trigger, every, every_count
 from muntin.windows import CalendarWindows, HoppingWindows, WindowKind
 from muntin.windows.specification import Unwindowed
-from muntin_engine.core.lifetimes import (
+from muntin_engine.testing import shuffle, split
+from muntin_engine.time.lifetimes import (
     Align,
     Extend,
     LengthColumn,
@@ -41,7 +42,6 @@ from muntin_engine.core.lifetimes import (
     Shift,
     Shorten,
 )
-from muntin_engine.testing import shuffle, split
 from tests.modules.every_shape import OWN_TIMES
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.modules.progress_policies import Outvoted

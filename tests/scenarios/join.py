@@ -17,13 +17,13 @@ from muntin.schemas import describe
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, plan_condition
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.shuffle import SIDE, shared_name
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload

@@ -13,10 +13,10 @@ from muntin.testing import Batch, KeyedChange, KeyPunctuation, reference
 from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, LandmarkWindows, WindowSpecification
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing.meaning import progress_of
-from tests.engine.progress.histories import Row, implied
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.lifetimes import LifetimeChange
+from tests.engine.time.histories import Row, implied
 from tests.scenarios.columns import columns_of
 from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.query import Query

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import HoppingWindows, WindowSpecification
-from muntin_engine.core.lifetimes import (
+from muntin_engine.time.lifetimes import (
     Align,
     Extend,
     LengthColumn,

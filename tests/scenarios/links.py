@@ -12,8 +12,8 @@ from muntin import EARLIEST, INFINITY, Event, JoinKind
 from muntin.changes import Insertion, Punctuation
 from muntin.testing import Batch, KeyedChange, Script
 from muntin.windows import WindowKind
-from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.testing import band_disorder, block_disorder, split
+from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_stats import Count
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival

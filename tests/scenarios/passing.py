@@ -13,12 +13,12 @@ import pyarrow as pa
 from muntin import INFINITY, EmitPolicy, Event, JoinKind
 from muntin.schemas import describe
 from muntin.windows.specification import Unwindowed
-from muntin_engine.core.lifetimes import LifetimeChange
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.scenarios.columns import schema_of
 from tests.scenarios.join import Join, Joined

@@ -30,14 +30,14 @@ from muntin.schemas import Field, Variable, describe
 from muntin.testing import Computation, WindowedQuery
 from muntin.windows import CalendarWindows, WindowSpecification
 from muntin.windows.specification import Unwindowed
-from muntin_engine.core.lifetimes import LifetimeChange, PointsAtEnd
-from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.input_binding import bind_inputs
 from muntin_engine.plan.module_plan import plan_several
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.time.lifetimes import LifetimeChange, PointsAtEnd
+from muntin_engine.time.source_rules import SourceRules
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator

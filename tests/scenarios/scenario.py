@@ -28,10 +28,10 @@ import pytest
 
 from muntin import EARLIEST, INFINITY
 from muntin.testing import Batch, Script
-from muntin_engine.evaluators import registry
 from muntin_engine.evaluators.contracts import KeepsState, LiftsRows
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan.declaration import Declaration
+from muntin_engine.tasks import evaluator_registry
 from muntin_engine.testing import shuffle, smallest_failing, split
 from tests.engine.plan import plans
 from tests.scenarios import query as queries
@@ -196,9 +196,9 @@ def with_evaluator(declaration: Declaration, evaluator: KeepsState) -> Iterator[
     """Have another evaluator before those that there are, for as long as the context lasts."""
     declarations = (declaration, *DECLARATIONS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.KEEPS_STATE, declaration.name, evaluator)
+        patch.setitem(evaluator_registry.KEEPS_STATE, declaration.name, evaluator)
         if isinstance(evaluator, LiftsRows):
-            patch.setitem(registry.LIFTS_ROWS, declaration.name, evaluator)
+            patch.setitem(evaluator_registry.LIFTS_ROWS, declaration.name, evaluator)
         for module in (queries, plans):
             patch.setattr(module, "DECLARATIONS", declarations)
         yield

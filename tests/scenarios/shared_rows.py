@@ -19,7 +19,7 @@ from muntin_engine.tasks.output_blobs import OutputBlob
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.test_metrics import NUMBERS, Sums, Total
+from tests.engine.plan.test_metrics import NUMBERS, Sums, Total
 from tests.engine.wire.payloads import task_of
 
 

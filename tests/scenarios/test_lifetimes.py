@@ -18,8 +18,18 @@ from muntin.axis import instant
 from muntin.progress import bounded_delay, ordered
 from muntin.windows import WindowKind
 from muntin.windows.stretches import Stretches
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import (
+from muntin_engine.errors import Difference
+from muntin_engine.plan import LATEST, NamedColumn
+from muntin_engine.plan.explanation import topics_of
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.differences import differences_between
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.lifetimes import (
     Align,
     Extend,
     LengthColumn,
@@ -34,17 +44,7 @@ from muntin_engine.core.lifetimes import (
     ToEdges,
     length_columns,
 )
-from muntin_engine.errors import Difference
-from muntin_engine.plan import LATEST, NamedColumn
-from muntin_engine.plan.explanation import topics_of
-from muntin_engine.plan.identity import plan_identity
-from muntin_engine.progress import Observation
-from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.differences import differences_between
-from muntin_engine.tasks.bucket_task import run_bucket
-from muntin_engine.tasks.input_rows import read_rows
-from muntin_engine.tasks.map_task import distribute
-from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload

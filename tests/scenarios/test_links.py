@@ -16,7 +16,7 @@ import pytest
 from examples.thesis.packets import MINUTE, Packet
 from muntin import hopping, tumbling
 from muntin.windows import WindowKind
-from muntin_engine.core.lifetimes import Align, Extend, SetDuration, ShareWindows, Shift
+from muntin_engine.time.lifetimes import Align, Extend, SetDuration, ShareWindows, Shift
 from tests.examples.thesis_extents import sliding
 from tests.scenarios.links import Flow, Side, arriving, count, meet, random_flows
 

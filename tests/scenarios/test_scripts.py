@@ -32,7 +32,7 @@ from muntin.rows import last
 from muntin.testing import Script
 from muntin.triggers import every_count
 from muntin.windows.specification import Unwindowed
-from tests.engine.progress.histories import Row, punctuations
+from tests.engine.time.histories import Row, punctuations
 from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.modules.progress_policies import Outvoted
 from tests.modules.several_inputs import Members

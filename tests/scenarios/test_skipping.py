@@ -10,7 +10,7 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin_adapters.combinators import with_default
-from muntin_engine.core.skipping import Choosy
+from muntin_engine.modules.skipping import Choosy
 
 pytestmark = pytest.mark.usefixtures("all_states_small")
 

@@ -11,13 +11,13 @@ import pytest
 
 from muntin import snapshot, tumbling
 from muntin.progress import Punctuated, bounded_delay, ordered
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import PointsAtStart, Shift
-from muntin_engine.core.source_rules import SourceRules
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.progress import Observation, ProgressTracker
 from muntin_engine.state.differences import differences_between
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.lifetimes import PointsAtStart, Shift
+from muntin_engine.time.progress_tracker import Observation, ProgressTracker
+from muntin_engine.time.source_rules import SourceRules
 from tests.scenarios.lifetimes import Row
 from tests.scenarios.test_lifetimes import Run, batch, task
 

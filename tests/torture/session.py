@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from muntin_engine.spark.session.local import local_session
+from muntin_engine.backends.spark.session.local import local_session
 from tests.quick_spark.jvm import OPTIONS
 
 

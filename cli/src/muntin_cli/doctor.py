@@ -81,7 +81,7 @@ def java_home_for_spark() -> str:
     """
     if not can_evaluate():
         raise EnvironmentLacksError(_NO_ENGINE)
-    from muntin_engine.spark.session.java import find_java, spark_java_home
+    from muntin_engine.backends.spark.session.java import find_java, spark_java_home
 
     return str(spark_java_home(find_java()))
 
@@ -121,7 +121,7 @@ def _is_client_alone() -> bool:
 
 
 def _java() -> str:
-    from muntin_engine.spark.session.java import find_java
+    from muntin_engine.backends.spark.session.java import find_java
 
     java = find_java()
     return f"{java.version}, {java.home}"

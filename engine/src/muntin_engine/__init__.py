@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.api.request import JoinCondition
+    from muntin_engine.api.shipping import ship
     from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
+    from muntin_engine.backends.spark.failures import root_cause
+    from muntin_engine.backends.spark.session.local import local_session, spark_session, stop_session
+    from muntin_engine.backends.spark.session.preconditions import prepare_session
+    from muntin_engine.backends.spark.writing.query_texts import read_query
+    from muntin_engine.backends.spark.writing.state_table import read_state
     from muntin_engine.errors import (
         JavaNotFoundError,
         ModuleNotOnWorkerError,
@@ -36,16 +41,9 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring.metrics_listener import MetricsListener
     from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
     from muntin_engine.monitoring.prometheus import prometheus_metrics
+    from muntin_engine.plan.request import JoinCondition
     from muntin_engine.recording.recording import Recording
-    from muntin_engine.recording.writing.recorder import Recorder
-    from muntin_engine.shipping import ship
-    from muntin_engine.spark.failures import root_cause
-    from muntin_engine.spark.session.local import local_session, spark_session, stop_session
-    from muntin_engine.spark.session.preconditions import prepare_session
-    from muntin_engine.spark.writing.query_texts import read_query
-    from muntin_engine.spark.writing.state_table import read_state
-    from muntin_engine.sql_text.sql_query import sql
-    from muntin_engine.writing import (
+    from muntin_engine.sinks import (
         ChangelogTable,
         CheckpointCopy,
         DatabaseTable,
@@ -60,6 +58,8 @@ if TYPE_CHECKING:
         fold,
         net_changes,
     )
+    from muntin_engine.sinks.recordings.recorder import Recorder
+    from muntin_engine.sql_text.sql_query import sql
 else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
@@ -68,7 +68,7 @@ else:
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
-        "muntin_engine.api.request": ("JoinCondition",),
+        "muntin_engine.plan.request": ("JoinCondition",),
         "muntin_engine.api.text.reading": ("one_pass_from_dict", "query_from_dict"),
         "muntin_engine.sql_text.sql_query": ("sql",),
         "muntin_engine.api.text.schema": ("query_schema",),
@@ -96,20 +96,20 @@ else:
         "muntin_engine.monitoring.logs": ("JsonFormatter", "log_metrics"),
         "muntin_engine.monitoring.opentelemetry": ("opentelemetry_metrics",),
         "muntin_engine.monitoring.prometheus": ("prometheus_metrics",),
-        "muntin_engine.recording.writing.recorder": ("Recorder",),
+        "muntin_engine.sinks.recordings.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
-        "muntin_engine.shipping": ("ship",),
-        "muntin_engine.writing": (
+        "muntin_engine.api.shipping": ("ship",),
+        "muntin_engine.sinks": (
             *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
             *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
             *("final_rows", "fold", "net_changes"),
         ),
-        "muntin_engine.spark.failures": ("root_cause",),
+        "muntin_engine.backends.spark.failures": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
-        "muntin_engine.spark.session.local": ("local_session", "spark_session", "stop_session"),
-        "muntin_engine.spark.session.preconditions": ("prepare_session",),
-        "muntin_engine.spark.writing.query_texts": ("read_query",),
-        "muntin_engine.spark.writing.state_table": ("read_state",),
+        "muntin_engine.backends.spark.session.local": ("local_session", "spark_session", "stop_session"),
+        "muntin_engine.backends.spark.session.preconditions": ("prepare_session",),
+        "muntin_engine.backends.spark.writing.query_texts": ("read_query",),
+        "muntin_engine.backends.spark.writing.state_table": ("read_state",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
 

@@ -26,7 +26,7 @@ TEN_MINUTES: Final = 600.0
 _KEPT: Final = ("JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "SPARK_HOME", "TMPDIR")
 
 _SETTINGS: Final = (
-    "-Dspark.python.daemon.module=muntin_engine.spark.daemon"
+    "-Dspark.python.daemon.module=muntin_engine.backends.spark.daemon"
     " -Dspark.python.sql.dataFrameDebugging.enabled=false -Dspark.ui.enabled=false"
 )
 """Settings that save time and change no result: workers are forked, and nobody looks at Spark's pages or debugs.

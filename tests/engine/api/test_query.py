@@ -17,10 +17,10 @@ from muntin.windows.specification import Unwindowed
 from muntin_adapters import from_aggregator
 from muntin_adapters.combinators import all_of, filtering, preset, skipping_nulls, with_default
 from muntin_engine import Query
-from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.metrics import reported_name, shown_names
 from muntin_engine.plan.explanation import text_of, topics_of
 from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.metrics import reported_name, shown_names
+from muntin_engine.time.source_rules import SourceRules
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of
 from tests.modules.members import Count, Echo, Members

@@ -18,7 +18,7 @@ import pytest
 from muntin import INFINITY, EmitPolicy, calendar, count_by_start, hopping, session, snapshot, tumbling
 from muntin.rows import last
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.evaluators.registry import KEEPS_STATE
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from muntin import Aggregate, tumbling
 from muntin_engine import events, module
-from muntin_engine.spark.session.local import local_session, stop_session
+from muntin_engine.backends.spark.session.local import local_session, stop_session
 from tests.engine.monitoring.queries import RECORDED
 from tests.journeys.running import stream_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from muntin import JoinKind, hopping, snapshot, tumbling
 from muntin.progress import BoundedDelay
-from muntin_engine.metrics import waits_for_open_ends
 from muntin_engine.monitoring import RunningQuery, queries
+from muntin_engine.plan.metrics import waits_for_open_ends
 from muntin_engine.tasks.task_metrics import names_of_watermarks
 from tests.engine.monitoring.queries import progress
 from tests.scenarios.feed import Feed, Members, Result, at, query, row

@@ -14,7 +14,6 @@ import pytest
 import muntin_adapters
 from muntin import Aggregate, IncrementalAggregate, Module, ticks, tumbling
 from muntin.modules.function_aggregate import function_aggregate
-from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, Plan
@@ -22,6 +21,7 @@ from muntin_engine.plan.code import CodeInUse, as_it_began, other_code
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.time.changes import Progress
 from muntin_stats import Max, Sum
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of

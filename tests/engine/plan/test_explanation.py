@@ -7,8 +7,8 @@ import pytest
 from muntin import count_by_start, global_windows, landmark, session, snapshot, tumbling
 from muntin.progress import bounded_delay
 from muntin.windows import WindowSpecification
-from muntin_engine.metrics import metrics_of
 from muntin_engine.plan.explanation import explain_plan, topics_of
+from muntin_engine.plan.metrics import metrics_of
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of
 from tests.modules.members import Count, Members

@@ -13,7 +13,7 @@ import pytest
 from muntin import Aggregate, Instant, Module
 from muntin.errors import TypeMismatchError
 from muntin.schemas import Field, ListOf, MapOf, Struct, describe, spell
-from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_inputs
 
 T = TypeVar("T")

@@ -16,8 +16,6 @@ from muntin.progress import bounded_delay, ordered
 from muntin.schemas import Field, describe
 from muntin.windows.specification import Unwindowed
 from muntin_engine import condition
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.lifetimes import SetDuration, Shift, ToEdges
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Columns, Input, NamedColumn, Plan
@@ -26,7 +24,10 @@ from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 from muntin_engine.plan.planner import checked_plan
-from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.lifetimes import SetDuration, Shift, ToEdges
+from muntin_engine.time.progress_tracker import Observation, ProgressTracker
 
 
 @function("shop.fits", version="1.2.0")

@@ -14,8 +14,8 @@ from muntin.errors import QueryError, TypeMismatchError
 from muntin.schemas import Field, describe
 from muntin.testing import Script
 from muntin_engine import ModuleCall, StreamColumns, from_stream, module
-from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.errors import Difference
+from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan import ModulePlan
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from muntin import Event
 from muntin_engine import Recording
-from muntin_engine.recording.writing.query_data import query_to_data
-from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.query_data import query_to_data
+from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute

@@ -14,9 +14,9 @@ from muntin import EARLIEST, Module
 from muntin.testing import Batch
 from muntin_engine import Recorder, Recording
 from muntin_engine.plan import Plan
-from muntin_engine.recording.writing.files import CELLS
-from muntin_engine.recording.writing.query_data import query_to_data
-from muntin_engine.recording.writing.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.files import CELLS
+from muntin_engine.sinks.recordings.query_data import query_to_data
+from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.recorded_rows import RowRecording
 from tests.scenarios.known import Arrival

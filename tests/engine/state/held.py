@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
 
 def held(cells: Cells) -> list[HeldRow]:

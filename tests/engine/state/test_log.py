@@ -14,10 +14,10 @@ import pytest
 from muntin import INFINITY, EmitPolicy, landmark, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
-from muntin_engine.core.changes import InputChange, OutputKind, Progress
-from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.time.changes import InputChange, OutputKind, Progress
 from muntin_stats import Sum
 from tests.scenarios.feed import Deducted, Feed, RunningTotal, at, query
 from tests.scenarios.query import Query

@@ -16,13 +16,13 @@ from muntin.policies import parse_lateness
 from muntin.progress import bounded_delay
 from muntin.schemas import describe
 from muntin.triggers import every_count, on_signal, repeat, when
-from muntin_engine.core.changes import Progress
-from muntin_engine.metrics import METRICS, metrics_of
+from muntin_engine.plan.metrics import METRICS, metrics_of
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import STREAMS, OutputBlob
 from muntin_engine.tasks.task_metrics import names_of_counts
+from muntin_engine.time.changes import Progress
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.evaluators.arrays.test_array_bucket import Told

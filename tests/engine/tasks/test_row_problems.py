@@ -11,7 +11,7 @@ import pytest
 
 from muntin import INFINITY
 from muntin.schemas import describe
-from muntin_engine.core.skipping import forbids
+from muntin_engine.modules.skipping import forbids
 from muntin_engine.plan import LATEST
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.reported_progress import signals_in

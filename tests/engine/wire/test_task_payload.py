@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from muntin import Aggregate, IncrementalAggregate
+from muntin_engine.backends.spark.shipping.packed_task import open_task, pack_task
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
-from muntin_engine.shipping.packages import Reference, references_of
-from muntin_engine.shipping.packing import pack
-from muntin_engine.spark.shipping.packed_task import open_task, pack_task
+from muntin_engine.packages.packages import Reference, references_of
+from muntin_engine.packages.packing import pack
 from tests.engine.wire.payloads import task_of
 from tests.installed import install
 from tests.modules.members import Members

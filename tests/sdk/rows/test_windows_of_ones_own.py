@@ -13,8 +13,8 @@ from muntin.errors import ModuleDefinitionError
 from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
 from muntin.testing import Script
 from muntin.windows import HoppingWindows
+from muntin_engine.backends.spark.code_in_use import code_in_use
 from muntin_engine.errors import StateMismatchError
-from muntin_engine.spark.code_in_use import code_in_use
 from tests.modules.rows import Listed
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run

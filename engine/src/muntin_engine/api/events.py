@@ -22,13 +22,13 @@ from muntin_engine.api.arguments import (
     spelled,
 )
 from muntin_engine.api.query import EventStream
-from muntin_engine.api.steps import step
 from muntin_engine.plan import check_buckets, check_columns, check_sources
+from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from muntin_engine.api.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike
 
 
 @step
@@ -127,17 +127,17 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     check_sources(source, sources)
     condition = None
     if rows is not None:
-        from muntin_engine.spark.columns import condition_of
+        from muntin_engine.backends.spark.columns import condition_of
 
         condition = condition_of(df, rows, "rows({})")
     if keys or order is not None:
-        from muntin_engine.spark.columns import fields_of, keys_of, orders_by_name
+        from muntin_engine.backends.spark.columns import fields_of, keys_of, orders_by_name
 
         keys_of(df, keys)
         fields_of(df, orders_by_name(row_order), {})
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
-        from muntin_engine.spark.columns import ranges_of
+        from muntin_engine.backends.spark.columns import ranges_of
 
         _check_ranges(key_ranges, progress)
         ranges = ranges_of(df, keys, key_ranges)

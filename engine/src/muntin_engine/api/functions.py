@@ -12,12 +12,12 @@ from muntin.errors import QueryError
 from muntin.modules.call import check_column
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import spelled
-from muntin_engine.api.request import JoinCondition
-from muntin_engine.shipping.code_version import code_version
+from muntin_engine.packages.code_version import code_version
+from muntin_engine.plan.request import JoinCondition
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike
-    from muntin_engine.spark.session.kinds import AnySession
+    from muntin_engine.backends.spark.session.kinds import AnySession
+    from muntin_engine.plan.request import ColumnLike
 
 
 def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
@@ -37,7 +37,7 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
         raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
         _check_named_function(name)
-    from muntin_engine.spark.functions import register
+    from muntin_engine.backends.spark.functions import register
 
     return register(spark, names)
 

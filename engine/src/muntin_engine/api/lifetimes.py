@@ -19,8 +19,8 @@ from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload
-from muntin_engine.api.steps import step
-from muntin_engine.core.lifetimes import (
+from muntin_engine.plan.steps import step
+from muntin_engine.time.lifetimes import (
     Align,
     Extend,
     LengthColumn,

@@ -11,13 +11,13 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.call import ModuleCall, StreamColumns, check_column, check_columns, module_call
 from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.api.arguments import check_name, spelled
-from muntin_engine.shipping.code_version import identity_of_function, with_version
+from muntin_engine.packages.code_version import identity_of_function, with_version
 
 _AGGREGATES_SERIES: Final = 202
 """`SQL_GROUPED_AGG_PANDAS_UDF` of `pyspark.util.PythonEvalType`, which is part of Spark's protocol."""
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike
 
 
 def module(

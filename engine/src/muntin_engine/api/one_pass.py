@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.recording.writing.recorder import RecordLike
-    from muntin_engine.writing import SinkLike
+    from muntin_engine.sinks import SinkLike
+    from muntin_engine.sinks.recordings.recorder import RecordLike
 
 
 def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
@@ -172,7 +172,7 @@ class OnePass:
             check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
-        from muntin_engine.spark.writing.write import write
+        from muntin_engine.backends.spark.writing.write import write
 
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         return write(self.queries, self._sinks(outputs), checkpoint, every, available_now, on_end, name, record)
@@ -203,7 +203,7 @@ class OnePass:
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing.closing import close_checkpoint
+        from muntin_engine.backends.spark.writing.closing import close_checkpoint
 
         outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
@@ -219,7 +219,7 @@ class OnePass:
             StateError: As for `Query.check`.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing.write import check_checkpoint
+        from muntin_engine.backends.spark.writing.write import check_checkpoint
 
         return check_checkpoint(self.queries, checkpoint)
 
@@ -243,7 +243,7 @@ class OnePass:
         ]
         if checkpoint is not None:
             check_path("checkpoint", checkpoint)
-            from muntin_engine.spark.writing.write import explain_checkpoint
+            from muntin_engine.backends.spark.writing.write import explain_checkpoint
 
             texts.append(explain_checkpoint(self.queries, checkpoint))
         return "\n\n".join(filter(None, texts))

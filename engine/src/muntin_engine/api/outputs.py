@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final, Self, TypedDict
 from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path
-from muntin_engine.api.planned_query import PlannedQuery, Selection
-from muntin_engine.api.steps import step
+from muntin_engine.backends.planned_query import PlannedQuery, Selection
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
+from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.recording.writing.recorder import RecordLike
-    from muntin_engine.writing import SinkLike
+    from muntin_engine.sinks import SinkLike
+    from muntin_engine.sinks.recordings.recorder import RecordLike
 
 
 OUTPUTS: Final = ("results", "late_rows", "rejected_rows", "evicted_rows", "metrics")
@@ -70,8 +70,8 @@ class Outputs(PlannedQuery):
             )
         keys = [f"`{key.name}`" for key in self.plan.keys]
         order = "window" if self.plan.is_windowed else self.plan.lifetime_column
-        from muntin_engine.spark.failures import module_first
-        from muntin_engine.spark.selecting import selected
+        from muntin_engine.backends.spark.failures import module_first
+        from muntin_engine.backends.spark.selecting import selected
 
         with module_first():
             ordered = replace(self, selection=Selection()).results().orderBy(order, *keys)
@@ -106,7 +106,7 @@ class Outputs(PlannedQuery):
         Example:
             >>> query.select("station", start="window.start", share="late / n")  # doctest: +SKIP
         """
-        from muntin_engine.spark.pipeline import select_results
+        from muntin_engine.backends.spark.pipeline import select_results
 
         wanted = {**{name: f"`{name}`" for name in names}, **columns}
         return replace(self, selection=select_results(self, wanted, None))
@@ -127,7 +127,7 @@ class Outputs(PlannedQuery):
         Example:
             >>> query.where("n > 10")  # doctest: +SKIP
         """
-        from muntin_engine.spark.pipeline import select_results
+        from muntin_engine.backends.spark.pipeline import select_results
 
         return replace(self, selection=select_results(self, None, condition))
 
@@ -163,7 +163,7 @@ class Outputs(PlannedQuery):
                 the workers lack something that the query needs. A preflight check finds that out before the query runs,
                 unless the session's setting `spark.muntin.preflight` is `false`.
         """
-        from muntin_engine.spark.pipeline import results
+        from muntin_engine.backends.spark.pipeline import results
 
         if watermark is not None:
             check_name("watermark", watermark)
@@ -183,7 +183,7 @@ class Outputs(PlannedQuery):
             QueryError: The query drops late rows; or it must be evaluated over slices, because several windows share
                 them or `evaluator` says so, and slices contain no rows.
         """
-        from muntin_engine.spark.pipeline import side_output
+        from muntin_engine.backends.spark.pipeline import side_output
 
         return side_output(self, "late_rows")
 
@@ -192,7 +192,7 @@ class Outputs(PlannedQuery):
 
         As with `late_rows`, a streaming query of these rows evaluates the whole query again.
         """
-        from muntin_engine.spark.pipeline import side_output
+        from muntin_engine.backends.spark.pipeline import side_output
 
         return side_output(self, "rejected_rows")
 
@@ -208,7 +208,7 @@ class Outputs(PlannedQuery):
         Raises:
             QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
         """
-        from muntin_engine.spark.pipeline import evicted
+        from muntin_engine.backends.spark.pipeline import evicted
 
         return evicted(self)
 
@@ -276,7 +276,7 @@ class Outputs(PlannedQuery):
             check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
-        from muntin_engine.spark.writing.write import write
+        from muntin_engine.backends.spark.writing.write import write
 
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         return write({"": self}, {"": sinks}, checkpoint, every, available_now, on_end, name, record)
@@ -314,7 +314,7 @@ class Outputs(PlannedQuery):
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing.closing import close_checkpoint
+        from muntin_engine.backends.spark.writing.closing import close_checkpoint
 
         sinks = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
         close_checkpoint({"": self}, {"": sinks}, checkpoint)
@@ -340,7 +340,7 @@ class Outputs(PlannedQuery):
                 closed, or has files of the state in the place of others.
         """
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing.write import check_checkpoint
+        from muntin_engine.backends.spark.writing.write import check_checkpoint
 
         return check_checkpoint({"": self}, checkpoint)
 
@@ -364,6 +364,6 @@ class Outputs(PlannedQuery):
         if checkpoint is None:
             return evaluation
         check_path("checkpoint", checkpoint)
-        from muntin_engine.spark.writing.write import explain_checkpoint
+        from muntin_engine.backends.spark.writing.write import explain_checkpoint
 
         return f"{evaluation}\n{explain_checkpoint({'': self}, checkpoint)}"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Self
 from muntin.errors import QueryError
 from muntin.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each
-from muntin_engine.api.request import InputRequest
-from muntin_engine.api.steps import step
+from muntin_engine.plan.request import InputRequest
+from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
-    from muntin_engine.api.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ChangesPayload(InputRequest):
     def _computed(
         self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
     ) -> Self:
-        from muntin_engine.spark.payload import with_payload
+        from muntin_engine.backends.spark.payload import with_payload
 
         check_each({f"{call}({name})": column for name, column in columns.items()})
         own = [name for name in self.df.columns if any(_names(text, name) for text in self._texts())]

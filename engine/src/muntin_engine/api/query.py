@@ -28,21 +28,21 @@ from muntin_engine.api.arguments import (
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs, WriteOptions
-from muntin_engine.api.request import JoinCondition, JoinRequest, WindowRequest, queries_before
 from muntin_engine.api.spark_words import KnowsSparkWords
-from muntin_engine.api.steps import step
 from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
-from muntin_engine.core.lifetimes import ShareWindows
 from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.monitoring.observer import observe_all_queries
 from muntin_engine.plan import check_buckets, check_kind
+from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, queries_before
+from muntin_engine.plan.steps import step
+from muntin_engine.time.lifetimes import ShareWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.api.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike
 
 observe_all_queries()  # here, as every query is made of these classes, whatever its program imports
 
@@ -88,7 +88,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Example:
             >>> rides.where("km > 2").window(tumbling("1 hour"))  # doctest: +SKIP
         """
-        from muntin_engine.spark.columns import condition_of
+        from muntin_engine.backends.spark.columns import condition_of
 
         return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
 
@@ -153,7 +153,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
             >>> long_rides.write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
         """
-        from muntin_engine.spark.payload import payload_columns
+        from muntin_engine.backends.spark.payload import payload_columns
 
         columns = payload_columns(self.df, self._own_columns())
         request = WindowRequest(
@@ -458,7 +458,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
 
 
 def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query:
-    from muntin_engine.spark.planning import plan_query
+    from muntin_engine.backends.spark.planning import plan_query
 
     sources, plan = plan_query(request, modules)
     return Query(sources, plan, inner=queries_before(request.streams))
@@ -500,8 +500,8 @@ class Query(Outputs, HasText, KnowsSparkWords):
         Raises:
             QueryError: As `results`; or there are early results that are not retracted, or there is no such output.
         """
-        from muntin_engine.spark.chaining import roles
-        from muntin_engine.spark.pipeline import output_as_events
+        from muntin_engine.backends.spark.chaining import roles
+        from muntin_engine.backends.spark.pipeline import output_as_events
 
         own = [name if name.isidentifier() else f"`{name}`" for name in (key.name for key in self.plan.keys)]
         keys = key_columns(own if key is ... else key)

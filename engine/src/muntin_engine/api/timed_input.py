@@ -12,13 +12,13 @@ from muntin.errors import PolicyError, QueryError
 from muntin.messages import Argument, Call
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
-from muntin_engine.api.request import Heartbeat, InputRequest
-from muntin_engine.api.steps import step
+from muntin_engine.plan.request import Heartbeat, InputRequest
+from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from muntin_engine.api.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike
 
 
 _PERIOD: Final = "10 seconds"
@@ -88,7 +88,7 @@ class TimedInput(InputRequest):
             PolicyError: `every` is not above zero, or a number without a unit.
             DurationError: `every` cannot be read.
         """
-        from muntin_engine.spark.clock import clock_stream
+        from muntin_engine.backends.spark.clock import clock_stream
 
         if isinstance(clock, str | int | timedelta):
             raise QueryError(

@@ -10,10 +10,10 @@ from muntin.errors import QueryError
 from muntin.messages import Argument, Call
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
-from muntin_engine.api.request import queries_before
-from muntin_engine.api.steps import step
-from muntin_engine.core.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 from muntin_engine.plan.inputs import MOST_SOURCES
+from muntin_engine.plan.request import queries_before
+from muntin_engine.plan.steps import step
+from muntin_engine.time.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 
 
 @step
@@ -44,7 +44,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     Example:
         >>> both = union(bikes=bikes, scooters=scooters.shift("5 seconds"))  # doctest: +SKIP
     """
-    from muntin_engine.spark.melding import melded
+    from muntin_engine.backends.spark.melding import melded
 
     if unnamed or len(streams) < 2:  # one stream is itself
         raise QueryError("union() needs at least two streams, each with a name: union(bikes=bikes, scooters=scooters)")

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
-from muntin_engine.progress import InputsProgress, ProgressTracker
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.bucket_state import BucketMetadata
+from muntin_engine.time.changes import InputChange, Key, Progress, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.input_report import InputReport
 
 if TYPE_CHECKING:
     import pyarrow as pa

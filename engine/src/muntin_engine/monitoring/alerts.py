@@ -9,9 +9,9 @@ from typing import Final
 from muntin import Duration
 from muntin.axis import ticks
 from muntin.errors import QueryError
-from muntin_engine.metrics import METRICS, Unit
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
 from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_ticks
+from muntin_engine.plan.metrics import METRICS, Unit
 
 _LENGTHS: Final = ("lag", "output_lag", "clock_lag", "late_by")
 _SHARES: Final = ("late", "rejected", "filtered", "shed")

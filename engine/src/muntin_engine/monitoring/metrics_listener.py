@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from muntin_engine.backends.spark.progress_listener import ProgressListener
 from muntin_engine.monitoring.alerts import Alert, AlertChanges
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
-from muntin_engine.spark.progress_listener import ProgressListener
 
 LOG: Final = logging.getLogger("muntin.alerts")
 """The logger of alerts."""

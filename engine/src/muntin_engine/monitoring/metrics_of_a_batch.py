@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from muntin import EARLIEST, INFINITY, instant
-from muntin_engine.metrics import (
+from muntin_engine.plan.metrics import (
     METRICS,
     STAGES,
     TIME_AXIS,

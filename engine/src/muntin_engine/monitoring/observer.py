@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from muntin_engine.backends.spark.observed_queries import QueryObserver, attach
 from muntin_engine.monitoring.overflowing_columns import OverflowingColumns
 from muntin_engine.monitoring.recent_batches import recent_batches
 from muntin_engine.monitoring.running import running_query, status_of
 from muntin_engine.monitoring.unread_rows import UnreadRows, UnreadWarning
-from muntin_engine.spark.observed_queries import QueryObserver, attach
 
 LOGS: Final = {kind: logging.getLogger(f"muntin.{kind}") for kind in ("late", "rejected")}
 """The loggers of the warnings of rows that no sink takes, by side output."""

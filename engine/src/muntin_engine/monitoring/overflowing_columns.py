@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from muntin_engine.metrics import overflow_metric
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
 from muntin_engine.monitoring.spelling import spell_count
+from muntin_engine.plan.metrics import overflow_metric
 
 
 class OverflowingColumns:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from muntin_engine.metrics import STAGES
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, SourceMetrics
 from muntin_engine.monitoring.recent_batches import latest
 from muntin_engine.monitoring.spelling import spell_count, spell_seconds, spell_tick, spell_ticks
+from muntin_engine.plan.metrics import STAGES
 
 _MOST: Final = 0.5
 """The share of rows, or of a micro-batch's time, from which on what takes it is named."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muntin import EmitPolicy, OutputContract
-from muntin_engine.core.evaluator_query import may_slide
-from muntin_engine.core.slice_grid import share_slices
+from muntin_engine.modules.evaluator_query import may_slide
 from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.declaration import Combinations
 from muntin_engine.plan.plan import Plan
+from muntin_engine.time.slice_grid import share_slices
 
 
 def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPlan | str:

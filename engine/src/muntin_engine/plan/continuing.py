@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
-from muntin_engine.core.changes import Progress
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code import describe_other_code, other_code
 from muntin_engine.plan.declaration import Declaration
@@ -16,6 +15,7 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice
 from muntin_engine.state.compatibility import Changes, Compatibility
 from muntin_engine.state.differences import QueryIdentity
+from muntin_engine.time.changes import Progress
 
 
 def check_plans(

@@ -24,7 +24,7 @@ from muntin.schemas import (
     spell,
     variables_in,
 )
-from muntin_engine.core.skipping import Accepted, HasNoNull, Present, forbids_null, is_tuple
+from muntin_engine.modules.skipping import Accepted, HasNoNull, Present, forbids_null, is_tuple
 
 Converter: TypeAlias = Callable[[Any], Any]
 """Turns a value as it is stored, of plain Python types, into a module's own."""

@@ -14,12 +14,12 @@ from muntin.query_checks import LONGEST_WINDOW
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
-from muntin_engine.core.evaluator_query import states_replace_rows
-from muntin_engine.core.lifetimes import Align, LifetimeChange
+from muntin_engine.modules.evaluator_query import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
-from muntin_engine.progress.tracker import implied
+from muntin_engine.time.lifetimes import Align, LifetimeChange
+from muntin_engine.time.progress_tracker import implied
 
 _NO_VALUE: Final = (
     "is not a value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"

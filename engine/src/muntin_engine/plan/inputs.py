@@ -12,7 +12,9 @@ from muntin import Lateness
 from muntin.errors import QueryError
 from muntin.messages import Argument, Call
 from muntin.progress import ProgressPolicy, Punctuated, identity_of
-from muntin_engine.core.lifetimes import (
+from muntin_engine.plan.columns import Columns
+from muntin_engine.state.differences import QueryIdentity
+from muntin_engine.time.lifetimes import (
     LengthColumn,
     LifetimeChange,
     LifetimeChanges,
@@ -21,9 +23,7 @@ from muntin_engine.core.lifetimes import (
     length_columns,
     lifetimes_after,
 )
-from muntin_engine.core.source_rules import SourceRules
-from muntin_engine.plan.columns import Columns
-from muntin_engine.state.differences import QueryIdentity
+from muntin_engine.time.source_rules import SourceRules
 
 MOST_SOURCES: Final = 256
 """Sources that an input may have."""

@@ -13,8 +13,8 @@ from muntin.errors import ModuleContractError, ModuleError, ParameterError, mess
 from muntin.modules.parameters import check_types, spell
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, Struct, describe
-from muntin_engine.core.calls import CURRENT_CALL
-from muntin_engine.core.skipping import SKIPPED
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_columns
 
 

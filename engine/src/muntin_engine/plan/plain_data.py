@@ -25,14 +25,14 @@ import muntin.progress
 import muntin.schemas
 import muntin.triggers.composed
 import muntin.triggers.elementary
-import muntin_engine.core.lifetimes
-import muntin_engine.core.source_rules
 import muntin_engine.plan.code
 import muntin_engine.plan.columns
 import muntin_engine.plan.inputs
 import muntin_engine.plan.join_plan
 import muntin_engine.plan.module_plan
 import muntin_engine.plan.plan
+import muntin_engine.time.lifetimes
+import muntin_engine.time.source_rules
 from muntin.axis import TimeLength
 from muntin.errors import MuntinError, QueryError
 from muntin.modules.parameters import spell
@@ -46,7 +46,7 @@ IS: Final = "is"
 _HOMES: Final[tuple[ModuleType, ...]] = (
     *(muntin.axis, muntin.emission, muntin.policies, muntin.progress, muntin.schemas),
     *(muntin.triggers.composed, muntin.triggers.elementary),
-    *(muntin_engine.core.lifetimes, muntin_engine.core.source_rules),
+    *(muntin_engine.time.lifetimes, muntin_engine.time.source_rules),
     *(muntin_engine.plan.code, muntin_engine.plan.columns, muntin_engine.plan.inputs),
     *(muntin_engine.plan.join_plan, muntin_engine.plan.module_plan, muntin_engine.plan.plan),
 )

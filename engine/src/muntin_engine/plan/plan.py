@@ -16,8 +16,8 @@ from muntin.schemas import Field, Struct
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.regular import RegularWindows
 from muntin.windows.specification import Unwindowed, WrittenWindows
-from muntin_engine.core.calls import Meter
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
+from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
 from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.plan.columns import NamedColumn

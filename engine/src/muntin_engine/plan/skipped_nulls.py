@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.schemas import Struct
-from muntin_engine.core.skipping import forbids_null
+from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.plan.plan import Plan
 

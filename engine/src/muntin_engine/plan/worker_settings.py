@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.modules.stream_operator import MOST_WAKE_UPS
-from muntin_engine.core.key_patterns import MOST_PATTERNS
 from muntin_engine.state.kept_stores import MOST_BYTES
+from muntin_engine.state.key_patterns import MOST_PATTERNS
 
 
 @dataclass(frozen=True, slots=True)

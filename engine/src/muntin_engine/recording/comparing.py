@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
 
 
 def unlike(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> list[str]:

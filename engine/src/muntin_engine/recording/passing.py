@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from muntin import INFINITY
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.plan import Plan
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Story, StoryChange
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, RecordedPart, rows_file
 from muntin_engine.wire.blob_readers import CHANGE, SOURCE
 from muntin_engine.wire.times import as_ticks

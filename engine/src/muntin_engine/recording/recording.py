@@ -13,7 +13,6 @@ from shutil import copytree
 from typing import Any
 
 from muntin.safe_text import safe_repr
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known
@@ -32,7 +31,8 @@ from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
 from muntin_engine.recording.shrinking import Shows, smallest
 from muntin_engine.recording.story import Story, without_earlier
-from muntin_engine.recording.writing.files import BEFORE
+from muntin_engine.sinks.recordings.files import BEFORE
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
 from muntin_engine.wire.task_payload import TaskPayload
 

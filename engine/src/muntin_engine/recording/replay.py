@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.recording.layout import CellsOfBuckets
-from muntin_engine.recording.writing.totals import totals_of
+from muntin_engine.sinks.recordings.totals import totals_of
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob

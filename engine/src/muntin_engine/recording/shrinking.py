@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
 
 T = TypeVar("T")

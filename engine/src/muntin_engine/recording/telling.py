@@ -11,15 +11,11 @@ from typing import Any
 
 from muntin import INFINITY, JoinKind, Window
 from muntin.windows import WindowKind
-from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Timing
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
-from muntin_engine.evaluators.registry import KEEPS_STATE
-from muntin_engine.metrics import of_sources
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.progress import InputsProgress
+from muntin_engine.plan.metrics import of_sources
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import exchanged_rows
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
@@ -27,11 +23,15 @@ from muntin_engine.recording.told_rows import ToldRows
 from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.tasks.recorded_rows import RecordedPart
 from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.tasks.task_metrics import watermarks_of
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Timing
+from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import BucketArrivals, collect
 from muntin_engine.wire.task_payload import TaskPayload

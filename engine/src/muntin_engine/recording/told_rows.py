@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin.windows import Stretches, WindowKind
-from muntin_engine.core.changes import InputChange, Key
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.plan import Plan
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.time.changes import InputChange, Key
 from muntin_engine.wire.event_ids import in_utc, stand_ins
 from muntin_engine.wire.python_values import tuples_of
 from muntin_engine.wire.shuffle import SIDE, by_side, shared_name

@@ -16,16 +16,16 @@ from muntin import Event, IntervalOperator, LatePolicy, Module, RowOperator, Str
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import MemberRow, RowsInWindow
 from muntin.schemas import Field, Scalar, ScalarKind
-from muntin_engine.core.calls import CURRENT_CALL
-from muntin_engine.core.frozen_values import freeze
-from muntin_engine.core.skipping import SKIPPED, Accepted, BySource, Choosy, Present
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
-from muntin_engine.evaluators.registry import KEEPS_STATE
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, Present
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.plan.planner import choose
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 NUMBER: Final = "row number"

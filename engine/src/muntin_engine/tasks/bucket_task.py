@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from muntin import INFINITY
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
-from muntin_engine.evaluators.registry import KEEPS_STATE
-from muntin_engine.metrics import is_level
+from muntin_engine.plan.metrics import is_level
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.tasks.output_blobs import (
     ACCEPTED,
     EVICTED,

@@ -15,7 +15,11 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.lifetimes import (
+from muntin_engine.plan import LATEST
+from muntin_engine.tasks.batch_rows import BatchRows, RowTimes
+from muntin_engine.tasks.change_kinds import CHANGES, INSERT, PUNCTUATE, PUNCTUATE_KEY, RETRACT, UNKNOWN
+from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_LENGTH, NO_OLD_END, SHORT_LENGTH
+from muntin_engine.time.lifetimes import (
     Align,
     Extend,
     LengthColumn,
@@ -28,11 +32,7 @@ from muntin_engine.core.lifetimes import (
     Shorten,
     ToEdges,
 )
-from muntin_engine.core.window_grid import WindowGrid
-from muntin_engine.plan import LATEST
-from muntin_engine.tasks.batch_rows import BatchRows, RowTimes
-from muntin_engine.tasks.change_kinds import CHANGES, INSERT, PUNCTUATE, PUNCTUATE_KEY, RETRACT, UNKNOWN
-from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_LENGTH, NO_OLD_END, SHORT_LENGTH
+from muntin_engine.time.window_grid import WindowGrid
 from muntin_engine.wire.period_numbers import numbers_at, ticks_of
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.core.calls import clock
-from muntin_engine.metrics import STAGES, module_metric, stage_metric
+from muntin_engine.modules.calls import clock
+from muntin_engine.plan.metrics import STAGES, module_metric, stage_metric
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import BoolArray
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.key_patterns import Told
-from muntin_engine.progress import Observation
+from muntin_engine.state.key_patterns import Told
 from muntin_engine.tasks.batch_rows import BatchRows, good_rows, kinds_of, times_of
 from muntin_engine.tasks.change_kinds import INSERT, PUNCTUATE_KEYS
 from muntin_engine.tasks.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.tasks.reported_progress import observations_of, patterns_of, progress_of
 from muntin_engine.tasks.row_problems import find_problems
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.task_payload import InputTask

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from muntin.errors import ModuleFailedError
-from muntin_engine.evaluators.registry import LIFTS_ROWS
 from muntin_engine.tasks.bucket_blobs import lifted_blobs, row_blobs
 from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.reported_progress import ReportedProgress, signals_in
 from muntin_engine.wire.row_counts import RowCounts

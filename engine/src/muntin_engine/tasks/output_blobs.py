@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from muntin import LatePolicy
-from muntin_engine.core.changes import Key, Rejection
+from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.wire.task_payload import TaskPayload

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.changes import Reason
 from muntin_engine.plan import LATEST
 from muntin_engine.tasks.batch_rows import RowTimes
 from muntin_engine.tasks.change_kinds import (
@@ -26,6 +25,7 @@ from muntin_engine.tasks.change_kinds import (
     SIGNAL,
     UNKNOWN,
 )
+from muntin_engine.time.changes import Reason
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.changes import Progress
-from muntin_engine.evaluators.registry import ANSWERS_AT_ONCE
-from muntin_engine.progress import Observation
 from muntin_engine.tasks.bucket_rows import split_problems
 from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.evaluator_registry import ANSWERS_AT_ONCE
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, RESULTS, OutputBlob
 from muntin_engine.tasks.task_metrics import overflow_metrics, skipped_metrics, source_counts
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.side_output import SideOutputRow, side_output_table

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from muntin import EARLIEST
-from muntin_engine.core.changes import Rejection
-from muntin_engine.core.window_grid import open_windows
 from muntin_engine.evaluators.batch import Evaluated
-from muntin_engine.metrics import overflow_metric, skipped_metric, watermark_metric
 from muntin_engine.plan import Input
-from muntin_engine.progress import InputsProgress, Observation
+from muntin_engine.plan.metrics import overflow_metric, skipped_metric, watermark_metric
 from muntin_engine.tasks.output_blobs import WATERMARK
+from muntin_engine.time.changes import Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import Observation
+from muntin_engine.time.window_grid import open_windows
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.task_payload import TaskPayload
 

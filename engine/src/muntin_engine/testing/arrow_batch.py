@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.writing.net_table import net_table
+from muntin_engine.sinks.net_table import net_table
 
 
 class ArrowRow(dict[str, Any]):

@@ -11,10 +11,10 @@ from muntin.drawings import Bar, timeline
 from muntin.testing import Boundary, equal
 from muntin.testing.batches import Step
 from muntin.testing.timeline import row_of, spell_value
-from muntin_engine.core.changes import Timing
 from muntin_engine.errors import StateError
 from muntin_engine.testing.following import LiveResult, Mishap
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.time.changes import Timing
 
 _IN_THE_STATE: Final = (
     "keep all that a result depends on in the state, as plain data:\n"

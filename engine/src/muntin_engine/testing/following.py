@@ -11,12 +11,12 @@ from muntin import EarlyEmission, EmitPolicy, Event, RowOperator, Window
 from muntin.changes import Insertion, fold
 from muntin.testing import Batch, equal, evaluate_evicted
 from muntin.testing.stream_history import StreamHistory
-from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.contracts import InMemory
-from muntin_engine.evaluators.registry import KEEPS_STATE
 from muntin_engine.state.cells import Cells, MemoryCells
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.testing.meaning import live_output, progress_of
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 
 
 class Mishap(StrEnum):

@@ -8,7 +8,7 @@ from muntin import EARLIEST, INFINITY, EmitPolicy, Event
 from muntin.changes import Insertion
 from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
 from muntin.windows import WindowSpecification
-from muntin_engine.core.changes import Progress
+from muntin_engine.time.changes import Progress
 
 
 def progress_of(window: WindowSpecification, batch: Batch) -> Progress:

@@ -15,11 +15,11 @@ from muntin.changes import Punctuation
 from muntin.errors import QueryError
 from muntin.policies import parse_policy
 from muntin.testing import Boundary, OutputEvent, Script, WindowedQuery, equal
-from muntin_engine.core.changes import OutputKind
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.following import LiveOutput, rows_of, start
 from muntin_engine.testing.meaning import progress_of
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.time.changes import OutputKind
 
 WindowT = TypeVar("WindowT", bound=Hashable)
 """The name of a window: its key and extent, say."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from muntin import EarlyEmission, Refinement, TimestampPolicy
 from muntin.errors import MuntinError
 from muntin.testing import Script
-from muntin_engine.core.changes import Timing
 from muntin_engine.testing.difference import OutputDifference, bag_difference
 from muntin_engine.testing.following import LiveResult, Mishap, follow, meant
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.random_streams import smallest_failing
+from muntin_engine.time.changes import Timing
 
 
 class Search:

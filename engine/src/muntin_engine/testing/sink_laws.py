@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from muntin.errors import MuntinError, QueryError
 from muntin_engine.errors import StateError
+from muntin_engine.sinks import Sink
 from muntin_engine.testing.arrow_batch import ArrowBatch
 from muntin_engine.testing.sink_stream import KEYS, changed_columns, expected, micro_batch
-from muntin_engine.writing import Sink
 
 _ONCE: Final = "exactly once"
 _BATCHES: Final = 10

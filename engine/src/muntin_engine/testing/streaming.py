@@ -26,12 +26,12 @@ from pyspark.sql import types as spark_types
 
 from muntin import LatePolicy
 from muntin.errors import QueryError
-from muntin_engine.api.planned_query import Projection
 from muntin_engine.api.query import Query
+from muntin_engine.backends.planned_query import Projection
+from muntin_engine.backends.spark.other_streams import with_marks
+from muntin_engine.backends.spark.session.local import local_session, stop_session
+from muntin_engine.backends.spark.session.worker_settings import KEPT
 from muntin_engine.recording.comparing import unlike
-from muntin_engine.spark.other_streams import with_marks
-from muntin_engine.spark.session.local import local_session, stop_session
-from muntin_engine.spark.session.worker_settings import KEPT
 
 Row: TypeAlias = dict[str, Any]
 """A row of an output: timestamps are text in UTC, and `start` and `end` stand for the window."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import canonical
 from muntin_engine.state.codec import Codec
+from muntin_engine.time.changes import canonical
 from muntin_engine.wire.value_flags import flags
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]

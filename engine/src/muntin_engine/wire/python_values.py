@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from muntin_engine.core.changes import InputChange
+from muntin_engine.time.changes import InputChange
 from muntin_engine.wire.event_ids import needs_stand_ins, stand_ins
 
 _change_of: Final = cast("Callable[[tuple[Any, ...]], InputChange]", partial(tuple.__new__, InputChange))

@@ -14,7 +14,7 @@ from muntin.errors import ModuleContractError
 from muntin.query_checks import undeclared_result
 from muntin.safe_text import safe_cause, safe_repr
 from muntin.schemas import Field, Struct
-from muntin_engine.core.changes import Key
+from muntin_engine.time.changes import Key
 from muntin_engine.wire.overflows import Overflow
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.typed_arrays import MisfitError, first_misfit, first_unheld, part_of, to_arrow, unreadable_part

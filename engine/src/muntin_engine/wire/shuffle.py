@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.key_patterns import KeyPatterns, Told
-from muntin_engine.progress import Observation
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.progress_tracker import Observation
+from muntin_engine.wire.input_report import InputReport
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin import INFINITY, moment
 from muntin.axis import decimal_of
-from muntin_engine.core.changes import InputChange, Rejection
+from muntin_engine.time.changes import InputChange, Rejection
 from muntin_engine.wire.event_ids import id_value
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_times, far_time_name

@@ -12,18 +12,18 @@ import pyarrow as pa
 
 from muntin import Module
 from muntin.schemas import Field
-from muntin_engine.core.calls import Meter, clock
-from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
-from muntin_engine.core.skipping import forbids_null
-from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.core.window_grid import TickGrid, grid_of
+from muntin_engine.modules.calls import Meter, clock
+from muntin_engine.modules.evaluator_query import EvaluatorQuery, MakesOnce
+from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan import Input, Plan
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.plan.worker_settings import WorkerSettings
-from muntin_engine.progress import ProgressTracker
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.time.window_grid import TickGrid, grid_of
 from muntin_engine.wire.bucket_ids import bucket_ids
 from muntin_engine.wire.overflows import Overflows
 

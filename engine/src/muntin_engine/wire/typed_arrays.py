@@ -17,7 +17,7 @@ from muntin import INFINITY
 from muntin.axis import decimal_of
 from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
-from muntin_engine.core.skipping import is_tuple
+from muntin_engine.modules.skipping import is_tuple
 
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from muntin.columnar.arrays import BoolArray
 from muntin.schemas import Field, ListOf, MapOf, Struct
-from muntin_engine.core.skipping import is_tuple
+from muntin_engine.modules.skipping import is_tuple
 
 
 def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:

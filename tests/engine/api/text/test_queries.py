@@ -28,10 +28,10 @@ from muntin_engine import (
     query_schema,
     union,
 )
-from muntin_engine.api.steps import SIGNATURES
 from muntin_engine.api.text.values import write_value
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plain_plan import plan_to_data
+from muntin_engine.plan.steps import SIGNATURES
 from tests.engine.api.text.random_queries import ROWS, TRIGGERS, WINDOWS, random_query
 
 if TYPE_CHECKING:

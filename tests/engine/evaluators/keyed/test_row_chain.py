@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY
-from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.keyed.row_chain import EventState, chain_rows
+from muntin_engine.time.changes import InputChange
 
 ABSENT = EventState(0, 0, ())
 

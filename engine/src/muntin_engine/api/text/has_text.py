@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from muntin_engine.api.planned_query import PlannedQuery
 from muntin_engine.api.text.writing import text_of
+from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:

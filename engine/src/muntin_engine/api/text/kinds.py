@@ -115,7 +115,7 @@ class GivenClasses:
         if not isinstance(data, Mapping) or IS in data:
             return self.parameter(data, here)
         if set(data) == {SQL}:
-            from muntin_engine.spark.columns import expression
+            from muntin_engine.backends.spark.columns import expression
 
             return expression(data[SQL])
         parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}

@@ -13,13 +13,13 @@ from muntin.modules.call import ModuleCall, StreamColumns, module_call
 from muntin_engine.api.functions import condition
 from muntin_engine.api.one_pass import OnePass, one_pass
 from muntin_engine.api.query import Query
-from muntin_engine.api.request import JoinCondition
-from muntin_engine.api.steps import SIGNATURES
 from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import GivenClasses
 from muntin_engine.api.text.places import PlacedError, at, closest, plain
 from muntin_engine.api.text.schema import FIRST, definitions
 from muntin_engine.api.text.writing import FRAMES, VERSION, is_left_out, main_parameter
+from muntin_engine.plan.request import JoinCondition
+from muntin_engine.plan.steps import SIGNATURES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

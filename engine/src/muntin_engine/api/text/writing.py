@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muntin.errors import QueryError
 from muntin.modules.call import ModuleCall
-from muntin_engine.api.request import InputRequest, JoinCondition
-from muntin_engine.api.steps import SIGNATURES, Step
 from muntin_engine.api.text.kinds import SQL
 from muntin_engine.api.text.values import write_parameter, write_value
+from muntin_engine.plan.request import InputRequest, JoinCondition
+from muntin_engine.plan.steps import SIGNATURES, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -140,7 +140,7 @@ def _column(column: Any, frames: Iterable[Any]) -> str | dict[str, str]:
     """
     if isinstance(column, str):
         return column
-    from muntin_engine.spark.columns import text_of_column
+    from muntin_engine.backends.spark.columns import text_of_column
 
     for frame in frames:
         if (text := text_of_column(frame, column)) is not None:

@@ -12,17 +12,18 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, advance
-from muntin_engine.progress import InputsProgress, ProgressTracker
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.bucket_state import NEVER, BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KEPT, KeptStores
 from muntin_engine.state.log import StoredEntry
+from muntin_engine.time.changes import Key, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.input_report import InputReport
 from muntin_engine.wire.task_payload import TaskPayload
 
 

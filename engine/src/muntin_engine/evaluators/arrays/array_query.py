@@ -16,9 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, OutputContract, TimestampPolicy
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, BucketResult
 from muntin_engine.evaluators.arrays.bound_form import BoundForm, forms_of
 from muntin_engine.evaluators.arrays.entries import Entries, FormEntries
@@ -32,9 +29,12 @@ from muntin_engine.evaluators.arrays.stores import grid_query, session_query
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.incoming import blobs_of
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
+from muntin_engine.time.changes import InputChange
+from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.python_values import values_in
 from muntin_engine.wire.task_payload import TaskPayload

@@ -20,8 +20,8 @@ from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.modules.columnar_aggregate import Form
 from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
-from muntin_engine.core.calls import CURRENT_CALL, Meter
-from muntin_engine.core.skipping import forbids_null
+from muntin_engine.modules.calls import CURRENT_CALL, Meter
+from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.plan import Plan
 from muntin_engine.wire.sums import Sums, finished
 from muntin_engine.wire.task_payload import TaskPayload

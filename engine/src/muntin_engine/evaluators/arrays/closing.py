@@ -24,7 +24,6 @@ import numpy as np
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
 from muntin.columnar.arrays import Array, IntArray
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import (
     compress,
     distinct,
@@ -38,6 +37,7 @@ from muntin_engine.evaluators.arrays.coding import (
 from muntin_engine.evaluators.arrays.rows import RowLists
 from muntin_engine.evaluators.arrays.stretch_table import Groups, StretchTable
 from muntin_engine.evaluators.arrays.values import Collected
+from muntin_engine.time.slice_grid import SliceGrid
 
 MOST_CELLS: Final = 1 << 21
 """A table of windows, or slices, by keys has at most so many cells; more keys make more tables."""

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from muntin import Component, Merge
 from muntin.columnar import identities, merge, merger
 from muntin.columnar.arrays import Array, IntArray
-from muntin_engine.core.changes import canonical
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import canonical
 
 DENSE: Final = 4
 """Counting in a table is used where it has at most so many cells per value; above that, hashing."""

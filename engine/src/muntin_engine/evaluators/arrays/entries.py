@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from muntin import INFINITY, Component
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.held import HeldPartials
@@ -21,6 +20,7 @@ from muntin_engine.evaluators.arrays.state_windows import StateWindows
 from muntin_engine.evaluators.arrays.stretch_blobs import from_blob, from_old_blob, to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, Groups, Part, StretchTable, alike, concat, parts_of
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.changes import Key, Rejection
 
 ENTRY_BYTES: Final = 2 * 2**20
 """An entry of a checkpoint is split from about this size on."""

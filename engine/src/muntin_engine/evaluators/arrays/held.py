@@ -10,11 +10,11 @@ import numpy as np
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.core.window_grid import NEVER, TickGrid
 from muntin_engine.evaluators.arrays.closing import close_windows
 from muntin_engine.evaluators.arrays.edges import sessions_of, snapshots_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat, ends_before, merge_alike
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.time.window_grid import NEVER, TickGrid
 from muntin_engine.wire.period_numbers import ticks_of
 
 MOST_PIECES: Final = 8

@@ -13,8 +13,6 @@ from muntin import INFINITY, Event, TimestampPolicy, Window
 from muntin.columnar.payloads import part_of
 from muntin.columnar.results import python_values
 from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
-from muntin_engine.core.calls import Meter
-from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.evaluators.arrays.array_bucket import ArrayBucket, ArrayQuery
 from muntin_engine.evaluators.arrays.array_query import ArrayWork
 from muntin_engine.evaluators.arrays.bound_form import BoundForm, bound_forms
@@ -23,13 +21,15 @@ from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, form_resul
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
+from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
-from muntin_engine.progress import ProgressTracker
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.input_report import InputReport
 from muntin_engine.wire.task_payload import grids_of
 
 _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {

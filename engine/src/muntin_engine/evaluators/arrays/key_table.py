@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from muntin import Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key, canonical
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import Key, canonical
 from muntin_engine.wire.python_values import tuples_of
 
 FEW_KEYS: Final = 1024

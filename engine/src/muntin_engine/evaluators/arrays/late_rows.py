@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin.axis import AnyAxis
-from muntin_engine.core.changes import InputChange, Key, Rejection
 from muntin_engine.evaluators.arrays.rows import SOURCE, RowLists
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, StretchTable
+from muntin_engine.time.changes import InputChange, Key, Rejection
 
 
 @dataclass(frozen=True)

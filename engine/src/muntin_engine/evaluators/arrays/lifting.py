@@ -17,9 +17,6 @@ import pyarrow as pa
 from muntin import INFINITY, Window
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.changes import Key
-from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.coding import compress, encode, first_places, number, product, stable_order
 from muntin_engine.evaluators.arrays.key_table import At, named_keys
@@ -29,6 +26,9 @@ from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import COUNTED, Dense, Values, lifted
 from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.time.window_grid import NEVER
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.period_numbers import numbers_at
 from muntin_engine.wire.task_payload import TaskPayload

@@ -9,8 +9,8 @@ from collections import deque
 from itertools import chain
 from typing import Any, Protocol
 
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.states import State, StateModule
+from muntin_engine.time.slice_grid import SliceGrid
 
 
 class Queue(Protocol):

@@ -13,12 +13,12 @@ from muntin import INFINITY, TimestampPolicy
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
 from muntin.schemas import Field, Scalar, ScalarKind, spell
-from muntin_engine.core.changes import OutputKind
 from muntin_engine.evaluators.arrays.bound_form import forms_of
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.key_table import At
 from muntin_engine.evaluators.arrays.results import EVENT_ID, Closed, failing_window, form_results
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
+from muntin_engine.time.changes import OutputKind
 from muntin_engine.wire.result_columns import ResultColumns
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import as_times, extents

@@ -11,10 +11,10 @@ import pyarrow as pa
 from muntin import Window
 from muntin.columnar.arrays import Array, IntArray
 from muntin.errors import ModuleFailedError
-from muntin_engine.core.changes import Key
 from muntin_engine.evaluators.arrays.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretch_table import Part, StretchTable
+from muntin_engine.time.changes import Key
 
 EVENT_ID: Final = Part(-1, "event_id")
 """The part of results that may be retracted: their ids as events of the output."""

@@ -12,10 +12,6 @@ import pyarrow as pa
 
 from muntin import Event, Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.skipping import SKIPPED
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, FormEntries
@@ -28,7 +24,11 @@ from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.python_values import values_in
 
 MOST_OBJECTS: Final = 1 << 20

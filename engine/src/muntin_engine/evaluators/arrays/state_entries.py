@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Window
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.coding import distinct
 from muntin_engine.evaluators.arrays.entries import ENTRY_BYTES, Decoded, Entries, entry_of
 from muntin_engine.evaluators.arrays.key_table import At
@@ -21,6 +20,7 @@ from muntin_engine.evaluators.arrays.state_windows import sliding_windows
 from muntin_engine.evaluators.arrays.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.slice_grid import SliceGrid
 
 ENTRY_STATES: Final = 1 << 14
 """Most states of a module in an entry."""

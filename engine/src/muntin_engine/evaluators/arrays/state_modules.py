@@ -13,10 +13,6 @@ import pyarrow as pa
 from muntin import Axis, Window
 from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.calls import CURRENT_CALL
-from muntin_engine.core.changes import Key
-from muntin_engine.core.evaluator_query import Binding
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.arrays.coding import stable_order
 from muntin_engine.evaluators.arrays.held import in_windows
@@ -27,10 +23,14 @@ from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Values
 from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.evaluator_query import Binding
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.period_numbers import numbers_at
 from muntin_engine.wire.python_values import values_in
 

@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.calls import CURRENT_CALL
-from muntin_engine.core.slice_grid import SliceGrid
-from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.edges import by_key_and_start
 from muntin_engine.evaluators.arrays.held import HeldPartials, in_ticks, in_windows
@@ -21,6 +18,9 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.state_modules import located, results_of, whereabouts
 from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, STATE, Part, StretchTable
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.time.window_grid import NEVER
 
 
 class StateWindows:

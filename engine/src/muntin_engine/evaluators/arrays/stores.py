@@ -10,8 +10,6 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.slice_grid import SliceGrid, output_watermark
-from muntin_engine.core.window_grid import NEVER
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome, BucketResult
 from muntin_engine.evaluators.arrays.edges import sessions_of
 from muntin_engine.evaluators.arrays.entries import Entries
@@ -26,10 +24,12 @@ from muntin_engine.evaluators.arrays.held import (
 from muntin_engine.evaluators.arrays.result_tables import closed_tables
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, concat
-from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.log import MOST_DEAD, Entry, StoredEntry
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.slice_grid import SliceGrid, output_watermark
+from muntin_engine.time.window_grid import NEVER
 
 
 def grid_query(grids: Sequence[SliceGrid], make_entries: Callable[[], Entries], *, at_end: bool) -> ArrayQuery:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from muntin import INFINITY, EmitPolicy, Window
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import Progress
 
 
 @dataclass(slots=True)

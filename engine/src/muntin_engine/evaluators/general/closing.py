@@ -13,13 +13,13 @@ from functools import partial
 from typing import ClassVar
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy, Window
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_since
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 
 
 class Closing:

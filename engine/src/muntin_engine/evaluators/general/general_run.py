@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
-from muntin_engine.core.changes import Key, OutputChange, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
@@ -19,7 +17,9 @@ from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start, Work
 from muntin_engine.evaluators.keyed.computation import WindowResults, sweep
 from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
 from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due, KeyTimer
+from muntin_engine.time.changes import Key, OutputChange, Progress
 
 MOST_ROWS: Final = 16
 """A key that a batch brings more rows of gets its indexes: its state is soon large, and then decoded anyway."""

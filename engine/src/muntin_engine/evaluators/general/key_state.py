@@ -7,8 +7,6 @@ from itertools import chain
 from typing import Any, Final, Self
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import Assigner
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, new_assigner
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
@@ -17,7 +15,9 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
+from muntin_engine.time.changes import InputChange
 
 _EVENT: Final = 320
 """The memory of an event and of its marks in bytes, where its payload is a number; measured."""

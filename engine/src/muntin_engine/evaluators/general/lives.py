@@ -14,8 +14,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
-from muntin_engine.core.changes import Key, OutputChange, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.assigner import GeneralAssigner
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -26,8 +24,10 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer, soonest
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
+from muntin_engine.time.changes import Key, OutputChange, Progress
 
 
 class Span(NamedTuple):

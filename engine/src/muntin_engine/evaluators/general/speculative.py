@@ -13,9 +13,6 @@ from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
-from muntin_engine.core.changes import OutputChange, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.frozen_values import freeze
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -23,6 +20,9 @@ from muntin_engine.evaluators.general.window_index import WindowEntry, WindowInd
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, Timestamper, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows, replace_rows_from
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import OutputChange, Progress
 
 
 def shortened(

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, cast
 from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, ResultRefinement, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.triggers import FINISHED, Decision, Trigger, TriggerView
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress, Timing
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.closing import Closing, Emission
 from muntin_engine.evaluators.general.key_state import KeyState
@@ -24,6 +22,8 @@ from muntin_engine.evaluators.general.window_index import NEW, TriggerState, Win
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress, Timing
 
 
 class TriggerCall:

@@ -8,12 +8,12 @@ from typing import cast
 
 from muntin import EmitPolicy
 from muntin.windows import WindowKind
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.joins.join_run import JoinRun, PassingRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.joins.stored_join import rows_of_join, rows_of_passed_events
 from muntin_engine.evaluators.keyed.bucket import BeginsRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.wire.task_payload import TaskPayload

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from muntin import EARLIEST, INFINITY, JoinKind, Window
-from muntin_engine.core.changes import Key, OutputChange, OutputKind, Progress
 from muntin_engine.evaluators.joins.matching import (
     LEFT,
     RIGHT,
@@ -24,8 +23,9 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import Due, KeyTimer
+from muntin_engine.time.changes import Key, OutputChange, OutputKind, Progress
+from muntin_engine.time.inputs_progress import InputsProgress
 
 Name: TypeAlias = tuple[Hashable, int]
 """Names a row among those of a left event: the id of the right event, None for a part, and the row's start."""

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from muntin import INFINITY, JoinKind
-from muntin_engine.core.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start, union
+from muntin_engine.modules.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.plan.join_plan import Condition
 
 LEFT, RIGHT = 0, 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from muntin import JoinKind
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.joins.join_run import JoinState
 from muntin_engine.evaluators.joins.matching import LEFT, JoinQuery
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredBucket, StoredStates
 
 

@@ -15,21 +15,22 @@ from itertools import chain, starmap
 from typing import Any, NamedTuple, Protocol
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
-from muntin_engine.core.key_patterns import KeyPatterns, Told
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.batch import advance
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.intake import NOT_TOLD, KeyIntake
 from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.progress import InputsProgress, Observation, ProgressTracker
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.time.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import Observation, ProgressTracker
+from muntin_engine.wire.input_report import InputReport
 
 
 class Work(NamedTuple):

@@ -14,12 +14,12 @@ from muntin.modules.aggregate import rows_of
 from muntin.query_checks import check_start
 from muntin.safe_text import safe_cause
 from muntin.windows import WindowKind, WindowSpecification
-from muntin_engine.core.calls import CURRENT_CALL
-from muntin_engine.core.evaluator_query import Binding, EvaluatorQuery
-from muntin_engine.core.sequence import in_sequence
-from muntin_engine.core.skipping import SKIPPED, Present, payloads_of
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.keyed.live_output import OutputRow
+from muntin_engine.evaluators.keyed.sequence import in_sequence
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.modules.skipping import SKIPPED, Present, payloads_of
 
 T = TypeVar("T")
 

@@ -10,13 +10,13 @@ from typing import Any, Final, TypeAlias
 from muntin import EARLIEST, INFINITY, LatePolicy
 from muntin.safe_text import safe_repr
 from muntin.value_order import sorted_by_value
-from muntin_engine.core.changes import InputChange, Key, Progress, Reason, Rejection
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.admission import Admission, NetChanges
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.progress.tracker import effective, for_key
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import InputChange, Key, Progress, Reason, Rejection
+from muntin_engine.time.progress_tracker import effective, for_key
 
 _Event: TypeAlias = tuple[int, list[int]]
 """The start of a new event, and the places of its insertions: several only if it is duplicated."""

@@ -9,13 +9,13 @@ from typing import Any, Final, Self, TypeAlias
 from sortedcontainers import SortedDict
 
 from muntin import EARLIEST, INFINITY, LatePolicy, Window
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, in_order, stored_event
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates, payload_of, waiting_row
+from muntin_engine.time.changes import InputChange
 
 DECODED: Final = 10
 """The memory of a decoded state as a multiple of its records' size, roughly."""

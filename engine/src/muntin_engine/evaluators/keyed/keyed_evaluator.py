@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muntin import EarlyEmission, EmitPolicy
-from muntin_engine.core.calls import Meter
-from muntin_engine.core.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
 from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
+from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
-from muntin_engine.progress import ProgressTracker
-from muntin_engine.progress.report import InputReport
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.input_report import InputReport
 from muntin_engine.wire.task_payload import TaskPayload
 
 

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from muntin import Window
-from muntin_engine.core.changes import OutputChange, OutputKind, Timing
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import OutputChange, OutputKind, Timing
 
 
 class OutputRow(NamedTuple):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import EARLIEST, INFINITY, RowOperator
 from muntin.safe_text import safe_repr
 from muntin.schemas import Field
-from muntin_engine.core.changes import Key, OutputChange
+from muntin_engine.time.changes import Key, OutputChange
 from muntin_engine.wire.result_columns import ResultColumns
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import as_times, extents

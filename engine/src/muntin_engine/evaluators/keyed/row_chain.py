@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import INFINITY
 from muntin.value_order import sorted_by_value
-from muntin_engine.core.changes import InputChange
-from muntin_engine.core.frozen_values import freeze
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import InputChange
 
 
 class EventState(NamedTuple):

@@ -9,15 +9,15 @@ from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.core.changes import Key, OutputChange, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.sequence import in_sequence
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.sequence import in_sequence
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due
+from muntin_engine.time.changes import Key, OutputChange, Progress
 
 _time_and_kind = itemgetter(0, 1)
 

@@ -9,10 +9,6 @@ from typing import Any, Final, cast
 from muntin import INFINITY, RowOperator, Window
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import Action, ActionKind, MemberRow, RowsInWindow
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery, states_replace_rows
-from muntin_engine.core.plain_results import listing, plain_of
-from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, results_in_order
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
@@ -20,6 +16,10 @@ from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import Edge
 from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members, RowsRun
+from muntin_engine.modules.evaluator_query import EvaluatorQuery, states_replace_rows
+from muntin_engine.modules.plain_results import listing, plain_of
+from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 
 
 @dataclass(slots=True)

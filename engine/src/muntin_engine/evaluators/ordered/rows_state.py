@@ -10,16 +10,16 @@ from typing import Any, Final, TypeAlias, cast
 
 from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
 from muntin.rows import Action, ActionKind, Row, RowWindows
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress, canonical
-from muntin_engine.core.evaluator_query import EvaluatorQuery, states_replace_rows
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS, payloads_of
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
+from muntin_engine.modules.evaluator_query import EvaluatorQuery, states_replace_rows
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.state.stored_bucket import HeldRow, ModuleState, NamedInput, StoredStates, payload_of
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress, canonical
 
 LATER: Final = INFINITY - 1
 """A tick so late that a state's own rows, and not the tick, say where its windows may start."""

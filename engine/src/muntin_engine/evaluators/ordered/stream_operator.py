@@ -8,17 +8,17 @@ from typing import Any
 from muntin import EARLIEST, INFINITY, Event, IntervalOperator, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups, wake_ups_without_end
 from muntin.query_checks import check_cause, time_asked_for
-from muntin_engine.core.changes import OutputChange, OutputKind, Progress
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.plain_results import listing
-from muntin_engine.core.skipping import SKIPPED
 from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.modules.plain_results import listing
+from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 
 
 class OperatorCalls:

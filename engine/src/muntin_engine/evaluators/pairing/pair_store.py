@@ -12,7 +12,6 @@ import pyarrow as pa
 from muntin import EARLIEST, INFINITY
 from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
-from muntin_engine.core.changes import Key, Rejection
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.coding import expanded
 from muntin_engine.evaluators.arrays.entries import FormEntries
@@ -22,11 +21,12 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.keyed.result_tables import in_pieces
 from muntin_engine.plan.join_plan import Condition
-from muntin_engine.progress import InputsProgress
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
+from muntin_engine.time.changes import Key, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.python_values import tuples_of, values_in
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import extents

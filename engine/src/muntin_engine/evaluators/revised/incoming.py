@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import Array, BoolArray, IntArray
-from muntin_engine.core.changes import InputChange
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, are_same, hashes_of, ids_of
+from muntin_engine.time.changes import InputChange
 from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.python_values import changes_of

@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import Array, IntArray
-from muntin_engine.core.changes import InputChange, Key, Rejection, canonical
-from muntin_engine.core.evaluator_query import EvaluatorQuery
 from muntin_engine.evaluators.arrays.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
@@ -19,7 +17,9 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.codec import Codec
+from muntin_engine.time.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.event_ids import id_array
 from muntin_engine.wire.python_values import tuples_of

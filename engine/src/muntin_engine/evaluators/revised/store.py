@@ -12,9 +12,6 @@ import pyarrow as pa
 
 from muntin import INFINITY, EmitPolicy, TimestampPolicy
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.changes import InputChange, Key, Progress, Rejection
-from muntin_engine.core.evaluator_query import EvaluatorQuery
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.array_bucket import ArrayQuery, ArrayStore, BatchOutcome
 from muntin_engine.evaluators.arrays.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.coding import encode
@@ -33,13 +30,16 @@ from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, Pla
 from muntin_engine.evaluators.revised.live_results import LiveResults
 from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
-from muntin_engine.progress import InputsProgress
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.stored_bucket import HeldRow, payload_of, waiting_row
+from muntin_engine.time.changes import InputChange, Key, Progress, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.python_values import tuples_of
 from muntin_engine.wire.value_flags import flags

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules
 from muntin_engine.evaluators.revised.store import RevisedStore
-from muntin_engine.progress import InputsProgress
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.time.inputs_progress import InputsProgress
 
 
 def rows_of_events(stored: StoredBucket) -> Iterator[HeldRow]:

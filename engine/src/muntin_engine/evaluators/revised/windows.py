@@ -14,13 +14,13 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.core.changes import Progress
-from muntin_engine.core.slice_grid import SliceGrid
 from muntin_engine.evaluators.arrays.edges import snapshots_of
 from muntin_engine.evaluators.arrays.held import HeldPartials, are_past, opened_since
 from muntin_engine.evaluators.arrays.lifting import slices_of
 from muntin_engine.evaluators.arrays.stretch_table import StretchTable, ends_before, merge_alike
 from muntin_engine.evaluators.revised.events import LiveEvents
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.slice_grid import SliceGrid
 
 
 class RevisedWindows(ABC):

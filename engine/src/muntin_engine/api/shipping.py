@@ -1,0 +1,52 @@
+"""Sending packages to the workers of a session."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from muntin.errors import QueryError
+from muntin_engine.errors import NotShippableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.api.query import EventStream, Query, WindowedStream
+    from muntin_engine.backends.spark.session.kinds import AnySession
+
+
+def ship(
+    session: AnySession | DataFrame | EventStream | WindowedStream | Query, *packages: str | PathLike[str]
+) -> list[str]:
+    """Send packages that are installed here to the workers of a session, for as long as the session is.
+
+    Each becomes a `.zip` with its Python files and its metadata, which Spark adds to what its workers import from;
+    on Spark Connect by way of the server. A package that was shipped to the session before is left alone. Its
+    dependencies are not sent along: name those that the workers lack too; `results` and `write` say which these are.
+
+    Args:
+        session: The session, classic or of Spark Connect, or anything that has one: a DataFrame, a stream, a query.
+        packages: Each the name of an installed distribution, of a plugin, or of what is imported; or the path of a
+            wheel. Installed in place (`pip install -e`) will do.
+
+    Returns:
+        What was named, as `"muntin-stats 0.1.0"`.
+
+    Raises:
+        QueryError: The session is left out.
+        NotShippableError: No installed package has the name; it has compiled parts, which run on one kind of machine
+            alone; it has a top-level module that would hide one of Python or of another package; or the session has it
+            with other contents.
+
+    Example:
+        >>> ship(spark, "muntin-stats", "patterns")  # doctest: +SKIP
+        ['muntin-stats 0.1.0', 'muntin-patterns 0.1.0']
+    """
+    if isinstance(session, str | PathLike):
+        raise QueryError(f"ship() needs a session first, got {str(session)!r}\n  write ship(spark, {str(session)!r})")
+    for package in packages:
+        if not isinstance(package, str | PathLike):
+            raise NotShippableError(repr(package), "it is neither a name nor a path")
+    from muntin_engine.backends.spark.shipping.sending import ship_packages
+
+    return ship_packages(session, packages)

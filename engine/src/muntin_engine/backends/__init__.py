@@ -1,0 +1,1 @@
+"""What runs a query: Spark, or this process."""

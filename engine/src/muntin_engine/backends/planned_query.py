@@ -1,0 +1,112 @@
+"""A planned query as plain data, which everything that runs it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.steps import Step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class ProjectedRows:
+    """The making of a projection, so that one DataFrame can hold the columns of several queries.
+
+    Attributes:
+        df: The DataFrame that the query writer gave.
+        columns: The columns by their names in the projection.
+        named: What identifies those that only name a column of `df`: columns of equal texts are equal.
+        condition: The condition that the rows of the query meet; None if all rows are its own.
+        marks: Rows of other streams among them: each a stream, and the columns that its rows have.
+    """
+
+    df: DataFrame
+    columns: Mapping[str, Column]
+    named: Mapping[str, str]
+    condition: Column | None
+    marks: tuple[tuple[DataFrame, Mapping[str, Column]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The columns of one input that a query reads.
+
+    Attributes:
+        df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
+            `new_end` and `signal` if the query names them; and `kept`, whether a row meets the conditions, if there
+            are any.
+        keys: The Arrow types in which the keys travel.
+        inputs: The Arrow types in which the inputs travel.
+        has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
+        rows: How it is made.
+        id: The Arrow type in which ids travel; None if the query names none.
+    """
+
+    df: DataFrame
+    keys: tuple[pa.DataType, ...]
+    inputs: tuple[pa.DataType, ...]
+    has_changes: bool
+    rows: ProjectedRows
+    id: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of the results that a query has: some rows, and some columns or what is made of them.
+
+    Attributes:
+        columns: By name, expressions of Spark's over the results; empty for all columns.
+        condition: A condition on the results; None for all rows.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    condition: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class PlannedQuery:
+    """A query that can run.
+
+    Attributes:
+        sources: The projected inputs.
+        plan: What will be evaluated, and how.
+        metrics_name: The name of a streaming query in its metrics (see `Query.results`).
+        is_timed: True if it reports how long its stages and modules take.
+        inner: The queries whose results it reads; see `InputRequest`.
+        is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
+            other queries in the same query of Spark's; `batch_metrics` says what they are called.
+        selection: The rows and columns of the results that it has.
+        steps: The calls that made it.
+        place_name: The name by which its tasks find where they record, if another query reads its results.
+    """
+
+    sources: tuple[Projection, ...]
+    plan: Plan
+    metrics_name: str = "muntin"
+    is_timed: bool = True
+    inner: tuple[PlannedQuery, ...] = ()
+    is_named: bool = False
+    selection: Selection = Selection()
+    steps: tuple[Step, ...] = ()
+    place_name: str = ""
+
+    @property
+    def source(self) -> Projection:
+        """The first projected input. All have its session, its types of keys and times, and stream if it does."""
+        return self.sources[0]
+
+    @property
+    def before(self) -> tuple[PlannedQuery, ...]:
+        """All queries that come before it, each after those that it reads itself."""
+        return tuple(query for direct in self.inner for query in (*direct.before, direct))
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of all these, and its own."""
+        return (*(query.plan for query in self.before), self.plan)

@@ -1,0 +1,119 @@
+"""A clock as a stream of Spark, so that time passes and micro-batches happen without data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from muntin import Duration, moment, ticks
+from muntin.errors import PolicyError
+from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.backends.spark.session.kinds import AnySession
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+else:
+    try:
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+    except ImportError:  # PySpark 4.1, where Spark itself has every source end
+        SupportsTriggerAvailableNow = object
+
+_PERIOD: Final = "period"
+
+
+@in_session()
+def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame:
+    """Return the readings of a clock as a stream of one column, `reading`.
+
+    With a trigger that goes on, there is a reading each time a period has passed. With `availableNow` there is one, of
+    when the query starts; a query that is started again goes on from there.
+
+    Args:
+        spark: The session.
+        every: The period.
+
+    Raises:
+        PolicyError: The period is not above zero, or a number without a unit.
+        DurationError: It cannot be read.
+    """
+    if ticks(every) <= 0:
+        raise PolicyError(
+            "a clock is read every so often, got {argument}\n  give a time above zero", argument="every", value=every
+        )
+    spark.dataSource.register(ClockSource)
+    return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(ticks(every))).load()
+
+
+class ClockSource(DataSource):
+    """The clock of the machine that runs the driver; a subclass may be another one."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the source in Spark."""
+        return f"muntin_{cls.__name__}"
+
+    def now(self) -> int:
+        """Return the time, in microseconds since the epoch."""
+        return time.time_ns() // 1000
+
+    def schema(self) -> str:
+        """Return the schema of the readings."""
+        return "reading timestamp"
+
+    def streamReader(self, schema: Any) -> ClockReader:
+        """Return the reader of the clock."""
+        return ClockReader(self.now, int(self.options.get(_PERIOD, "10000000")))
+
+
+class _Reading(InputPartition):
+    """The one reading of a micro-batch."""
+
+
+class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a clock; its offset is the latest reading, a multiple of the period."""
+
+    def __init__(self, now: Any, period: int) -> None:
+        self._now = now
+        self._period = period
+        self._last: int | None = None
+        self._newest = 0
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Read the clock for the last time."""
+        self._last = self._read()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return that every reading is of interest."""
+        from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+        return ReadAllAvailable()
+
+    def initialOffset(self) -> dict[str, int]:
+        """Return the offset before the first reading."""
+        return {"reading": 0}
+
+    def latestOffset(self, start: Mapping[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
+        """Return the latest reading; it never goes back, whatever the machine's clock does.
+
+        PySpark 4.1 does not say where it starts from.
+        """
+        reading = self._read() if self._last is None else self._last
+        self._newest = max(self._newest, reading, start["reading"] if start else 0)
+        return {"reading": self._newest}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """Return the one partition of a micro-batch; none if no time has passed."""
+        return [_Reading(end["reading"])] if end["reading"] > start["reading"] else []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[datetime | None]]:
+        """Yield the reading."""
+        yield (moment(partition.value),)
+
+    def _read(self) -> int:
+        reading: int = self._now()
+        return reading // self._period * self._period

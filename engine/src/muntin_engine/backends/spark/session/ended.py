@@ -1,0 +1,59 @@
+"""Detect the end of a query's session by the errors that PySpark raises then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark.errors import PySparkException
+
+from muntin_engine.backends.spark.session.classic import Py4JError, Py4JNetworkError
+from muntin_engine.errors import SessionEndedError
+
+_STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" is null')
+
+
+@contextmanager
+def in_session() -> Iterator[None]:
+    """Tell that a session has ended from everything else that can go wrong.
+
+    It is asked afterwards: a question before each use would cost a call, and the session may end after it.
+
+    Raises:
+        SessionEndedError: It has.
+    """
+    try:
+        yield
+    except (Py4JError, PySparkException, OSError, AttributeError, AssertionError) as error:
+        if is_cut_off(error):
+            raise SessionEndedError(f"its JVM does not answer ({error})") from error
+        if _is_stopped(error):
+            raise SessionEndedError("it was stopped") from error
+        raise
+
+
+def has_ended(error: BaseException) -> bool:
+    """True if an error says that its session has ended, and not that the session refuses something."""
+    return is_cut_off(error) or _is_stopped(error)
+
+
+def is_cut_off(error: BaseException) -> bool:
+    """True if an error says that nobody answers where Spark was."""
+    is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")
+    return isinstance(error, Py4JNetworkError) or is_refused
+
+
+def _is_stopped(error: BaseException) -> bool:
+    """True if an error is what PySpark raises in a session that was stopped: it has let go of its context then."""
+    if isinstance(error, AttributeError | AssertionError):
+        return _is_raised_in(error, "pyspark") and ("'NoneType'" in str(error) or not str(error))
+    return any(words in str(error) for words in _STOPPED)
+
+
+def _is_raised_in(error: BaseException, package: str) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and package in Path(trace.tb_frame.f_code.co_filename).parts

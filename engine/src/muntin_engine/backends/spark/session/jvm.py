@@ -1,0 +1,105 @@
+"""The JVM behind a local session: started quietly, ended for good.
+
+PySpark starts a JVM on first use, lets it write to the terminal and keeps it when a session stops. A local session
+wants its own log and, after a stop, a fresh start. Only this file touches PySpark's private names for that.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import pyspark
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+from muntin_engine.backends.spark.session.classic import Py4JError, SparkContext
+from muntin_engine.backends.spark.session.spark_home import spark_home
+
+LOOPBACK: Final = "127.0.0.1"
+_PATIENCE: Final = 30.0
+"""Seconds that a JVM may take to end before it is killed."""
+_TAIL: Final = 8192
+_LINES: Final = 20
+"""The part of the log's end that an error quotes: so many bytes at most, and so many lines."""
+
+
+def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> SparkContext:
+    """Start a JVM and a Spark context in it.
+
+    The JVM's standard error, and with it that of all Python workers, is added to the log file. Its standard output,
+    where Spark's console sink writes, stays that of this process.
+
+    Raises:
+        PySparkRuntimeError: The JVM ended before it could be talked to.
+        Py4JJavaError: The JVM runs, and Spark did not start in it.
+    """
+    from pyspark.java_gateway import launch_gateway  # not importable where PySpark is a client of Spark Connect alone
+
+    log.parent.mkdir(parents=True, exist_ok=True)
+    conf = SparkConf().setAll(list(settings.items()))
+    with _environment(java_home), log.open("ab") as file:
+        gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
+        return SparkContext(conf=conf, gateway=gateway)
+
+
+def end_jvm() -> None:
+    """End the JVM that this process started, if any, and make PySpark forget it; stop its session first."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if gateway is None or process is None:
+        return
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    _end_process(process)
+    _forget()
+
+
+def jvm_is_dead() -> bool:
+    """Return True if the JVM that this process started has ended."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def log_tail(log: Path) -> str:
+    """Return the last lines of a log; nothing where there is no log."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(log.stat().st_size - _TAIL, 0))
+        return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-_LINES:])
+    return ""
+
+
+@contextmanager
+def _environment(java_home: Path) -> Iterator[None]:
+    """Set what Spark reads from the environment when it starts, and put everything back."""
+    ours = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    if home := spark_home(Path(pyspark.__file__).parent):
+        ours["SPARK_HOME"] = str(home)
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> None:
+    """Close its standard input, which tells it to end, and wait; kill it if that takes too long."""
+    with suppress(OSError):
+        process.stdin and process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _forget() -> None:
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None

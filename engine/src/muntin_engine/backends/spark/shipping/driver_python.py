@@ -1,0 +1,53 @@
+"""The Python process that Spark starts on the driver for every streaming query, with the workers' Python."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import lru_cache
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.errors import WorkerEnvironmentError
+
+_LOOK: Final = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
+_NEEDED: Final = ("muntin", "muntin_engine", "pyspark", "pyarrow", "pandas")
+_PATIENCE: Final = 60.0
+
+
+def check_driver_python(spark: AnySession) -> None:
+    """See that the workers' Python has the engine on this machine, which a package that is shipped does not help.
+
+    On Spark Connect that process is the server's, which cannot be asked.
+
+    Raises:
+        WorkerEnvironmentError: It does not run here, or has no engine.
+    """
+    if isinstance(spark, SparkSession):
+        python = spark.sparkContext.pythonExec
+        trouble = trouble_with(python)
+        if trouble:
+            raise WorkerEnvironmentError(
+                {f"the driver, {python}": [trouble]},
+                [
+                    "Spark starts this Python on the driver too, for each streaming query; nothing shipped reaches it",
+                    "install the engine for it (pip install muntin-engine), or set PYSPARK_PYTHON to the path of a\n"
+                    "  Python that has it, on the driver as on the workers, before the session starts",
+                ],
+            )
+
+
+@lru_cache
+def trouble_with(python: str) -> str:
+    """Return why a Python on this machine cannot serve a streaming query; empty if it can."""
+    try:
+        done = subprocess.run(
+            [python, "-c", _LOOK, *_NEEDED], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"it does not run: {error}"
+    if done.returncode:
+        return f"it does not run: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
+    missing = done.stdout.split()
+    return f"it cannot import {', '.join(missing)}" if missing else ""

@@ -1,1 +1,0 @@
-"""The common core of the engine: changes, keys, queries, meters. Plain Python, no Spark."""

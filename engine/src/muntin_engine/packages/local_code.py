@@ -1,0 +1,50 @@
+"""Find code that belongs to no installed package, such as that of a script, and has to be pickled by value."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from muntin_engine.packages.distributions import names_outside_site
+
+_OURS: Final = frozenset({"muntin", "muntin_engine", "muntin_cli"})
+_SITE: Final = frozenset({"site-packages", "dist-packages"})
+
+
+def local_modules() -> list[ModuleType]:
+    """Return the modules that were imported from files of no installed package, such as those beside a script."""
+    return [module for name, module in list(sys.modules.items()) if name != "__main__" and is_local(name)]
+
+
+def is_local(name: str) -> bool:
+    """True if a module that was imported is of no installed package; so is a script's or a notebook's own code."""
+    if name == "__main__":
+        return True
+    file = getattr(sys.modules.get(name), "__file__", None)
+    top = name.partition(".")[0]
+    if file is None or top in _OURS or top in sys.stdlib_module_names or _is_installed_file(file):
+        return False
+    return top not in names_outside_site(tuple(sys.path))
+
+
+def package_of(code: object) -> str:
+    """Return the name of the package that a class or a function is of; empty for Python's own and for Muntin."""
+    top = str(getattr(code, "__module__", None) or "").partition(".")[0]
+    return "" if top in _OURS or top in sys.stdlib_module_names else top
+
+
+@cache
+def _is_installed_file(file: str) -> bool:
+    """True for what lies where packages are installed, and for what no file holds, such as a part of an archive."""
+    path = Path(file)
+    is_installed = bool(_SITE.intersection(path.parts)) or any(path.is_relative_to(root) for root in _standard())
+    return is_installed or path.suffix != ".py" or not path.is_file()
+
+
+@cache
+def _standard() -> tuple[Path, ...]:
+    return tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))

@@ -1,0 +1,189 @@
+"""The request of a query, as it was written: plain data, which the planner reads.
+
+The classes that a query writer calls derive from these and add the calls, so nothing is copied from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, TimestampPolicy
+from muntin.windows import WindowSpecification
+from muntin_engine.plan.inputs import InputPolicies
+from muntin_engine.plan.steps import Step
+from muntin_engine.time.lifetimes import (
+    Lifetimes,
+    given_lifetimes,
+    lifetimes_after,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+    ColumnLike: TypeAlias = str | Column
+
+
+ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
+"""The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """A stream whose rows are punctuation for another.
+
+    Attributes:
+        df: The stream.
+        at: Its column of times.
+        delay: How far behind them the other is complete.
+        source: Its column with the source that a row speaks for; None to speak for all.
+    """
+
+    df: DataFrame
+    at: ColumnLike
+    delay: int
+    source: ColumnLike | None
+
+
+@dataclass(frozen=True)
+class InputRequest(InputPolicies):
+    """The events of a query: the DataFrame that they are in, the columns that make them, and their policies.
+
+    `muntin_engine.events` says what each means.
+
+    Attributes:
+        df: The DataFrame.
+        start: The column of starts, or of the times of points and samples.
+        end: The column of ends; None for points and samples.
+        keys: The columns to group by.
+        id: The column that names events.
+        order: The column that orders the rows of one time; a tuple of several.
+        change: The column that says what a row does.
+        new_end: The column of new ends.
+        signal: The column of the names of signals.
+        source: The column of the names of sources.
+        ranges: The columns that bound the values of keys in rows of punctuation, as `Columns.ranges` names them.
+        rows: The condition that rows meet; None if all are of the stream.
+        conditions: What new events have to meet.
+        heartbeats: Other streams that say how complete this one is.
+        clock: A stream of readings of a clock.
+        buckets: Over how many buckets keys are spread.
+        unit: The unit of integer times.
+        inner: The queries whose results are the events, as `queries_before` orders them.
+        steps: The calls that made it.
+    """
+
+    df: DataFrame
+    start: ColumnLike
+    end: ColumnLike | None = None
+    keys: tuple[ColumnLike, ...] = ()
+    id: ColumnLike | None = None
+    order: ColumnLike | tuple[ColumnLike, ...] | None = None
+    change: ColumnLike | None = None
+    new_end: ColumnLike | None = None
+    signal: ColumnLike | None = None
+    source: ColumnLike | None = None
+    ranges: Mapping[str, ColumnLike] = field(default_factory=dict)
+    rows: Column | None = None
+    conditions: tuple[Column, ...] = ()
+    heartbeats: tuple[Heartbeat, ...] = ()
+    clock: DataFrame | None = None
+    buckets: int = 16
+    unit: str | None = None
+    inner: tuple[PlannedQuery, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def named_columns(self) -> dict[str, ColumnLike]:
+        """The columns that it names besides those that modules read, by the names under which they travel."""
+        named = {name: getattr(self, name) for name in ROLES}
+        named |= {f"k{place}": key for place, key in enumerate(self.keys)} | dict(self.ranges)
+        return {name: column for name, column in named.items() if column is not None}
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """The kind of lifetimes of the events, after all changes."""
+        given = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
+        return lifetimes_after(given, self.lifetime_changes)
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """A function of columns of both streams of a join; made by `condition`.
+
+    Attributes:
+        function: The function.
+        left: The columns of the left stream that it reads, its first arguments.
+        right: Those of the right stream, which come after them.
+        parameters: Its arguments that are no columns, by name.
+    """
+
+    function: Function[..., Any]
+    left: tuple[ColumnLike, ...] = ()
+    right: tuple[ColumnLike, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JoinRequest:
+    """A join of two event streams; or the events of one, as an anti join without another.
+
+    Attributes:
+        kind: The kind of the join.
+        columns: The columns that the results have, by their names there: those of the left stream, and of the right if
+            there is one.
+        on: The condition that a left and a right event have to meet; None if there is none.
+    """
+
+    kind: JoinKind
+    columns: tuple[Mapping[str, ColumnLike], ...]
+    on: JoinCondition | None = None
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """Events and their windows, or what is done with them without windows.
+
+    Attributes:
+        events: The events.
+        specification: How the axis is cut.
+        clip: What modules see of lifetimes; None to have what they are made for.
+        timestamps: Which lifetime the output gets; None to have what the modules are made for.
+        emit: The emission of results.
+        evaluator: The name of the evaluator that is asked for; None to have the cheapest.
+        named: Where there are several specifications, all of them by name; `specification` is the first.
+        forget_keys_after: For how long a key may be silent before it is forgotten; None if it never is.
+        beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
+            `events`.
+        join: The join of two streams; None if they are not joined.
+        steps: The calls that made it.
+    """
+
+    events: InputRequest
+    specification: WindowSpecification
+    clip: ClipPolicy | None = None
+    timestamps: TimestampPolicy | None = None
+    emit: EmitPolicy | EarlyEmission = EmitPolicy.FINAL
+    evaluator: str | None = None
+    named: Mapping[str, WindowSpecification] = field(default_factory=dict)
+    forget_keys_after: int | None = None
+    beside: tuple[InputRequest, ...] = ()
+    join: JoinRequest | None = None
+    steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def streams(self) -> tuple[InputRequest, ...]:
+        """All event streams of the query."""
+        return (self.events, *self.beside)
+
+
+def queries_before(streams: Sequence[InputRequest]) -> tuple[PlannedQuery, ...]:
+    """Return the queries whose results are among some streams.
+
+    Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
+    those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.
+    """
+    return tuple(query for stream in reversed(streams) for query in stream.inner)

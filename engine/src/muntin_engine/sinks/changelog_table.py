@@ -1,0 +1,176 @@
+"""A keyed table of live rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from muntin.errors import QueryError
+from muntin_engine.sinks.local_folder import address, reading_address
+from muntin_engine.sinks.sink import InformedSink, WrittenBatch
+from muntin_engine.sinks.table_versions import Pointer, TableVersions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin_engine.backends.spark.session.kinds import AnySession
+
+_NEEDED = ("change", "event_id")
+
+
+class ChangelogTable(InformedSink):
+    """Folds results that may be retracted into a table of Parquet files, with a row per key and `event_id`.
+
+    For results that may be retracted, as with `emit="speculative"` or `"eager"`. After each micro-batch the table is
+    what `fold` makes of all changes so far. A reader sees it before a micro-batch or after it, never in between, and a
+    micro-batch that comes again changes nothing. With each micro-batch the table keeps the output's watermark, so it
+    can tell which rows are `final`.
+
+    Cost: every micro-batch that changes something writes the whole table anew. It suits tables of up to some millions
+    of rows; for larger ones, give `write` a function that hands `net_changes` to a `MERGE` of your own.
+
+    Example:
+        >>> str(ChangelogTable("bikes", key="station"))
+        "ChangelogTable('bikes', key=['station'])"
+    """
+
+    guarantee = "exactly once"
+
+    def __init__(self, path: str | PathLike[str], key: str | Sequence[str] | None = None) -> None:
+        """Take a folder.
+
+        Args:
+            path: Where there is nothing yet, or what an earlier run of the same query left. The driver and the workers
+                must see the same file system there.
+            key: The query's key columns. With `event_id` they name a row of the table. None: those that `Query.write`
+                knows, or that the results say they have; so it can be left out.
+
+        Raises:
+            QueryError: It is not a path, or not one of this machine, such as a URL; or the key names no columns.
+        """
+        self._versions = TableVersions(path)
+        self._path = path
+        self._keys = None if key is None else _names(key)
+
+    def __str__(self) -> str:
+        keys = "" if self._keys is None else f", key={self._keys}"
+        return f"ChangelogTable({str(self._path)!r}{keys})"
+
+    @property
+    def folder(self) -> Path:
+        """The folder, absolute."""
+        return self._versions.path
+
+    @property
+    def watermark(self) -> int | None:
+        """The tick before which no later micro-batch changes the table; None if that is not known yet."""
+        current = self._versions.current
+        return None if current is None else current.watermark
+
+    @property
+    def last_written(self) -> WrittenBatch:
+        """The last micro-batch that is in the table."""
+        current = self._versions.current
+        return WrittenBatch(-1) if current is None else WrittenBatch(current.batch, current.read)
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the keys of the output, and refuse others."""
+        if self._keys is None:
+            self._keys = list(keys)
+        elif forgotten := [key for key in keys if key not in self._keys]:
+            raise QueryError(
+                f"{self} lacks the key {forgotten[0]!r}: rows of the output are told apart by {', '.join(keys)}\n"
+                "  leave key= out, and the table takes the query's own keys"
+            )
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse results that are final, and keys that are none of theirs."""
+        needed = (*_NEEDED, *(self._keys or ()))
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            raise QueryError(
+                f"{self} needs the columns {', '.join(needed)}, and the output has no {missing[0]!r}\n"
+                "  expected results that may be retracted, as with emit='speculative' or 'eager', with key columns;\n"
+                "  those that never are need no table to take them back from: give a path alone"
+            )
+        self._versions.check()
+
+    def open(self, query_id: str) -> None:
+        """See that the folder belongs to the query."""
+        with self._versions.alone():
+            self._versions.claim(query_id)
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Fold the changes of a micro-batch into the table."""
+        with self._versions.alone():
+            self._write(batch, batch_id)
+
+    def _write(self, batch: DataFrame, batch_id: int) -> None:
+        row_count = self._count
+        self._count = None  # it is that of this micro-batch alone
+        self._versions.check_owned()
+        if self._versions.has(batch_id):
+            return
+        current_rows = self._versions.rows
+        is_empty = batch.isEmpty() if row_count is None else row_count == 0
+        if current_rows is not None and is_empty:
+            version = current_rows
+        else:
+            version = self._versions.new_version(batch_id)
+            self._folded(batch, current_rows).write.parquet(address(version))
+        self._versions.publish(
+            version,
+            batch_id,
+            watermark=self._watermark,
+            is_revisable="new_end" in batch.columns,
+            read=self._read,
+        )
+
+    def read(self, spark: AnySession) -> DataFrame:
+        """Return the table as it is now: the columns of the results without `change` and `new_end`.
+
+        Raises:
+            FileNotFoundError: No micro-batch was written yet.
+        """
+        return spark.read.parquet(reading_address(self._current().rows(self.folder)))
+
+    def final(self, spark: AnySession) -> DataFrame:
+        """Return the rows of the table that no later micro-batch changes or takes away.
+
+        Every later change has a sync time at or after the output's watermark. So a row can no longer be taken away, nor
+        another one come beside it, where its lifetime starts before the watermark; and where lifetimes may get other
+        ends (the results have `new_end`), its own can no longer if it ends before the watermark. Rows that are final
+        stay so. Once the stream is closed, all are.
+
+        The lifetime is the column `lifetime`, or `window` where there is none.
+
+        Raises:
+            FileNotFoundError: No micro-batch was written yet.
+        """
+        from muntin_engine.backends.spark.changelog import settled
+
+        current = self._current()
+        rows = spark.read.parquet(reading_address(current.rows(self.folder)))
+        return settled(rows, current.watermark, is_revisable=current.is_revisable)
+
+    def _current(self) -> Pointer:
+        current = self._versions.current
+        if current is None:
+            raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has written the first")
+        return current
+
+    def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
+        """Return the rows of the table after the changes of a micro-batch."""
+        from muntin_engine.backends.spark.changelog import live_rows
+
+        table = None if current_rows is None else batch.sparkSession.read.parquet(reading_address(current_rows))
+        return live_rows(batch, self._keys, table)
+
+
+def _names(key: object) -> list[str]:
+    names: list[Any] = list(key) if isinstance(key, Iterable) and not isinstance(key, str) else [key]
+    if not all(isinstance(name, str) for name in names):
+        raise QueryError(f"key={key!r} names no columns\n  expected: a name, or a list of names, as in key='station'")
+    return names

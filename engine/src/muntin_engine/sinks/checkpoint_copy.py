@@ -1,0 +1,434 @@
+"""Copies of checkpoints that a query can be started with, also when the original is gone.
+
+Of all files in a checkpoint one kind holds the place where it lies: the metadata of its stateful operators name the
+files with the schemas of their states by absolute paths. A copy has these paths written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+from muntin.errors import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.sinks.local_folder import sync, sync_tree
+from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.schemes import without_secrets
+from muntin_engine.sinks.stored_path import StoredPath, file_system_of
+
+RECORDS: Final = "muntin"
+"""The folder in a checkpoint with Muntin's own records, beside Spark's files."""
+
+COPYING: Final = "copying"
+"""The folder in `muntin` that a copy has for as long as it is not whole."""
+
+COMMAND: Final = "muntin checkpoint copy"
+
+_OPERATOR_METADATA: Final = re.compile(r"state/\d+/_metadata/v2/\d+")
+_SCHEMA_FILE: Final = re.compile(r"(?P<root>.*)/(?P<inside>state/\d+/_stateSchema/.*)")
+_COMMIT: Final = re.compile(r"commits/(\d+)")
+_RECORD: Final = re.compile(r"muntin/(\d+)/part-[^/]*")
+_CHECKSUM: Final = re.compile(r"(?P<folder>.*/)?\.(?P<name>[^/]+)\.crc")
+_S3: Final = re.compile(r"s3[an]?://")
+_KEYS: Final = re.compile(r"//[^/@:]*:[^/@]*@")
+"""A user with a password, or two keys, in an address. Without a password it is a container of Azure's."""
+
+_CHUNK: Final = 4 << 20
+
+
+class SchemaFile(NamedTuple):
+    """A file with the schema of a state, as the metadata of an operator name it.
+
+    Attributes:
+        path: The path, with a scheme.
+        root: The part of it that is the checkpoint.
+        inside: The part of it in the checkpoint.
+    """
+
+    path: str
+    root: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointCopy:
+    """A copy of a checkpoint.
+
+    Attributes:
+        path: Where it lies.
+        files: The number of its files.
+        size: The bytes in them.
+        last_batch: The last micro-batch that was committed; -1 if there is none.
+        places: The places that the query writes to, as far as the checkpoint says so. A query that is started with the
+            copy goes on there, or in other places.
+    """
+
+    path: str
+    files: int
+    size: int
+    last_batch: int
+    places: tuple[str, ...]
+
+
+class _File(NamedTuple):
+    """A file in a folder, as it was when the folder was listed."""
+
+    size: int
+    changed_at: Any
+
+
+class _Folder:
+    """A folder on any file system, whose files are named by their paths in it."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        text = fspath(path)
+        self.is_elsewhere = is_elsewhere(text)
+        if self.is_elsewhere:
+            self.spelled = str(StoredPath(text))
+            self.for_spark = _KEYS.sub("//", text.partition("?")[0]).rstrip("/")
+        else:
+            self.spelled = str(local_path(text))
+            self.for_spark = f"file:{self.spelled}"
+        self._fs, self._path = file_system_of(text)
+
+    def __str__(self) -> str:
+        return without_secrets(self.spelled)
+
+    def contains(self, other: _Folder) -> bool:
+        """Return True if the other folder is this one, or lies in it."""
+        return f"{other.spelled}/".startswith(f"{self.spelled}/")
+
+    def list_files(self) -> dict[str, _File]:
+        """Return all files in it, by path; none if it does not exist."""
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(self._path, allow_not_found=True, recursive=True)
+        prefix = self._path.strip("/") + "/"
+        files: dict[str, _File] = {}
+        for info in self._fs.get_file_info(selector):
+            if info.is_file:
+                files[info.path.lstrip("/").removeprefix(prefix)] = _File(info.size, info.mtime)
+        return files
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
+        return b"".join(self.read_chunks(name))
+
+    def read_chunks(self, name: str) -> Iterator[bytes]:
+        """Yield the content of a file, chunk by chunk."""
+        with self._fs.open_input_stream(f"{self._path}/{name}") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+    def write(self, name: str, chunks: Iterator[bytes]) -> int:
+        """Write a file, and return the checksum of what was written."""
+        if self._fs.type_name != "s3":  # which has no folders, and would get empty objects for them
+            self._fs.create_dir(f"{self._path}/{name}".rpartition("/")[0], recursive=True)
+        checksum = 0
+        with self._fs.open_output_stream(f"{self._path}/{name}") as file:
+            for chunk in chunks:
+                file.write(chunk)
+                checksum = crc32(chunk, checksum)
+        return checksum
+
+    def checksum(self, name: str) -> int:
+        """Return the checksum of a file as it is now."""
+        checksum = 0
+        for chunk in self.read_chunks(name):
+            checksum = crc32(chunk, checksum)
+        return checksum
+
+    def sync(self) -> None:
+        """Have all files on the disk, where the folder is on this machine's file system."""
+        if not self.is_elsewhere:
+            sync_tree(local_path(self.spelled))
+            sync(local_path(self.spelled).parent)
+
+    def delete(self, name: str = "") -> None:
+        """Delete a folder in it, or itself."""
+        self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))
+
+
+def copy_checkpoint(
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    folders: Mapping[str | PathLike[str], str | PathLike[str]] | None = None,
+) -> CheckpointCopy:
+    """Copy a checkpoint so that a query can be started with the copy, whatever becomes of the original.
+
+    Spark's metadata hold absolute paths, by which a checkpoint that was merely moved does not start; the copy has its
+    own. It has Spark's files, and Muntin's records: the identity of the query, what it writes to, whether it is closed.
+    Nothing in the original is changed. Each file of the copy is read again and compared.
+
+    Stop the query before, and copy the folders that it writes to at the same time, with `folders`.
+
+    Args:
+        source: The checkpoint, also one that was moved: a path of this machine, or an address such as
+            `s3://bucket/checkpoint`, as sinks take them.
+        target: A place where there is nothing yet. On S3 the scheme is the one that Spark will be given: `s3a://...`.
+        folders: Folders that the query writes to, each with the place of its copy. The copied checkpoint then names
+            those copies as what it has written to.
+
+    Returns:
+        What was copied.
+
+    Raises:
+        QueryError: The source is not a checkpoint, the target is not empty, or one lies in the other.
+        StateError: The source is itself a copy that was cut short, a file is damaged, or its query runs: files changed
+            in the meantime. What was copied is deleted again.
+
+    Example:
+        >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
+        CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, places=('/data/results',))
+    """
+    origin = _Folder(source)
+    copy = _Folder(target)
+    output_folders = [(_Folder(output), _Folder(of_copy)) for output, of_copy in (folders or {}).items()]
+    _check_places(origin, copy)
+    for output, output_copy in output_folders:
+        _check_places(output, output_copy)
+        if not output.list_files():
+            raise QueryError(f"{output} has no files\n  expected a folder that the query writes to")
+    files = origin.list_files()
+    _check_is_checkpoint(origin, files)
+
+    new_places = {output.spelled: output_copy.spelled for output, output_copy in output_folders}
+    rewriter = _Rewriter(origin, copy, new_places)
+    last_commit = _last_commit(files)
+    begun: list[_Folder] = []
+    try:
+        begun.append(copy)
+        copy.write(f"{RECORDS}/{COPYING}/begun", iter([b"this copy of a checkpoint is not whole\n"]))
+        for output, output_copy in output_folders:
+            begun.append(output_copy)
+            _copy_files(output, output_copy, output.list_files(), lambda name: None)
+        copied = _copy_files(origin, copy, files, rewriter.content)
+        _check_schema_files(copy, copied)
+        places = rewriter.places(copied, last_commit)
+        for folder in begun:
+            folder.sync()
+        copy.delete(f"{RECORDS}/{COPYING}")
+    except BaseException:
+        for folder in begun:
+            with suppress(OSError):
+                folder.delete()
+        raise
+    size = sum(files[name].size for name in copied)
+    return CheckpointCopy(str(copy), len(copied), size, last_commit, places)
+
+
+def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
+    """Return the files of schemas that the metadata of a stateful operator name.
+
+    Args:
+        metadata: The content of a file in `state/*/_metadata/v2`.
+        name: The path of the file, for the error.
+
+    Raises:
+        StateError: It is damaged.
+    """
+    files: list[SchemaFile] = []
+    try:
+        for line in metadata.splitlines():
+            if not line.startswith("{"):
+                continue  # the version of the format
+            for store in json.loads(line)["stateStoreInfo"]:
+                for path in store.get("stateSchemaFilePaths", []):
+                    parts = _SCHEMA_FILE.fullmatch(path)
+                    if parts is not None:
+                        files.append(SchemaFile(path, parts["root"], parts["inside"]))
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise _damaged_metadata_error(name, error) from error
+    return files
+
+
+def _damaged_metadata_error(name: str, reason: object) -> StateError:
+    return StateError(
+        f"the file {name} is damaged: {reason}\n"
+        "  expected: the metadata of a stateful operator, as Spark wrote them\n"
+        "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+    )
+
+
+class _Rewriter:
+    """Writes anew what a checkpoint says of places."""
+
+    def __init__(self, origin: _Folder, copy: _Folder, new_places: Mapping[str, str]) -> None:
+        """Take the checkpoint, its copy, and the new place of each folder that is copied with it."""
+        self._origin = origin
+        self._copy = copy
+        self._new_places = new_places
+
+    def content(self, name: str) -> bytes | None:
+        """Return the new content of a file; None if it stays as it is."""
+        if _OPERATOR_METADATA.fullmatch(name):
+            return self._metadata(name)
+        if self._new_places and _RECORD.fullmatch(name):
+            return self._record(name)
+        return None
+
+    def places(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
+        """Return the places that the copy says its query has written to, up to the last micro-batch."""
+        records = {int(match[1]): name for name in names if (match := _RECORD.fullmatch(name))}
+        committed = [number for number in records if number <= last_commit]
+        if not committed:
+            return ()
+        record = self._copy.read(records[max(committed)])
+        try:
+            return tuple(json.loads(record)["places"])
+        except (ValueError, KeyError, TypeError):
+            return ()  # who starts a query is told that the record is damaged
+
+    def _record(self, name: str) -> bytes:
+        """Return a record of the query with the places that its folders have in the copy."""
+        content = self._origin.read(name)
+        try:
+            record = json.loads(content)
+            record["places"] = sorted(self._new_places.get(place, place) for place in record["places"])
+        except (ValueError, KeyError, TypeError):
+            return content  # who starts a query is told that it is damaged
+        return json.dumps(record).encode()
+
+    def _metadata(self, name: str) -> bytes:
+        """Return the metadata of an operator with the paths that its schemas have in the copy."""
+        try:
+            lines = self._origin.read(name).decode().splitlines()
+            new_lines = [self._with_new_paths(line) for line in lines]
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise _damaged_metadata_error(f"{self._origin}/{name}", error) from error
+        return "\n".join(new_lines).encode()
+
+    def _with_new_paths(self, line: str) -> str:
+        """Return a line of the metadata of an operator with the paths that its schemas have in the copy."""
+        if not line.startswith("{"):
+            return line
+        metadata = json.loads(line)
+        for store in metadata["stateStoreInfo"]:
+            paths = store.get("stateSchemaFilePaths", [])
+            store["stateSchemaFilePaths"] = [self._new_path(path) for path in paths]
+        return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+
+    def _new_path(self, path: str) -> str:
+        file = _SCHEMA_FILE.fullmatch(path)
+        if file is None:
+            return path
+        root = self._copy.for_spark
+        scheme = _S3.match(file["root"])
+        if scheme is not None:  # S3 has several schemes, and Spark a connector for one of them
+            root = _S3.sub(scheme[0], root)
+        return f"{root}/{file['inside']}"
+
+
+def _check_places(source: _Folder, target: _Folder) -> None:
+    if source.contains(target) or target.contains(source):
+        raise QueryError(f"{source} and {target} lie in each other\n  expected: a place of its own for the copy")
+    if target.list_files():
+        raise QueryError(
+            f"{target} is not empty\n"
+            "  expected: a place where there is nothing yet; files of two copies must not be mixed\n"
+            "  delete it, or name another one"
+        )
+
+
+def _check_is_checkpoint(folder: _Folder, files: Mapping[str, _File]) -> None:
+    if "metadata" not in files:
+        has = f"has {', '.join(sorted({name.partition('/')[0] for name in files})[:5])}" if files else "is not there"
+        raise QueryError(
+            f"{folder} is no checkpoint: it {has}, and no file 'metadata'\n"
+            "  expected: the checkpoint of a query, as in query.write(checkpoint=...) or checkpointLocation"
+        )
+    if any(name.startswith(f"{RECORDS}/{COPYING}/") for name in files):
+        raise cut_short_copy_error(str(folder))
+
+
+def cut_short_copy_error(checkpoint: str) -> StateError:
+    """Return the error that says that a checkpoint is a copy which is not whole."""
+    return StateError(
+        f"the checkpoint {checkpoint} is a copy that was cut short: files are missing in it\n"
+        f"  expected: a copy that ended without an error\n"
+        f"  delete it, and copy the original again: {COMMAND} FROM TO"
+    )
+
+
+def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> StateError:
+    """Return the error that says that a checkpoint was moved.
+
+    Args:
+        checkpoint: Where it lies.
+        name: The file in it that names another place.
+        file: The file that is not in that place.
+    """
+    return StateError(
+        f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"
+        f"  expected: a checkpoint where its query began, in {file.root}, or a copy that {COMMAND} made\n"
+        f"  start the query with such a copy of this one: {COMMAND} {checkpoint} TO, or copy_checkpoint(...)"
+    )
+
+
+def _copy_files(
+    source: _Folder, target: _Folder, files: Mapping[str, _File], new_content: Callable[[str], bytes | None]
+) -> list[str]:
+    """Copy files, compare each with what was written, and return their names.
+
+    Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where no
+    local disk is copied to.
+    """
+    checksums: dict[str, int] = {}
+    try:
+        for name in files:
+            if _is_left_out(name, target, new_content):
+                continue
+            content = new_content(name)
+            chunks = source.read_chunks(name) if content is None else iter([content])
+            checksums[name] = target.write(name, chunks)
+        is_as_before = source.list_files() == files
+    except FileNotFoundError:
+        is_as_before = False
+    if not is_as_before:
+        raise StateError(
+            f"{source} changed while it was copied: its query runs\n"
+            "  expected: the checkpoint and the folders of a query that is stopped\n"
+            "  stop it, and copy again; the copy was deleted"
+        )
+    for name, checksum in checksums.items():
+        if target.checksum(name) != checksum:
+            raise StateError(
+                f"the copy {target}/{name} is not what was written to it\n"
+                "  expected: a disk or a store that keeps what it is given\n"
+                "  copy again, or to another place; the copy was deleted"
+            )
+    return list(checksums)
+
+
+def _is_left_out(name: str, target: _Folder, new_content: Callable[[str], bytes | None]) -> bool:
+    checksum = _CHECKSUM.fullmatch(name)
+    if checksum is None:
+        return False
+    return target.is_elsewhere or new_content(f"{checksum['folder'] or ''}{checksum['name']}") is not None
+
+
+def _check_schema_files(copy: _Folder, names: list[str]) -> None:
+    """Raise unless the copy has each file that the metadata of its operators name."""
+    for name in filter(_OPERATOR_METADATA.fullmatch, names):
+        for file in schema_files_in(copy.read(name).decode(), f"{copy}/{name}"):
+            if file.inside not in names or not is_same_place(file.root, copy.for_spark):
+                raise StateError(
+                    f"the checkpoint lacks the file {file.inside}, which {name} names\n"
+                    "  expected: all files of a checkpoint, as Spark wrote them\n"
+                    "  put back a copy of the checkpoint from another time; this copy was deleted"
+                )
+
+
+def is_same_place(root: str, other: str) -> bool:
+    """Return True for two spellings of one place, as of S3 by another scheme."""
+    return _S3.sub("s3://", root) == _S3.sub("s3://", other)
+
+
+def _last_commit(files: Mapping[str, _File]) -> int:
+    return max((int(match[1]) for name in files if (match := _COMMIT.fullmatch(name))), default=-1)

@@ -1,0 +1,356 @@
+"""A table of PostgreSQL or SQLite, written in the transaction that keeps the number of the micro-batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin.errors import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.sinks.databases import database_of
+from muntin_engine.sinks.json_text import json_of
+from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_OWN: Final = "muntin_batches"
+"""The table beside those of results, with the last micro-batch of each."""
+
+_LAST_ROW: Final = "last_row"
+
+_EXACT: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
+"""How Arrow's names of types begin whose values a database finds again as they were written."""
+
+_MOST_CHARACTERS: Final = 200
+
+
+class DatabaseTable(TableSink):
+    """Writes to a table of PostgreSQL or SQLite, each micro-batch in one transaction with its number.
+
+    Rows of results are appended. A changelog is merged: the table has one row per key and `event_id`. The table belongs
+    to one query.
+
+    Spark's JDBC writer cannot replace this class: it commits each partition by itself, so a crash leaves a part of a
+    micro-batch, and it keeps no number by which the micro-batch could be left out when it comes again.
+
+    The table is made if it is not there, with the columns of the output, and for a changelog with a `UNIQUE` constraint
+    on the keys and `event_id`. The fields of a record are columns of their own: `window` becomes `window_start` and
+    `window_end`. A table that is there must have all columns of the output with their types; it keeps its constraints
+    and indexes, and may have more columns.
+
+    | in Spark | in PostgreSQL | in SQLite |
+    |---|---|---|
+    | boolean | `boolean` | `INTEGER` |
+    | byte and short, int, long | `smallint`, `integer`, `bigint` | `INTEGER` |
+    | float, double | `real`, `double precision` | `REAL`; NaN is null |
+    | decimal | `numeric(p,s)` | `TEXT`, all digits |
+    | string, binary | `text`, `bytea` | `TEXT`, `BLOB` |
+    | date | `date` | `TEXT`, as in `2024-05-01` |
+    | timestamp | `timestamp with time zone` | `TEXT` in UTC, as in `2024-05-01T08:00:00.000000Z` |
+    | timestamp without a zone | `timestamp without time zone` | `TEXT`, without the `Z` |
+    | interval | `interval` | `INTEGER`, microseconds |
+    | array, map | `jsonb` | `TEXT`, JSON |
+
+    PostgreSQL stores no text with a NUL character: such a row stops the query.
+
+    The table `muntin_batches` beside it has a row for each table: `table_name`, `query_id`, `batch`, the last
+    micro-batch, `read`, `watermark` as a tick, and `last_row`, of the row that was written last, as JSON, the columns
+    that are numbers without fractions, times or short texts. Where that row is gone when the query starts, it does not
+    go on. Whoever deletes it on purpose sets `last_row` to null.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. Each start
+    looks for the row that was written last, by a scan of the table unless it has an index on the window or the keys.
+
+    Example:
+        >>> str(DatabaseTable("sqlite:results.db?table=bikes"))
+        'sqlite:results.db?table=bikes'
+    """
+
+    def __init__(self, address: str) -> None:
+        """Take an address.
+
+        Args:
+            address: `postgresql://user@host:5432/database?table=name`, with `schema.name` for another schema and
+                libpq's own options beside `table`, or `sqlite:PATH?table=name`. A password in it is shown nowhere.
+
+        Raises:
+            QueryError: It names no table.
+            SetupError: `psycopg` is not installed, which the extra `postgresql` brings.
+        """
+        self._database, self._table = database_of(address)
+        parts = self._database.parts(self._table)
+        self._name = self._database.quoted(*parts)
+        self._batches = self._database.quoted(*parts[:-1], _OWN)
+
+    def __str__(self) -> str:
+        return f"{self._database}?table={self._table}"
+
+    @property
+    def place(self) -> str:
+        """The address, without a password."""
+        return str(self)
+
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the row of the table in `muntin_batches`, if the query is its owner.
+
+        Raises:
+            StateError: That row, or the table of those rows, is gone, and the query wrote in this run.
+        """
+        with self._database.transaction() as cursor:
+            owner, *mark = self._owner(cursor) if self._has_batches(cursor) else ("",)
+        if owner == query_id:
+            return Mark(*mark)
+        if self._last_batch is not None:
+            raise self._gone()
+        return Mark()
+
+    def open(self, query_id: str) -> None:
+        """See that the table belongs to the query, and has the row that it wrote last.
+
+        Raises:
+            QueryError: It belongs to another one.
+            StateError: The table or that row is gone.
+        """
+        super().open(query_id)
+        with self._database.transaction() as cursor:
+            cursor.execute(self._database.lock)
+            if not self._has_batches(cursor):
+                cursor.execute(
+                    f"CREATE TABLE {self._batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
+                    " batch bigint NOT NULL, read text NOT NULL, watermark bigint, last_row text)"
+                )
+            elif _LAST_ROW not in self._database.columns(cursor, self._batches_name):  # an older version made it
+                cursor.execute(f"ALTER TABLE {self._batches} ADD COLUMN {_LAST_ROW} text")
+            owner, batch, *_ = self._owner(cursor)
+            is_there = bool(self._database.columns(cursor, self._table))
+            if owner == query_id:
+                if batch >= 0 and not is_there:
+                    raise self._gone()
+                self._check_last_row(cursor)
+                return
+            if owner and is_there:
+                raise QueryError(
+                    f"{self} holds the output of another query: of {owner}, and this one is {query_id}\n"
+                    "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
+                    "  choose another table, drop this one, or go on with its checkpoint"
+                )
+            sign = self._database.placeholder
+            cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
+            cursor.execute(
+                f"INSERT INTO {self._batches} VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)", (self._table, query_id)
+            )
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write the rows and the number of a micro-batch; once more if the connection is lost.
+
+        Raises:
+            QueryError: The table has other columns.
+            StateError: The table, or its row in `muntin_batches`, is gone.
+        """
+        try:
+            super().write(batch, batch_id)
+        except Exception as error:
+            if not self._database.is_lost(error):
+                raise
+            super().write(batch, batch_id)
+
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Append rows in one transaction."""
+        self.merge(rows, (), query_id, mark)
+
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Delete the rows that change and insert them as they are from now on, in one transaction."""
+        types: dict[str, Any] = {}
+        columns_of_output: dict[str, list[str]] = {}
+        for output, name, column in _flat(rows.schema.empty_table()):
+            if name in types:
+                raise QueryError(
+                    f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
+                )
+            types[name] = column.type
+            columns_of_output.setdefault(output, []).append(name)
+        id_columns: list[str] = []
+        for output in names:
+            id_columns += columns_of_output[output]
+        columns = [name for name in types if not (names and name == CHANGE)]
+        exact_columns = [name for name in columns if _is_exact(types[name])]
+        converters = {name: self._database.converter(arrow_type) for name, arrow_type in types.items()}
+
+        with self._database.transaction() as cursor:
+            if not self._set_mark(cursor, query_id, mark):
+                return
+            self._check_columns(cursor, {name: self._database.type_of(types[name]) for name in columns}, id_columns)
+            for part in rows:
+                values = _converted(part, converters)
+                inserted = list(zip(*(values[name] for name in columns), strict=True))
+                if names:
+                    ids = list(zip(*(values[name] for name in id_columns), strict=True))
+                    self._delete(cursor, id_columns, ids)
+                    if ids:  # the row that was written last may be among them
+                        self._keep_last_row(cursor, None)
+                    changes = values[CHANGE]
+                    inserted = [row for row, change in zip(inserted, changes, strict=True) if change == "upsert"]
+                self._database.append(cursor, self._name, list(map(self._database.quoted, columns)), inserted)
+                if inserted:
+                    last_row = dict(zip(columns, inserted[-1], strict=True))
+                    self._keep_last_row(cursor, {name: last_row[name] for name in exact_columns})
+
+    def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
+        """Keep the row that was written last, or that none is known, in the transaction of the rows."""
+        sign = self._database.placeholder
+        if row is not None:
+            row = {name: value for name, value in row.items() if len(str(value)) <= _MOST_CHARACTERS}
+        cursor.execute(
+            f"UPDATE {self._batches} SET {_LAST_ROW} = {sign}1 WHERE table_name = {sign}2",
+            (json_of(row) if row else None, self._table),
+        )
+
+    def _check_last_row(self, cursor: Any) -> None:
+        """Raise unless the table has the row that was written last."""
+        sign = self._database.placeholder
+        cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
+        batch, last_row = cursor.fetchone()
+        columns = self._database.columns(cursor, self._table)
+        row = {} if last_row is None else json.loads(last_row, parse_float=str)
+        row = {name: value for name, value in row.items() if name in columns}
+        if not row:
+            return
+        conditions: list[str] = []
+        values: list[Any] = []
+        for name, value in row.items():
+            if value is None:
+                conditions.append(f"{self._database.quoted(name)} IS NULL")
+                continue
+            values.append(str(int(value)) if isinstance(value, bool) else str(value))
+            parameter = self._database.parameter(len(values), columns[name])
+            conditions.append(f"{self._database.quoted(name)} = {parameter}")
+        cursor.execute(f"SELECT 1 FROM {self._name} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
+        if cursor.fetchone() is None:
+            raise rows_gone_error(
+                f"{self} lacks the row that was written last, up to micro-batch {batch}: {last_row}",
+                f"if you deleted it on purpose:"
+                f" UPDATE {self._batches} SET {_LAST_ROW} = NULL WHERE table_name = '{self._table}'",
+            )
+
+    @property
+    def _batches_name(self) -> str:
+        return ".".join([*self._database.parts(self._table)[:-1], _OWN])
+
+    def _has_batches(self, cursor: Any) -> bool:
+        return bool(self._database.columns(cursor, self._batches_name))
+
+    def _owner(self, cursor: Any) -> tuple[Any, ...]:
+        """Return the query that the table belongs to, an empty text if there is none, and its mark."""
+        cursor.execute(
+            f"SELECT query_id, batch, read, watermark FROM {self._batches}"
+            f" WHERE table_name = {self._database.placeholder}1",
+            (self._table,),
+        )
+        return cursor.fetchone() or ("", *Mark())
+
+    def _set_mark(self, cursor: Any, query_id: str, mark: Mark) -> bool:
+        """Set the mark of the table, and return False if it has that micro-batch; of two drivers the second waits here.
+
+        Raises:
+            StateError: The table has no mark of the query.
+        """
+        sign = self._database.placeholder
+        cursor.execute(
+            f"UPDATE {self._batches} SET batch = {sign}1, read = {sign}2, watermark = {sign}3"
+            f" WHERE table_name = {sign}4 AND query_id = {sign}5 AND batch < {sign}1",
+            (*mark, self._table, query_id),
+        )
+        if cursor.rowcount:
+            return True
+        if self._owner(cursor)[0] != query_id:
+            raise self._gone()
+        return False
+
+    def _delete(self, cursor: Any, names: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> None:
+        """Delete rows by their ids.
+
+        Ids with nulls in other places need other statements: `=` finds no null, and a comparison that does has no
+        index.
+        """
+
+        def nulls(row_id: tuple[Any, ...]) -> list[bool]:
+            return [part is None for part in row_id]
+
+        for are_null, ids_of_statement in groupby(sorted(ids, key=nulls), key=nulls):
+            conditions: list[str] = []
+            parameters = count(1)
+            for name, is_null in zip(names, are_null, strict=True):
+                test = "IS NULL" if is_null else f"= {self._database.placeholder}{next(parameters)}"
+                conditions.append(f"{self._database.quoted(name)} {test}")
+            cursor.executemany(
+                f"DELETE FROM {self._name} WHERE {' AND '.join(conditions)}",
+                [tuple(part for part in row_id if part is not None) for row_id in ids_of_statement],
+            )
+
+    def _check_columns(self, cursor: Any, columns: Mapping[str, str], id_columns: Sequence[str]) -> None:
+        """Make the table if it is not there; otherwise see that it has the columns of the output.
+
+        Raises:
+            QueryError: A column is missing, or has another type.
+        """
+        quoted = self._database.quoted
+        columns_of_table = self._database.columns(cursor, self._table)
+        if not columns_of_table:
+            parts = [f"{quoted(name)} {column_type}" for name, column_type in columns.items()]
+            if id_columns:
+                parts.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
+            cursor.execute(f"CREATE TABLE {self._name} ({', '.join(parts)})")
+            return
+        for name, column_type in columns.items():
+            if name not in columns_of_table:
+                raise QueryError(
+                    f"{self} has no column {name!r}, which the output has: it has {', '.join(columns_of_table)}\n"
+                    f"  add it, as {column_type}, or name another table"
+                )
+            type_of_table = columns_of_table[name]
+            without_size = column_type.partition("(")[0]
+            if type_of_table not in (column_type, without_size, *self._database.wider.get(column_type, ())):
+                raise QueryError(
+                    f"the column {name!r} of {self} is {type_of_table}, and the output has {column_type}\n"
+                    "  change its type, or name another table"
+                )
+
+    def _gone(self) -> StateError:
+        return StateError(
+            f"{self} is gone, or its row in {_OWN}, and this query wrote to it\n"
+            "  what the checkpoint has done is not written again: restore the table and that row, or start with a new\n"
+            "  checkpoint to compute all results again, or name another table to go on without the old ones"
+        )
+
+
+def _is_exact(arrow_type: object) -> bool:
+    """Return True if a database finds values of a type again as they were written."""
+    return str(arrow_type).startswith(_EXACT)
+
+
+def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:
+    """Return the values of each column as the database takes them; null stays null."""
+    values: dict[str, list[Any]] = {}
+    for _, name, column in _flat(rows):
+        plain_values = column.to_pylist(maps_as_pydicts="strict")
+        convert = converters[name]
+        if convert is not None:
+            plain_values = [None if value is None else convert(value) for value in plain_values]
+        values[name] = plain_values
+    return values
+
+
+def _flat(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:
+    """Yield the columns of rows, those of records one by one: the output's column, the name, and the values."""
+    remaining = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
+    while remaining:
+        output, name, column = remaining.pop(0)
+        if not str(column.type).startswith("struct<"):
+            yield output, name, column
+            continue
+        fields = zip(column.type.names, column.flatten(), strict=True)
+        remaining[:0] = [(output, f"{name}_{field}", values) for field, values in fields]

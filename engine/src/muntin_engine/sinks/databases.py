@@ -1,0 +1,270 @@
+"""PostgreSQL and SQLite: how each connects, spells, and loads rows."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
+from math import isnan
+from typing import Any, ClassVar, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from muntin.errors import QueryError
+from muntin_engine.errors import SetupError
+from muntin_engine.needed import needed
+from muntin_engine.sinks.json_text import json_of, text_of
+
+_DECIMAL: Final = re.compile(r"decimal\d+\((\d+), (-?\d+)\)")
+_ZONED: Final = "timestamp[us, tz="
+_PATIENCE: Final = 30
+"""Seconds that SQLite waits for the transaction of another program."""
+
+
+class Database(ABC):
+    """A database of one kind, at an address.
+
+    A connection lasts for a transaction: none goes stale between micro-batches, or has to travel with its sink.
+
+    Attributes:
+        placeholder: The sign of a parameter in a statement, before its number.
+        types: The types of columns, by Arrow's names of theirs; what is not among them is JSON.
+        wider: Types that hold each value of another, by its name; a table may have them instead.
+        lock: A statement that waits until no other transaction is past it.
+    """
+
+    placeholder: ClassVar[str]
+    types: ClassVar[Mapping[str, str]]
+    wider: ClassVar[Mapping[str, Sequence[str]]]
+    lock: ClassVar[str] = "SELECT 1"
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the address without its password."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Connect, and give a cursor; commit at the end of the block, or roll back if that fails.
+
+        Raises:
+            SetupError: There is no connection to be had.
+        """
+
+    @abstractmethod
+    def columns(self, cursor: Any, table: str) -> dict[str, str]:
+        """Return the types of the columns of a table, by name; none if there is no such table."""
+
+    def parameter(self, number: int, of_type: str) -> str:
+        """Return the place of a parameter in a statement that is given as text and compared with a column of a type."""
+        return f"CAST({self.placeholder}{number} AS {of_type})"
+
+    @abstractmethod
+    def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows to a table; all names are quoted."""
+
+    @abstractmethod
+    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
+        """Return what makes values of one of Arrow's types fit for the database; None if they are as they are."""
+
+    def type_of(self, arrow: object) -> str:
+        """Return the type of a column for one of Arrow's, which is no struct."""
+        name = str(arrow)
+        return self.types.get(_ZONED if name.startswith(_ZONED) else name, self.types["json"])
+
+    def quoted(self, *names: str) -> str:
+        """Return a name, of one or several parts, as it is written in a statement."""
+        return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+    def parts(self, table: str) -> list[str]:
+        """Return the schema of a table, if it is named, and its own name."""
+        return [table]
+
+    def is_lost(self, error: Exception) -> bool:
+        """True if the connection failed, and not what was asked of it."""
+        return False
+
+
+class _Postgresql(Database):
+    """A database of PostgreSQL."""
+
+    placeholder = "$"
+    types: ClassVar = {
+        "bool": "boolean",
+        "int8": "smallint",
+        "int16": "smallint",
+        "int32": "integer",
+        "int64": "bigint",
+        "float": "real",
+        "double": "double precision",
+        "string": "text",
+        "binary": "bytea",
+        "date32[day]": "date",
+        "timestamp[us]": "timestamp without time zone",
+        _ZONED: "timestamp with time zone",
+        "duration[us]": "interval",
+        "json": "jsonb",
+    }
+    wider: ClassVar = {
+        "smallint": ["integer", "bigint"],
+        "integer": ["bigint"],
+        "real": ["double precision"],
+        "text": ["character varying"],
+        "jsonb": ["json", "text"],
+    }
+    lock = "SELECT pg_advisory_xact_lock(hashtext('muntin_batches'))"
+
+    def __init__(self, address: str) -> None:
+        """Take an address as libpq has it.
+
+        Raises:
+            QueryError: It is none.
+            SetupError: `psycopg` is not installed.
+        """
+        at = urlsplit(address)
+        user, is_named, host = at.netloc.rpartition("@")
+        self._shown = f"postgresql://{user.partition(':')[0]}{is_named}{host}{at.path}"
+        self._address = address
+        try:
+            self._psycopg.conninfo.conninfo_to_dict(address)
+        except self._psycopg.Error:  # its message repeats the address, with the password
+            raise QueryError(
+                f"{self._shown} is not an address of a PostgreSQL database\n"
+                "  expected postgresql://user@host:5432/database?table=name, with %-codes for special characters\n"
+                "  leave the password out: the variable PGPASSWORD or the file .pgpass may hold it"
+            ) from None
+
+    def __str__(self) -> str:
+        return self._shown
+
+    @property
+    def _psycopg(self) -> Any:
+        return needed("psycopg", "a table in PostgreSQL", "postgresql")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        try:
+            connection = self._psycopg.connect(self._address, cursor_factory=self._psycopg.RawCursor)
+        except self._psycopg.OperationalError as error:
+            raise SetupError(
+                f"{self} cannot be reached: {error}\n"
+                "  expected a server that runs, and a user, a database and a password that it knows"
+            ) from None
+        with connection, connection.cursor() as cursor:
+            yield cursor
+
+    def columns(self, cursor: Any, table: str) -> dict[str, str]:
+        cursor.execute(
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
+            " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            (self.quoted(*self.parts(table)),),
+        )
+        return dict(cursor.fetchall())
+
+    def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        with cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
+        return json_of if self.type_of(arrow) == "jsonb" else None
+
+    def type_of(self, arrow: object) -> str:
+        digits = _DECIMAL.fullmatch(str(arrow))
+        return f"numeric({digits[1]},{digits[2]})" if digits else super().type_of(arrow)
+
+    def parts(self, table: str) -> list[str]:
+        return table.split(".", 1)
+
+    def is_lost(self, error: Exception) -> bool:
+        return isinstance(error, self._psycopg.OperationalError)
+
+
+class _Sqlite(Database):
+    """A file of SQLite.
+
+    Types are declared so that no value is changed: decimals, dates and times are text, intervals microseconds.
+    """
+
+    placeholder = "?"
+    types: ClassVar = {
+        **dict.fromkeys(("bool", "int8", "int16", "int32", "int64", "duration[us]"), "INTEGER"),
+        **dict.fromkeys(("float", "double"), "REAL"),
+        **dict.fromkeys(("string", "date32[day]", "timestamp[us]", _ZONED, "json"), "TEXT"),
+        "binary": "BLOB",
+    }
+    wider: ClassVar = {"INTEGER": ["INT", "BIGINT"], "REAL": ["DOUBLE"]}
+
+    def __init__(self, path: str) -> None:
+        """Take the path of the file; the first transaction makes it."""
+        self._path = path
+
+    def __str__(self) -> str:
+        return f"sqlite:{self._path}"
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        try:
+            connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise SetupError(f"{self} cannot be opened: {error}\n  expected a file in a folder that is there") from None
+        cursor = connection.cursor()
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            yield cursor
+            cursor.execute("COMMIT")
+        finally:
+            # A statement that failed keeps a closed connection open, and the file locked, for as long as its cursor
+            # lives, which the traceback of the error holds.
+            cursor.close()
+            connection.close()
+
+    def columns(self, cursor: Any, table: str) -> dict[str, str]:
+        return dict(cursor.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)).fetchall())
+
+    def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        marks = ", ".join("?" * len(names))
+        cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
+
+    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
+        name = str(arrow)
+        if name in ("float", "double"):
+            return lambda value: None if isnan(value) else value  # SQLite would store it as null, and not find it
+        if name.startswith("decimal"):
+            return "{:f}".format
+        if name.startswith(("date", "timestamp")):
+            return text_of
+        if name.startswith("duration"):
+            return lambda value: value // timedelta(microseconds=1)
+        return None if name in self.types else json_of
+
+
+def database_of(address: str) -> tuple[Database, str]:
+    """Return the database and the table that an address names.
+
+    Raises:
+        QueryError: It names none.
+        SetupError: What connects to it is not installed.
+
+    Example:
+        >>> database, table = database_of("sqlite:results.db?table=bikes")
+        >>> str(database), table
+        ('sqlite:results.db', 'bikes')
+    """
+    place, _, options = address.rpartition("?") if "?" in address else (address, "", "")
+    given = parse_qsl(options, keep_blank_values=True)
+    tables = [value for name, value in given if name == "table"]
+    others = urlencode([pair for pair in given if pair[0] != "table"])
+    scheme, _, path = place.partition(":")
+    database: Database | None = None
+    if scheme in ("postgresql", "postgres"):
+        database = _Postgresql(f"{place}?{others}" if others else place)
+    elif scheme == "sqlite" and path and not path.startswith("//") and not others:
+        database = _Sqlite(path)
+    if database is None or len(tables) != 1 or not tables[0]:
+        raise QueryError(
+            f"{database or (address if scheme == 'sqlite' else scheme)} does not name a table of a database\n"
+            "  expected postgresql://user@host/database?table=name or sqlite:path/of/file.db?table=name"
+        )
+    return database, tables[0]

@@ -1,0 +1,212 @@
+"""Tables of Delta Lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin_engine.needed import needed
+from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.schemes import without_secrets
+from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH: Final = "muntin.batch"
+_QUERY: Final = "muntin.query"
+_READ: Final = "muntin.read"
+_WATERMARK: Final = "muntin.watermark"
+
+_NO_PREDICATE: Final = (None, "", "[]", '["true"]', "true")
+"""The predicates of operations on all rows, as Spark and the versions of delta-rs write them."""
+
+
+_COMMITS: Final = 100
+"""The number of last commits among which the one of a micro-batch is looked for."""
+
+
+class DeltaLakeTable(TableSink):
+    """Writes results to a table of Delta Lake, through the package `deltalake`, without Spark's connector.
+
+    Each micro-batch is one commit, also one without rows. Its number is an application transaction of the commit, under
+    the id of the query, by which it is left out if it comes again; so several queries may write to one table. Rows of
+    results are appended. A changelog is merged: the table has one row per key and `event_id`, null being a key like any
+    other. New columns are added to the table, and are null in the rows that were there.
+
+    The commit has the metadata `muntin.query`, `muntin.batch`, `muntin.read` and `muntin.watermark`, a tick. A table
+    that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. One that was
+    emptied or overwritten as a whole is refused; rows may be deleted by a condition, and files compacted.
+
+    This class serves sessions that lack the connector's jar. With the jar, a function that writes with the options
+    `txnAppId` and `txnVersion` leaves out a repeated micro-batch by the same field of the commit, and writes from the
+    workers; it does not notice a table that was restored or emptied.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. A merge
+    rewrites the files that have a row which changes.
+
+    Example:
+        >>> str(DeltaLakeTable("lake/hours"))
+        "DeltaLakeTable('lake/hours')"
+    """
+
+    def __init__(self, path: str | PathLike[str], storage_options: Mapping[str, str] | None = None) -> None:
+        """Take a table.
+
+        Args:
+            path: Its folder, or an address that `deltalake` takes, such as `s3://bucket/hours`. It is made if need be.
+                A query names such a sink by the text `"delta:PATH"` too.
+            storage_options: What `deltalake` needs to know of an object store, such as keys.
+
+        Raises:
+            SetupError: `deltalake` is not installed.
+        """
+        needed("deltalake", "DeltaLakeTable", "delta")
+        self._path = fspath(path)
+        self._options = dict(storage_options or {})
+
+    def __str__(self) -> str:
+        return f"DeltaLakeTable({without_secrets(self._path)!r})"
+
+    @property
+    def place(self) -> str:
+        """The path or the address."""
+        return f"delta:{without_secrets(self._path) if is_elsewhere(self._path) else local_path(self._path)}"
+
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the last transaction of a query, at the version that the table was restored to, if it was.
+
+        Raises:
+            StateError: The table was emptied or overwritten since.
+        """
+        table = self._table
+        number = None if table is None else table.transaction_version(query_id)
+        if number is None or number < 0:
+            return Mark()
+        for most_commits in (1, _COMMITS, None):  # nearly always it is the last one
+            history = table.history(most_commits)
+            newest_version = table.version()  # the newest one whose rows the table has
+            for commit in history:
+                if commit["version"] > newest_version:
+                    continue  # a restore took it back
+                if commit.get(_QUERY) == query_id:
+                    return _mark_of(commit)
+                if commit.get("operation") == "RESTORE":
+                    newest_version = _restored_version(commit, history)
+                elif _takes_all_rows(commit):
+                    raise rows_gone_error(
+                        f"version {commit['version']} of {self}, by {commit['operation']}, took away what the query"
+                        f" wrote up to micro-batch {number}"
+                    )
+            if newest_version < table.version() and most_commits is None:
+                return Mark()  # it was restored to a version before the first one of the query
+        return Mark(number)  # the commits that say more are no longer in the log
+
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Append rows in one commit."""
+        from deltalake import write_deltalake
+
+        write_deltalake(
+            self._path,
+            rows,
+            mode="append",
+            schema_mode="merge",
+            storage_options=self._options,
+            commit_properties=_commit(query_id, mark),
+        )
+
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Merge changes in one commit; if nothing changes, the commit has the number alone."""
+        no_rows = rows.schema.empty_table().drop_columns([CHANGE])
+        table = self._table
+        if table is None:
+            self.append(no_rows.to_reader(), query_id, Mark())  # only makes the table
+            table = self._table
+            assert table is not None
+        is_same_row = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
+        values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
+        version = table.version()
+        merger = table.merge(
+            rows,
+            predicate=is_same_row,
+            source_alias="s",
+            target_alias="t",
+            merge_schema=True,
+            commit_properties=_commit(query_id, mark),
+        )
+        merger = merger.when_matched_delete(f"s.{CHANGE} = 'delete'")
+        merger = merger.when_matched_update(values)
+        merger = merger.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'")
+        merger.execute()
+        if table.version() == version:  # a merge that changes nothing makes no commit
+            self.append(no_rows.to_reader(), query_id, mark)
+
+    @property
+    def _table(self) -> Any:
+        """The table as it is now; None if there is none."""
+        from deltalake import DeltaTable
+
+        is_there = DeltaTable.is_deltatable(self._path, self._options)
+        return DeltaTable(self._path, storage_options=self._options) if is_there else None
+
+
+def from_address(address: str) -> DeltaLakeTable:
+    """Return the sink of an address such as `delta:lake/hours` or `delta:s3://bucket/hours`."""
+    return DeltaLakeTable(address.partition(":")[2])
+
+
+def _mark_of(commit: Mapping[str, Any]) -> Mark:
+    """Return the mark that a commit of a query has."""
+    watermark = commit.get(_WATERMARK)
+    return Mark(int(commit[_BATCH]), commit.get(_READ, ""), None if watermark is None else int(watermark))
+
+
+def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> int:
+    """Return the version that a table was restored to; -1 if the log no longer says so.
+
+    Args:
+        restore: The commit of the restore, which names a version, or a time as milliseconds or text.
+        history: The commits of the table, the newest one first.
+    """
+    parameters = restore["operationParameters"]
+    if parameters.get("version") is not None:
+        return int(parameters["version"])
+    time = str(parameters.get("datetime") or parameters.get("timestamp"))
+    if time.isdecimal():
+        milliseconds = int(time)
+    else:
+        moment = datetime.fromisoformat(time)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        milliseconds = round(moment.timestamp() * 1000)
+    for commit in history:
+        if commit["version"] < restore["version"] and commit.get("timestamp", 0) <= milliseconds:
+            return int(commit["version"])
+    return -1
+
+
+def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
+    """Return True for a commit that deletes, overwrites or replaces the whole table; some rows may be meant to go."""
+    parameters = commit.get("operationParameters", {})
+    if parameters.get("predicate") not in _NO_PREDICATE:
+        return False
+    if any("dynamic" in name.lower() and str(value).lower() == "true" for name, value in parameters.items()):
+        return False  # only partitions that have new rows
+    operation = commit.get("operation", "")
+    is_overwrite = operation == "WRITE" and parameters.get("mode") == "Overwrite"
+    return is_overwrite or operation in ("DELETE", "TRUNCATE") or "REPLACE TABLE" in operation
+
+
+def _commit(query_id: str, mark: Mark) -> Any:
+    """Return the properties of a commit with a mark, whose number is an application transaction."""
+    from deltalake import CommitProperties, Transaction
+
+    metadata = {_QUERY: query_id, _BATCH: str(mark.batch), _READ: mark.read}
+    if mark.watermark is not None:
+        metadata[_WATERMARK] = str(mark.watermark)
+    return CommitProperties(custom_metadata=metadata, app_transactions=[Transaction(query_id, mark.batch)])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

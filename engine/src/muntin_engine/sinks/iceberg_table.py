@@ -1,0 +1,216 @@
+"""Tables of Iceberg."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from warnings import catch_warnings, simplefilter
+
+from muntin.errors import QueryError
+from muntin_engine.needed import needed
+from muntin_engine.sinks.places import local_path
+from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PREFIX: Final = "muntin."
+_CATALOG: Final = "catalog.db"
+
+
+class IcebergTable(TableSink):
+    """Writes results to a table of Iceberg, through the package `pyiceberg`, without Spark's connector.
+
+    Each micro-batch is one commit, also one without rows. Its number is a property of the snapshot and of the table,
+    `muntin.` and the id of the query, committed with the rows: a JSON list of the number, what it read, and the
+    watermark. By the property of the table it is left out if it comes again, also once its snapshot has expired;
+    several queries may write to one table. Rows of results are appended. A changelog is merged: the table has one row
+    per key and `event_id`, null being a key like any other. New columns are added to the table, and are null in the
+    rows that were there.
+
+    A table that was rolled back has the micro-batches of the snapshots that it is made of. One that was emptied is
+    refused. An overwrite in one snapshot, as by `INSERT OVERWRITE`, cannot be distinguished from an update of all
+    files.
+
+    This class serves sessions that lack the connector's jar. With the jar, the connector leaves out a repeated
+    micro-batch only as the sink of `writeStream`: a function that writes in `foreachBatch` has to look for the number
+    in the snapshots itself.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. For a merge
+    all changes of a micro-batch are in the driver's memory, and the files are rewritten that have a row which changes.
+
+    Example:
+        >>> str(IcebergTable("bikes.hours", Path("/data/lake")))
+        "IcebergTable('bikes.hours', '/data/lake')"
+    """
+
+    def __init__(self, table: str, catalog: str | PathLike[str] | Mapping[str, str] = "default") -> None:
+        """Take a table.
+
+        Args:
+            table: Its name in the catalogue, with its namespace: `bikes.hours`. It is made if need be.
+            catalog: The name of a catalogue that `pyiceberg` is configured for; or the properties of one; or a path,
+                for a folder that has a SQLite catalogue, `catalog.db`, and its tables. A query names a sink by the text
+                `"iceberg:bikes.hours"`, in the catalogue `default`, or `"iceberg:FOLDER/bikes.hours"`.
+
+        Raises:
+            QueryError: The table has no namespace.
+            SetupError: `pyiceberg` is not installed.
+        """
+        needed("pyiceberg", "IcebergTable", "iceberg")
+        if not all(table.split(".")[:-1] or [""]) or not table.rpartition(".")[2]:
+            raise QueryError(
+                f"{table!r} is no table of Iceberg\n  expected a namespace and a name, as in 'bikes.hours'"
+            )
+        self._name = table
+        self._catalog = catalog if isinstance(catalog, str | Mapping) else local_path(fspath(catalog))
+
+    def __str__(self) -> str:
+        of = "a catalogue of its own" if isinstance(self._catalog, Mapping) else str(self._catalog)
+        return f"IcebergTable({self._name!r}, {of!r})"
+
+    @property
+    def place(self) -> str:
+        """The catalogue and the table."""
+        of = self._catalog.get("uri", "") if isinstance(self._catalog, Mapping) else str(self._catalog)
+        return f"iceberg:{of.rpartition('@')[2]}/{self._name}"
+
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the mark of the last snapshot of a query that the table is made of, by its property if that expired.
+
+        A table that is rolled back to an earlier snapshot keeps its properties.
+
+        Raises:
+            StateError: The table was emptied since.
+        """
+        table = self._table
+        name = _PREFIX + query_id
+        if table is None or name not in table.properties:
+            return Mark()
+        last = Mark(*json.loads(table.properties[name]))
+        snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+        snapshot = snapshots.get(table.metadata.current_snapshot_id)
+        while snapshot is not None:
+            summary = snapshot.summary.additional_properties
+            if name in summary:
+                return Mark(*json.loads(summary[name]))
+            if summary.get("total-records") == "0" and "deleted-records" in summary:
+                raise rows_gone_error(
+                    f"snapshot {snapshot.snapshot_id} of {self}, by {snapshot.summary.operation.value}, took away what"
+                    f" the query wrote up to micro-batch {last.batch}"
+                )
+            snapshot = snapshots.get(snapshot.parent_snapshot_id)
+        is_rolled_back = any(name in other.summary.additional_properties for other in snapshots.values())
+        return Mark() if is_rolled_back else last
+
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Append rows in one commit."""
+        self._commit(None, rows, rows.schema, query_id, mark)
+
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Delete the rows that change and append what they are from now on, in one commit."""
+        import pyarrow as pa
+
+        changes = rows.read_all()
+        is_live = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
+        live_rows = changes.filter(is_live).drop_columns([CHANGE])
+        self._commit(_is_one_of(changes.select(list(names))), live_rows, live_rows.schema, query_id, mark)
+
+    def _commit(
+        self, changing: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
+    ) -> None:
+        """Delete rows, append others and set the mark, in one transaction.
+
+        Args:
+            changing: The expression that holds for the rows to delete; None for none.
+            rows: The rows to append.
+            schema: Their schema.
+            query_id: The query.
+            mark: Its progress with these rows.
+        """
+        table = self._table
+        if table is None:
+            self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
+            table = self._loaded.create_table_if_not_exists(self._name, schema)
+        if changing is None and not table.spec().is_unpartitioned():
+            rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
+        mark_property = {_PREFIX + query_id: json.dumps(mark)}
+        with table.transaction() as transaction:
+            with transaction.update_schema() as columns:
+                columns.union_by_name(schema)
+            if changing is not None:
+                with catch_warnings():
+                    simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
+                    transaction.delete(changing)  # the mark is that of the rows: of the next snapshot
+            transaction.append(rows, snapshot_properties=mark_property)
+            transaction.set_properties(mark_property)
+
+    @property
+    def _table(self) -> Any:
+        """The table as it is now; None if there is none."""
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        try:
+            return self._loaded.load_table(self._name)
+        except (NoSuchNamespaceError, NoSuchTableError):
+            return None
+
+    @property
+    def _loaded(self) -> Any:
+        if isinstance(self._catalog, str):
+            return _load(self._catalog)
+        if isinstance(self._catalog, Mapping):
+            return _load("muntin", *self._catalog.items())
+        self._catalog.mkdir(parents=True, exist_ok=True)
+        uri = f"sqlite:///{self._catalog / _CATALOG}"
+        return _load("muntin", ("type", "sql"), ("uri", uri), ("warehouse", self._catalog.as_uri()))
+
+
+@cache
+def _load(name: str, *properties: tuple[str, str]) -> Any:
+    """Return a catalogue; a process loads it once, as that takes longer than a small micro-batch."""
+    from pyiceberg.catalog import load_catalog
+
+    return load_catalog(name, **dict(properties))
+
+
+def from_address(address: str) -> IcebergTable:
+    """Return the sink of `iceberg:bikes.hours`, in the catalogue `default`, or of `iceberg:FOLDER/bikes.hours`."""
+    folder, _, table = address.partition(":")[2].rpartition("/")
+    return IcebergTable(table, Path(folder or "/") if "/" in address else "default")
+
+
+def _is_one_of(ids: pa.Table) -> Any:
+    """Return the expression that holds for the rows with some ids, in which null is a value; None if there are none.
+
+    Args:
+        ids: The key columns, and `event_id` as the last one.
+    """
+    from pyiceberg import expressions
+
+    typed: Any = expressions  # its annotations are those of expressions that are bound to a table already
+
+    def is_value(column: str, value: Any) -> Any:
+        if value is None:
+            return typed.IsNull(column)
+        if value != value:  # noqa: PLR0124  # NaN
+            return typed.IsNaN(column)
+        return typed.EqualTo(column, value)
+
+    *key_columns, event_id = ids.column_names
+    event_ids_of_key: dict[tuple[Any, ...], list[Any]] = {}
+    for *key, number in zip(*(ids[column].to_pylist() for column in ids.column_names), strict=True):
+        event_ids_of_key.setdefault(tuple(key), []).append(number)
+
+    rows_of_keys: list[Any] = []
+    for key_values, numbers in event_ids_of_key.items():
+        conditions = [is_value(column, value) for column, value in zip(key_columns, key_values, strict=True)]
+        conditions.append(typed.In(event_id, numbers))
+        rows_of_keys.append(typed.And(*conditions) if len(conditions) > 1 else conditions[0])
+    if len(rows_of_keys) > 1:
+        return typed.Or(*rows_of_keys)
+    return rows_of_keys[0] if rows_of_keys else None

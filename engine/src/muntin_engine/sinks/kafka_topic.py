@@ -1,0 +1,160 @@
+"""A topic of Kafka."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from muntin.errors import QueryError
+from muntin_engine.errors import SetupError
+from muntin_engine.needed import needed
+from muntin_engine.sinks.json_text import json_of
+from muntin_engine.sinks.sink import Sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TOPIC: Final = re.compile(r"/([A-Za-z0-9._-]+)")
+_PATIENCE: Final = 30
+"""Seconds in which some broker must answer."""
+
+
+class Message(NamedTuple):
+    """A row as a message.
+
+    Attributes:
+        key: The query's keys as JSON; None if it has none.
+        value: The row as JSON.
+        headers: `muntin-id`, which is the same if the micro-batch comes again and another one for each row, and
+            `muntin-batch`, the number of the micro-batch.
+    """
+
+    key: str | None
+    value: str
+    headers: dict[str, str]
+
+
+class KafkaTopic(Sink):
+    """Sends each row to a topic: at least once, and the same row with the same id.
+
+    A message has the query's keys as its key, null if it has none, and the row as its value, both as JSON objects, so
+    that rows of one key are in one partition. The header `muntin-id` names the row: a micro-batch that comes again
+    sends messages with ids that were sent before, and a reader that skips those has each row once. The header
+    `muntin-batch` is the number of the micro-batch. All messages of a micro-batch are acknowledged by all replicas in
+    sync before the next one begins.
+
+    Spark's connector sends them from the workers where it is installed, as `spark-sql-kafka-0-10` brings it. Otherwise
+    `confluent-kafka` sends them from the driver, through whose memory they pass.
+
+    Example:
+        >>> str(KafkaTopic("kafka://one:9092,two:9092/bikes"))
+        'kafka://one:9092,two:9092/bikes'
+    """
+
+    guarantee = "at least once: a row that comes again has the same header muntin-id"
+
+    def __init__(self, address: str, options: Mapping[str, str] | None = None) -> None:
+        """Take an address.
+
+        Args:
+            address: `kafka://host:port,host:port/topic`. Options of the client may follow, as in `?linger.ms=50`.
+            options: Options of the client, such as passwords, by the names that Spark's connector has for them without
+                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are set and not taken.
+
+        Raises:
+            QueryError: It names no topic, or an option would let rows be lost.
+        """
+        at = urlsplit(address)
+        topic = _TOPIC.fullmatch(at.path)
+        if at.scheme != "kafka" or not at.netloc or "@" in at.netloc or topic is None:
+            raise QueryError(
+                f"kafka://{at.netloc.rpartition('@')[2]}{at.path} does not name a topic\n"
+                "  expected kafka://host:port/topic; a user and a password are options of the client"
+            )
+        self._servers, self._topic = at.netloc, topic[1]
+        self._options = {**dict(parse_qsl(at.query)), **(options or {})}
+        if lax := {"acks", "enable.idempotence", "request.required.acks"} & set(self._options):
+            raise QueryError(
+                f"{self} does not take the option {min(lax)!r}\n"
+                "  each message is acknowledged by all replicas in sync, as nothing would be lost otherwise"
+            )
+        self._keys: list[str] = []
+        self._query_id = ""
+        self._producer: Any = None
+
+    def __str__(self) -> str:
+        return f"kafka://{self._servers}/{self._topic}"
+
+    @property
+    def place(self) -> str:
+        """The brokers and the topic."""
+        return str(self)
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the keys, which are those of the messages."""
+        self._keys = list(keys)
+
+    def open(self, query_id: str) -> None:
+        """Take the id of the query, which is part of the ids of rows."""
+        self._query_id, self._producer = query_id, None
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Send the rows of a micro-batch, and wait until all are acknowledged.
+
+        Raises:
+            SetupError: Some were not, or no client for Kafka is installed.
+        """
+        from muntin_engine.backends.spark.writing import kafka_connector
+
+        if kafka_connector.is_installed(batch):
+            messages = kafka_connector.messages(batch, self._keys, self._query_id, batch_id)
+            kafka_connector.send(messages, self._servers, self._topic, self._options)
+        else:
+            self._send(list(self._messages(batch.toArrow().to_pylist(maps_as_pydicts="strict"), batch_id)))
+
+    def _messages(self, rows: Sequence[dict[str, Any]], batch_id: int) -> Iterator[Message]:
+        """Return the messages of rows; equal rows of a micro-batch are told apart by counting them."""
+        alike: Counter[str] = Counter()
+        for row in rows:
+            value = json_of(row)
+            alike[value] += 1
+            named = f"{self._query_id} {batch_id} {alike[value]} {value}"
+            headers = {"muntin-id": sha256(named.encode()).hexdigest()[:32], "muntin-batch": str(batch_id)}
+            key = json_of({name: row[name] for name in self._keys}) if self._keys else None
+            yield Message(key, value, headers)
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        client = needed("confluent_kafka", f"{self}, without Spark's connector,", "kafka")
+        failed: list[str] = []
+
+        def take(error: Any, _: Any) -> None:
+            if error is not None:
+                failed.append(str(error))
+
+        try:
+            if self._producer is None:
+                known = {"partitioner": "murmur2_random", **self._options}  # as clients in Java choose partitions
+                known |= {"bootstrap.servers": self._servers, "enable.idempotence": "true"}
+                self._producer = client.Producer(known)
+                self._producer.list_topics(self._topic, timeout=_PATIENCE)
+            for message in messages:
+                while True:
+                    try:
+                        self._producer.produce(self._topic, on_delivery=take, **message._asdict())
+                        break
+                    except BufferError:  # as many are under way as the client keeps
+                        self._producer.poll(1)
+            self._producer.flush()
+        except client.KafkaException as error:
+            failed.append(str(error))
+        if failed:
+            self._producer = None  # after some errors it sends nothing any more
+            raise SetupError(
+                f"not all of {len(messages)} messages were acknowledged by {self}: {failed[0]}\n"
+                "  expected a broker that takes them; when it does, start the query again: they are sent again, with "
+                "the same ids"
+            )

@@ -1,0 +1,185 @@
+"""A folder of the driver's own file system: its path, whose it is, and files that are replaced as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar, get_type_hints
+from zlib import crc32
+
+from muntin.errors import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.sinks.places import local_path, unpatterned
+from muntin_engine.sinks.stored_path import StoredPath
+
+_T = TypeVar("_T")
+
+_LOCKS: Final[dict[str, RLock]] = {}
+"""A lock for each folder that this process writes to; none is part of a sink, which may be pickled."""
+
+_OWNER: Final = "_muntin.json"
+_CHECKSUM: Final = "crc32"
+
+TO_GO_ON: Final = (
+    "what the checkpoint has done is not written again: put the folder back, or start with a new checkpoint to\n"
+    "  compute all results again, or go on without the old ones by naming another folder"
+)
+"""The remedy where a folder is gone and its checkpoint is not."""
+
+
+def address(path: Path) -> str:
+    """Return the name of a path for Spark to write to, whose default file system may be another."""
+    return f"file://{path}"
+
+
+def reading_address(path: Path) -> str:
+    """Return the name of a path for Spark to read from, which takes it for a pattern then."""
+    return address(Path(unpatterned(str(path))))
+
+
+def sync(path: Path | StoredPath) -> None:
+    """Have a file, or the names in a folder, on the disk, from which a loss of power does not take them.
+
+    Elsewhere than on this machine's file system a store has what it has acknowledged.
+    """
+    if not isinstance(path, Path) or (os.name == "nt" and path.is_dir()):  # Windows syncs no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Have a folder of this machine on the disk, with all files and folders in it."""
+    for path in folder.rglob("*"):
+        sync(path)
+    sync(folder)
+
+
+def checksummed(said: Mapping[str, Any]) -> str:
+    """Return the content of a file as JSON, with the checksum of the rest as its last member."""
+    return json.dumps({**said, _CHECKSUM: crc32(json.dumps(said).encode())})
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The query that a folder belongs to."""
+
+    query: str
+
+
+class LocalFolder:
+    """A folder that one query fills.
+
+    Renaming is what makes a micro-batch visible at once, so the path must be one that this process can rename on: a
+    disk of the machine, or one that the driver and the workers share.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Take a path.
+
+        Raises:
+            QueryError: It is not a path, or not one of this machine, such as a URL.
+        """
+        given: object = path  # nothing keeps a caller from giving what the annotation does not allow
+        if not isinstance(given, str | PathLike):
+            raise QueryError(f"path={given!r} is not a path\n  expected: text or a pathlib.Path")
+        self.path = local_path(given)
+
+    def check(self) -> None:
+        """Refuse a folder that holds what no query of ours has written.
+
+        Raises:
+            QueryError: It does, or is a file.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise QueryError(f"{self.path} is a file\n  expected a folder, or a path where there is nothing yet")
+        names = sorted(part.name for part in self.path.glob("[!.]*"))
+        if names and _OWNER not in names:
+            raise QueryError(f"{self.path} holds {names[0]!r}, which no query wrote\n  expected an empty folder")
+
+    def claim(self, query_id: str) -> None:
+        """Make the folder, if need be, and see that it belongs to a query.
+
+        Raises:
+            QueryError: It belongs to another one.
+            StateError: The file that says so is damaged.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if isinstance(self.path, Path):
+            sync(self.path.parent)
+        owner = self.read(_OWNER, _Owner)
+        if owner is None:
+            self.replace(_OWNER, _Owner(query_id))
+        elif owner.query != query_id:
+            raise QueryError(
+                f"{self.path} holds the output of another query: of {owner.query}, and this one is {query_id}\n"
+                "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
+                "  choose an empty folder, delete this one, or go on with its checkpoint"
+            )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other thread of this process write to the folder in a block.
+
+        Where a query is started again while it runs, the run before may still be in a micro-batch.
+        """
+        with _LOCKS.setdefault(str(self.path), RLock()):
+            yield
+
+    def check_owned(self) -> None:
+        """See that the folder is there still, which a query has claimed.
+
+        Raises:
+            StateError: It was deleted since, or emptied.
+        """
+        if not (self.path / _OWNER).exists():
+            raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
+
+    def read(self, name: str, kind: Callable[..., _T]) -> _T | None:
+        """Read a file as data of a kind, a dataclass of plain values; None if it does not exist.
+
+        Raises:
+            StateError: It is damaged.
+        """
+        file = self.path / name
+        if not file.exists():
+            return None
+        try:
+            text = file.read_text(encoding="utf-8")
+            said = dict(json.loads(text))
+            said.pop(_CHECKSUM, None)
+            if text != checksummed(said):
+                raise ValueError("its checksum is that of another content")
+            found = kind(**said)
+            for field, hint in get_type_hints(kind).items():
+                value = getattr(found, field)
+                if not isinstance(value, hint) or isinstance(value, bool) != (hint is bool):
+                    raise TypeError(f"{field} is {value!r}")
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise self.damaged(name, str(error)) from error
+        return found
+
+    def damaged(self, name: str, reason: str) -> StateError:
+        """Return the error that says that a file is not as this folder's query wrote it."""
+        return StateError(
+            f"the file {self.path / name} is damaged: {reason}\n"
+            "  expected JSON, as this folder's query wrote it: restore the folder and its checkpoint from copies of\n"
+            "  one time, or delete both and start the query with new ones, to compute the results again"
+        )
+
+    def replace(self, name: str, data: Any) -> None:
+        """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
+        partial = self.path / f".{name}.partial"
+        partial.write_text(checksummed(asdict(data)), encoding="utf-8")
+        sync(partial)
+        partial.replace(self.path / name)
+        sync(self.path)

@@ -1,0 +1,71 @@
+"""What is recorded of a query, and where; what `write(record=...)` takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from muntin.errors import QueryError
+from muntin_engine.sinks.places import local_path
+
+_UNITS: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """A recording that a query makes of itself.
+
+    Attributes:
+        path: The folder, which the driver and all workers see. A query that is started again goes on with it.
+        keys: The keys whose rows are recorded: each a value, or a tuple of one per key column. None for all. Rows that
+            are of no key, as punctuation is, always are, and so is the progress that all rows made.
+        most_bytes: The size on disk at which the recording ends; the query goes on. A later row needs those before it,
+            so the first ones are kept and not the last.
+
+    Raises:
+        QueryError: A size cannot be read, or the path is not one of a file system.
+
+    Example:
+        >>> query.write("checkpoint", results="results", record=Recorder("fault", keys=["north"]))  # doctest: +SKIP
+    """
+
+    path: str | PathLike[str]
+    keys: Sequence[Any] | None = None
+    most_bytes: str | int = "1 GB"
+
+    def __post_init__(self) -> None:
+        self.bytes_limit  # noqa: B018  # it is checked
+        self.folder  # noqa: B018
+        if isinstance(self.keys, str):
+            raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return local_path(self.path)
+
+    @property
+    def key_tuples(self) -> tuple[tuple[Any, ...], ...] | None:
+        """The keys, each as a tuple; None for all."""
+        if self.keys is None:
+            return None
+        return tuple(key if isinstance(key, tuple) else (key,) for key in self.keys)
+
+    @property
+    def bytes_limit(self) -> int:
+        """The size at which the recording ends, in bytes."""
+        if isinstance(self.most_bytes, int):
+            return self.most_bytes
+        found = _SIZE.fullmatch(self.most_bytes)
+        if found is None:
+            raise QueryError(f"most_bytes={self.most_bytes!r} is not a size\n  expected: such as '500 MB', or a number")
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+RecordLike: TypeAlias = str | PathLike[str] | Recorder
+"""Where a query is recorded: a folder, or a recorder."""

@@ -1,0 +1,172 @@
+"""The writing of a recording, by whoever starts a query and commits its micro-batches.
+
+A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
+task of each micro-batch; and `batches/` a file for each micro-batch that happened, which names the files of its rows.
+Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those results,
+row for row what the reading query was given in the task of the same number.
+Whatever fails, the query goes on: the recording says where it ends and why.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin_engine.errors import RecordingError
+from muntin_engine.plan.plain_data import written
+from muntin_engine.sinks.recordings.files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
+from muntin_engine.sinks.recordings.recorder import Recorder
+from muntin_engine.sinks.recordings.totals import totals_of
+from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
+
+_LOG: Final = logging.getLogger("muntin.recording")
+_ARRIVED: Final = ("accepted", "late", "shed", "rejected")
+
+
+class Recorded(NamedTuple):
+    """A query that starts, and is recorded.
+
+    Attributes:
+        data: The query as data, see `query_to_data`.
+        cells: Reads its state after the last micro-batch that was committed: `CELLS`.
+        reads: The places, among the queries before, of those whose results it reads itself.
+    """
+
+    data: Mapping[str, Any]
+    cells: Callable[[], pa.Table]
+    reads: tuple[int, ...] = ()
+
+
+class RecordingWriter:
+    """Writes a run of a query: how it begins, and which micro-batches happen.
+
+    Attributes:
+        rows: What map tasks record, and where.
+        before: The same of each query whose results it reads, each after those that it reads itself.
+    """
+
+    def __init__(self, recorder: Recorder, before: int = 0) -> None:
+        """Take what is recorded, and where, and of how many queries before; nothing is written yet."""
+        self._recorder = recorder
+        self._folder = recorder.folder
+        run = len([*(self._folder / RUNS).glob("*.json")])
+        self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
+        self.before = tuple(RowRecording(str(self._folder / BEFORE / f"{place:04}"), run) for place in range(before))
+        self._bytes = sum(file.stat().st_size for file in self._files("*", "*"))
+
+    def begin(self, query: Recorded, query_id: str, last: int, before: Sequence[Recorded] = ()) -> None:
+        """Write what the query is, and the state that it begins with where the recording lacks it.
+
+        Args:
+            query: The query.
+            query_id: Spark's id of it; empty where there is none yet.
+            last: The last micro-batch that was committed; -1 if there is none.
+            before: The queries whose results it reads, each after those that it reads itself.
+
+        Raises:
+            RecordingError: The folder has the recording of another query, or of a later time of this one.
+        """
+        recorded = self._check(query_id, last)
+        stopped = self._folder / STOPPED
+        is_full = stopped.exists() and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+        if is_full:
+            _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
+        elif stopped.exists():
+            for folder in self._folders:
+                (folder / STOPPED).unlink(missing_ok=True)
+            recorded = -1  # rows are missing since
+        is_behind = last >= 0 and recorded < last and not is_full
+        for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
+            write_run(
+                Path(rows.folder),
+                rows.run,
+                recorded_query.data,
+                last + 1,
+                reads=recorded_query.reads,
+                cells=recorded_query.cells() if is_behind else None,
+                keys=written(rows.keys),
+            )
+
+    def _check(self, query_id: str, last: int) -> int:
+        """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
+        batches = sorted((self._folder / BATCHES).glob("*.json"))
+        if not batches:
+            return -1
+        recorded = json.loads(batches[-1].read_text(encoding="utf-8"))
+        why = ""
+        if recorded["query_id"] != query_id:
+            why = f"the recording of another query, {recorded['query_id']}"
+        elif recorded["batch"] > last + 1:
+            why = f"micro-batches up to {recorded['batch']}, and the checkpoint up to {last}"
+        if why:
+            raise RecordingError(f"{self._folder} has {why}\n  give record= another folder, or remove this one")
+        number: int = recorded["batch"]
+        return number
+
+    def commit(self, batch: int, query_id: str, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
+        """Say that a micro-batch happened, and which rows are its own.
+
+        Args:
+            batch: Its number.
+            query_id: Spark's id of the query.
+            metrics: The metrics of its buckets.
+            is_end: True if it is the end of the stream.
+        """
+        if (self._folder / STOPPED).exists():
+            return
+        totals = totals_of(metrics)
+        try:
+            own = self._files(f"{batch:08}", f"{self.rows.run:04}-*")
+            failed = [file for file in own if file.suffix == FAILED]
+            files = [file for file in own if file.suffix not in (FAILED, UNFINISHED)]
+            if failed:
+                self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
+                return
+            if not files and not is_end and any(totals.get(name) for name in _ARRIVED):
+                self._stop(
+                    batch, f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
+                )
+                return
+            for file in own:
+                if file.suffix == UNFINISHED:
+                    file.unlink()
+            for folder in self._folders:
+                rows = {file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS}
+                write_batch(
+                    folder,
+                    batch,
+                    self.rows.run,
+                    query_id=query_id,
+                    metrics=totals if folder == self._folder else {},
+                    files=rows,
+                    is_end=is_end,
+                )
+            self._bytes += sum(file.stat().st_size for file in files)
+            if self._bytes >= self._recorder.bytes_limit:
+                self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
+        except OSError as error:
+            self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
+
+    @property
+    def _folders(self) -> list[Path]:
+        """The folder of each query, its own as the last: a micro-batch that is not in that did not happen."""
+        return [Path(one.folder) for one in (*self.before, self.rows)]
+
+    def _files(self, batch: str, task: str) -> list[Path]:
+        """Return what tasks have written, given patterns of the names."""
+        places = (folder / kind for folder in self._folders for kind in (ROWS, PASSED_ON))
+        return sorted(file for place in places for file in place.glob(f"{batch}/{task}"))
+
+    def _stop(self, batch: int, reason: str, *, is_full: bool = False) -> None:
+        """End the recording; the query goes on."""
+        _LOG.warning("the recording %s ends, and the query goes on: %s", self._folder, reason)
+        try:
+            for folder in self._folders:
+                write_json(folder / STOPPED, {"batch": batch, "reason": reason, "is_full": is_full})
+        except OSError as error:
+            _LOG.warning("the recording %s cannot say so itself: %s", self._folder, error)

@@ -1,0 +1,134 @@
+"""Paths on a file system that is not this machine's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from typing import Any, BinaryIO, Final, cast
+from urllib.parse import urlsplit
+
+from muntin.errors import QueryError
+from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.schemes import without_secrets
+
+_OF_ARROW: Final = frozenset({"s3", "s3a", "gs", "gcs", "hdfs", "abfs", "abfss"})
+"""Schemes of file systems that pyarrow has in it."""
+
+
+class StoredPath:
+    """A path on any file system that pyarrow or fsspec knows, with what a `Path` has of methods that sinks call.
+
+    It holds its address alone, so that it travels to a server of Spark Connect.
+    """
+
+    def __init__(self, address: str, path: str | None = None) -> None:
+        """Take an address.
+
+        Raises:
+            QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
+        """
+        self._address = address
+        self._path = _opened(address)[1].rstrip("/") if path is None else path
+
+    def __str__(self) -> str:
+        return f"{urlsplit(self._address).scheme}://{self._path}"
+
+    def __truediv__(self, name: str) -> StoredPath:
+        return StoredPath(self._address, f"{self._path}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self._path.rpartition("/")[2]
+
+    def exists(self) -> bool:
+        """Return True if there is a file or a folder."""
+        return bool(self._info.type.name != "NotFound")
+
+    def is_dir(self) -> bool:
+        """Return True if there is a folder."""
+        return bool(self._info.type.name == "Directory")
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of a file; None if it does not exist."""
+        size: int | None = self._info.size
+        return size
+
+    def glob(self, pattern: str) -> Iterator[StoredPath]:
+        """Return what is in the folder and has a name of a pattern."""
+        from pyarrow.fs import FileSelector
+
+        for found in self._fs.get_file_info(FileSelector(self._path, allow_not_found=True)):
+            if fnmatchcase(found.base_name, pattern):
+                yield StoredPath(self._address, found.path)
+
+    def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
+        """Make the folder, where the file system has folders."""
+        if parents and exist_ok and not self.exists():
+            self._fs.create_dir(self._path, recursive=True)
+
+    def read_text(self, encoding: str) -> str:
+        """Return the content of a file."""
+        with self._fs.open_input_stream(self._path) as file:
+            return str(file.read().decode(encoding))
+
+    def write_text(self, text: str, encoding: str) -> None:
+        """Write a file."""
+        with self.open() as file:
+            file.write(text.encode(encoding))
+
+    def open(self) -> BinaryIO:
+        """Return a file to write to."""
+        return cast("BinaryIO", self._fs.open_output_stream(self._path))
+
+    def replace(self, other: StoredPath) -> None:
+        """Give the file another name, in place of a file that has it."""
+        self._fs.move(self._path, other._path)
+
+    def unlink(self, *, missing_ok: bool) -> None:
+        """Remove a file."""
+        if not missing_ok or self.exists():
+            self._fs.delete_file(self._path)
+
+    @property
+    def _info(self) -> Any:
+        return self._fs.get_file_info(self._path)
+
+    @property
+    def _fs(self) -> Any:
+        return _opened(self._address)[0]
+
+
+def file_system_of(path: str) -> tuple[Any, str]:
+    """Return the file system of a path of this machine, or of an address, and the path on it.
+
+    Raises:
+        QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
+    """
+    if is_elsewhere(path):
+        return _opened(path)
+    from pyarrow.fs import LocalFileSystem
+
+    return LocalFileSystem(), str(local_path(path))
+
+
+@cache
+def _opened(address: str) -> tuple[Any, str]:
+    """Return a file system and the path of an address on it."""
+    from pyarrow import ArrowException
+    from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+
+    try:
+        if urlsplit(address).scheme in _OF_ARROW:
+            return cast("tuple[Any, str]", FileSystem.from_uri(address.replace("s3a:", "s3:", 1)))
+        made, path = import_module("fsspec.core").url_to_fs(address)
+        return PyFileSystem(FSSpecHandler(made)), path
+    except (ArrowException, ImportError, ValueError, OSError) as error:
+        raise QueryError(
+            f"{without_secrets(address)!r} is not a place that can be written to: "
+            f"{str(error).replace(address, without_secrets(address))}\n"
+            "  expected an address that pyarrow or fsspec knows, such as 's3://bucket/results'"
+        ) from None

@@ -1,0 +1,141 @@
+"""Sinks of tables that have transactions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from muntin.errors import QueryError
+from muntin_engine.errors import StateError
+from muntin_engine.sinks.rows_on_driver import net_batches, record_batches
+from muntin_engine.sinks.sink import InformedSink, WrittenBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+CHANGE = "change"
+EVENT_ID = "event_id"
+
+
+class Mark(NamedTuple):
+    """The progress of a query in a table, committed in the transaction of the rows.
+
+    Attributes:
+        batch: The last micro-batch; -1 if there is none.
+        read: The name of what it read; empty if it is not known.
+        watermark: The tick before which no later micro-batch changes anything; None if it is not known.
+    """
+
+    batch: int = -1
+    read: str = ""
+    watermark: int | None = None
+
+
+class TableSink(InformedSink):
+    """Writes each micro-batch in one transaction, together with its number.
+
+    A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
+    `change` and `event_id`, as of `emit="speculative"` and `"eager"`) is merged, by its key columns and `event_id`: the
+    table holds the rows that stand. Readers see a micro-batch whole or not at all. Queries may share a table, each with
+    a mark of its own.
+
+    A subclass has `find_mark`, `append` and `merge`.
+
+    Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time.
+    """
+
+    guarantee = "exactly once"
+
+    _query_id = ""
+    _last_batch: int | None = None
+    """The last micro-batch that was written in this run."""
+
+    _keys: Sequence[str] = ()
+
+    @abstractmethod
+    def find_mark(self, query_id: str) -> Mark:
+        """Return the progress of a query in the table; `Mark()` if the table has none of it, or is not there.
+
+        A table that was restored to an earlier version has the progress of that version.
+
+        Raises:
+            StateError: The rows that the query wrote were taken away otherwise.
+        """
+
+    @abstractmethod
+    def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
+        """Add rows, perhaps none, and keep the mark, in one transaction; make the table if need be."""
+
+    @abstractmethod
+    def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
+        """Merge net changes, perhaps none, and keep the mark, in one transaction; make the table if need be.
+
+        Args:
+            rows: At the most one row for each row of the table; its column `change` is `upsert` or `delete`.
+            names: The columns that name a row; nulls are equal in them.
+            query_id: The query.
+            mark: Its progress with these rows.
+        """
+
+    @property
+    def mark(self) -> Mark:
+        """The progress of the query that the sink was opened for."""
+        return self.find_mark(self._query_id)
+
+    @property
+    def last_written(self) -> WrittenBatch | None:
+        """The last micro-batch in the table of the query that it was opened for; None before that."""
+        return WrittenBatch(*self.mark[:2]) if self._query_id else None
+
+    def keyed_by(self, keys: Sequence[str]) -> None:
+        """Take the key columns."""
+        self._keys = tuple(keys)
+
+    def open(self, query_id: str) -> None:
+        """Take the query's id."""
+        self._query_id = query_id
+        self._last_batch = None
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Commit the rows of a micro-batch with its number, unless the table has it.
+
+        Raises:
+            StateError: The table has lost a micro-batch that was written in this run.
+        """
+        if not self._query_id:
+            raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
+        previous = self.mark
+        if self._last_batch is not None and previous.batch < self._last_batch:
+            raise rows_gone_error(
+                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {previous.batch}"
+            )
+        if batch_id <= previous.batch:
+            return
+        watermark = self._watermark
+        if previous.watermark is not None:  # it never goes back
+            watermark = previous.watermark if watermark is None else max(watermark, previous.watermark)
+        mark = Mark(batch_id, self._read, watermark)
+        if CHANGE in batch.columns and EVENT_ID in batch.columns:
+            names = (*self._keys, EVENT_ID)
+            self.merge(net_batches(batch, names, self._count), names, self._query_id, mark)
+        else:
+            self.append(record_batches(batch, self._count), self._query_id, mark)
+        self._last_batch = batch_id
+
+
+def rows_gone_error(reason: str, way_on: str = "") -> StateError:
+    """Return the error that says that rows are gone which a query wrote.
+
+    Args:
+        reason: What took them away, in words.
+        way_on: Another way to go on than those that every table has.
+    """
+    ways = (
+        "what the checkpoint has done is not written again: put the rows back, or restore the table and the",
+        "checkpoint from copies of one time, or start with a new checkpoint to compute all results again, or go on",
+        "without the old ones by naming another table",
+        *([way_on] if way_on else ()),
+    )
+    return StateError("\n  ".join((reason, *ways)))

@@ -1,0 +1,246 @@
+"""Slices: the pieces of the axis of which all windows of a specification are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import TypeVar
+
+from muntin import EARLIEST, INFINITY, Window
+from muntin.windows import Periods
+from muntin.windows.regular import GrowingSteps, RegularWindows
+from muntin_engine.time.window_grid import NEVER, GrowingGrid, TickGrid, WholeNumber, WindowGrid, grid_of
+
+T = TypeVar("T", bound=WholeNumber)
+
+
+@dataclass(frozen=True)
+class SliceGrid:
+    """Windows of `slices` slices each, every `stride` slices.
+
+    A slice starts at every cut: at some ticks of a cycle, and at the same ticks of all others, in both directions. With
+    one cut all slices are as wide as the greatest common divisor of size and hop (panes: thesis, section 6.2.1). Where
+    that makes more than two slices of a hop, a cycle is a hop and cuts lie where a window starts and where one ends, so
+    any ratio will do (paired windows: S. Krishnamurthy, C. Wu and M. Franklin, On-the-fly sharing for streamed
+    aggregation, SIGMOD 2006). Window `w` starts with slice `shift + w * stride`; both are numbered in both directions.
+
+    Where windows have so many periods of any lengths, cuts and cycles count periods in the place of ticks. The slices
+    and windows have numbers as before, and only from ticks to numbers and back is the way another one.
+
+    Attributes:
+        windows: The windows, in ticks.
+        stride: How many slices lie between the starts of neighbouring windows.
+        slices: How many slices a window has.
+        shift: The slice that window 0 starts with.
+        cycle: The length after which cuts repeat, in ticks, or in periods.
+        cuts: Where slices start in a cycle, ascending.
+
+    Example:
+        >>> from muntin.windows import HoppingWindows
+        >>> grid = SliceGrid.of(HoppingWindows(size=9, hop=6))
+        >>> grid.cycle, grid.stride, grid.slices, grid.slice_at(7), grid.first_window(2), grid.last_window(2)
+        (3, 2, 3, 2, 0, 1)
+        >>> grid = SliceGrid.of(HoppingWindows(size=4000, hop=1999))
+        >>> grid.cycle, grid.cuts, grid.stride, grid.slices
+        (1999, (0, 2), 2, 5)
+    """
+
+    windows: TickGrid
+    stride: int
+    slices: int
+    shift: int = 0
+    cycle: int = 1
+    cuts: tuple[int, ...] = (0,)
+
+    @classmethod
+    def of(cls, windows: RegularWindows) -> SliceGrid:
+        """Return the slices of some windows."""
+        return cls.shared([windows])[0]
+
+    @classmethod
+    def shared(cls, specifications: Sequence[RegularWindows]) -> tuple[SliceGrid, ...]:
+        """Return the slices of several specifications, which are the same for all of them.
+
+        All must count ticks, or equal periods: see `share_slices`. A cycle is the greatest common divisor of the hops,
+        so each specification has as many slices in every window. Windows that grow share theirs with no others.
+
+        Example:
+            >>> from muntin.windows import HoppingWindows
+            >>> short, long = SliceGrid.shared([HoppingWindows(6, 6), HoppingWindows(10, 6, offset=2)])
+            >>> short.cuts, short.slices, long.slices, long.shift - short.shift
+            ((0, 2), 2, 3, 1)
+        """
+        if isinstance(specifications[0], GrowingSteps):
+            return (GrowingSlices.of(specifications[0]),)
+        cycle = gcd(*(some.hop for some in specifications))
+        edges = [(some.offset, some.offset + some.size) for some in specifications]
+        cuts = tuple(sorted({edge % cycle for both in edges for edge in both}))
+        width = gcd(cycle, *(cut - cuts[0] for cut in cuts))
+        if cycle == width * len(cuts):  # all slices are as wide
+            cycle, cuts = width, cuts[:1]
+        bounds = [tuple(_cuts_up_to(edge, cuts, cycle) for edge in both) for both in edges]
+        return tuple(
+            cls(grid_of(some), some.hop // cycle * len(cuts), stop - start, start, cycle, cuts)
+            for some, (start, stop) in zip(specifications, bounds, strict=True)
+        )
+
+    @property
+    def grows(self) -> bool:
+        """True if windows share a start and grow slice by slice: see `GrowingSlices`."""
+        return False
+
+    @property
+    def first(self) -> int:
+        """The first slice of all: none before it is in a window."""
+        return -NEVER
+
+    @property
+    def has_gaps(self) -> bool:
+        """True if some slices are in no window."""
+        return self.stride > self.slices or self.first > -NEVER
+
+    @property
+    def periods(self) -> Periods | None:
+        """The periods that are counted; None if ticks are."""
+        return self.windows.periods
+
+    @cached_property
+    def runs(self) -> WindowGrid:
+        """The windows as runs of slices: the same numbers, over an axis whose ticks are the slices."""
+        return WindowGrid(self.slices, self.stride, self.shift)
+
+    def slice_at(self, tick: int) -> int:
+        """Return the slice that a tick lies in."""
+        return self.slices_at(tick if self.periods is None else self.periods.number_at(tick))
+
+    def slices_at(self, ticks: T) -> T:
+        """Return the slices of an array of ticks, or of numbers of periods if it counts these."""
+        return _cuts_up_to(ticks, self.cuts, self.cycle)
+
+    def extent(self, number: int) -> Window:
+        """Return a slice's extent."""
+        places = (divmod(start, len(self.cuts)) for start in (number, number + 1))
+        bounds = [cycle * self.cycle + self.cuts[place] for cycle, place in places]
+        return Window(*(bounds if self.periods is None else map(self.periods.begins, bounds)))
+
+    def first_window(self, slices: T) -> T:
+        """Return the first window that a slice, or one after it, is part of."""
+        return self.runs.first_ending_after(slices)
+
+    def last_window(self, slices: T) -> T:
+        """Return the last window that a slice, or one before it, is part of."""
+        return self.runs.last_starting_before(slices + 1)
+
+    def start_of(self, window: int) -> int:
+        """Return the slice that a window starts with."""
+        return window if abs(window) >= NEVER else self.runs.start(window)
+
+    def first_legal(self, first_open: int) -> int:
+        """Return the first slice whose rows are not late, given the first open window.
+
+        A row is late if a window that it belongs to, or one before it, is complete.
+        """
+        return first_open if abs(first_open) >= NEVER else self.start_of(first_open - 1) + self.slices
+
+    def first_live(self, first_open: int) -> int:
+        """Return the first slice that is part of an open window; those before it can be forgotten."""
+        return self.start_of(first_open)
+
+
+@dataclass(frozen=True)
+class GrowingSlices(SliceGrid):
+    """Windows that share a start and grow: each has one slice more than the one before, which has its number.
+
+    What slices have that lie before the first open window is all in the same windows. So it is carried: merged into one
+    state for each key, which takes the place of the first slice that windows lack.
+
+    Example:
+        >>> from muntin import cumulate, landmark
+        >>> day, ever = (GrowingSlices.of(some.growing()) for some in (cumulate(24, 6), landmark(6)))
+        >>> day.slices_at(13), day.first_window(2), day.last_window(2), day.first_live(6), ever.first_live(6)
+        (2, 2, 3, 4, 0)
+    """
+
+    windows: GrowingGrid
+
+    @classmethod
+    def of(cls, windows: RegularWindows) -> GrowingSlices:
+        """Return the slices of windows that grow."""
+        grid = grid_of(windows)
+        assert isinstance(grid, GrowingGrid)
+        return cls(grid, stride=1, slices=1, cycle=grid.hop)
+
+    @property
+    def grows(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def first(self) -> int:
+        """The first slice after the landmark, or a slice before all others."""
+        return -NEVER if self.windows.period is not None else 0
+
+    def slices_at(self, ticks: T) -> T:
+        """Return the slices of ticks, which have the numbers of the windows that end with them."""
+        return self.windows.first_ending_after(ticks)
+
+    def extent(self, number: int) -> Window:
+        """Return a slice's extent."""
+        start = self.windows.start(number)
+        return Window(start, start + self.windows.size)
+
+    def first_window(self, slices: T) -> T:
+        """Return the first window that a slice is part of."""
+        return slices
+
+    def last_window(self, slices: T) -> T:
+        """Return the last window that a slice is part of."""
+        return self.windows.last_of(slices)
+
+    def first_live(self, first_open: int) -> int:
+        """Return the first slice that is part of an open window."""
+        return first_open if abs(first_open) >= NEVER else self.windows.first_of(first_open)
+
+
+def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
+    """Return the number of the last cut at a tick or before it, where cut 0 is the first one from tick 0 on."""
+    first, *others = cuts
+    found = (ticks - first) // cycle
+    for cut in others:
+        found = found + (ticks + (cycle - cut)) // cycle
+    return found
+
+
+def share_slices(specifications: Sequence[RegularWindows]) -> bool:
+    """Return True if windows may be made of the same slices: if all count ticks, or the same periods.
+
+    Example:
+        >>> from muntin import calendar
+        >>> days, weeks, months = (calendar(size, zone="Asia/Tokyo").grid() for size in ("day", "week", "month"))
+        >>> share_slices([days, weeks]), share_slices([days, months])
+        (True, False)
+    """
+    return len({some.periods for some in specifications}) <= 1
+
+
+def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
+    """Return the output watermark: no result of a window that is still open has a sync time below it.
+
+    Points at the ends of windows lie past the input's watermark, so theirs may too; so may that of windows with gaps.
+
+    Args:
+        grids: Those of the query.
+        watermark: That of the input.
+        at_end: True if results are points at the ends of their windows, not as long as these.
+
+    Example:
+        >>> from muntin.windows import HoppingWindows
+        >>> [output_watermark([SliceGrid.of(HoppingWindows(10, 2))], 23, at_end=at_end) for at_end in (False, True)]
+        [14, 24]
+    """
+    if not EARLIEST < watermark < INFINITY:
+        return watermark
+    first = [grid.windows.window(grid.windows.first_open(watermark)) for grid in grids]
+    return min(window.end if at_end else window.start for window in first)

@@ -1,0 +1,72 @@
+"""What observes queries attaches itself, and Spark's part tells each observer of every query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin import tumbling
+from muntin_engine import events, module
+from muntin_engine.backends.spark import observed_queries
+from muntin_engine.backends.spark.observed_queries import OBSERVERS, QueryObserver, attach
+from muntin_engine.backends.spark.writing import written_query
+from muntin_engine.monitoring.observer import Warner
+from tests.engine.monitoring.test_metrics_listener import seconds
+from tests.modules.members import Members
+
+
+class Notes(QueryObserver):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.batches: Queue[int] = Queue()
+        self.ended: Queue[str] = Queue()
+
+    def on_progress(self, progress: Mapping[str, Any]) -> None:
+        self.batches.put(int(progress["batchId"]))
+
+    def on_end(self, run: str) -> None:
+        self.ended.put(run)
+
+    def describe(self, query: Any, *, is_active: bool) -> Sequence[str]:
+        return [f"it runs <{is_active}>"]
+
+
+def test_queries_are_watched_as_soon_as_they_can_be_written() -> None:
+    assert [type(observer) for observer in OBSERVERS] == [Warner]
+
+
+def test_an_observer_of_a_class_is_attached_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    observers: list[QueryObserver] = []
+    monkeypatch.setattr(observed_queries, "OBSERVERS", observers)
+    first = Notes()
+    attach(first)
+    attach(Notes())
+    assert observers == [first]
+
+
+def test_an_observer_is_told_of_a_query_and_describes_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes()
+    monkeypatch.setattr(written_query, "OBSERVERS", [notes])
+    OBSERVERS.append(notes)
+    try:
+        rows = seconds(spark, tmp_path / "input", [[1, 2]])
+        query = (
+            events(rows, at="at", watermark="5 seconds")
+            .window(tumbling("10 seconds"))
+            .aggregate(n=module(Members, "x"))
+        )
+        running = query.write(checkpoint=tmp_path / "checkpoint", results=str(tmp_path / "results"), available_now=True)
+        running.awaitTermination()
+        assert notes.batches.get(timeout=60) == 0
+        assert notes.ended.get(timeout=60) == str(running.runId)
+        assert "<pre>it runs &lt;False&gt;</pre>" in running._repr_html_()  # type: ignore[attr-defined]  # notebooks ask
+    finally:
+        OBSERVERS.remove(notes)

@@ -1,0 +1,306 @@
+"""The version of a class that declares none."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import os
+import re
+import runpy
+import subprocess
+import sys
+from datetime import timedelta
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from muntin import Aggregate
+from muntin_engine import module
+from muntin_engine.packages.code_version import code_version, identity_of_function
+from muntin_stats.average import Average
+
+PROGRAM = '''
+import enum
+from dataclasses import dataclass
+from muntin import IncrementalAggregate
+from muntin_engine import module
+import near
+
+LIMIT = 3
+NAMES = {"a", "b", "c"}
+UNUSED = 1
+
+class Kind(enum.Enum):
+    PLAIN = 1
+
+@dataclass
+class Sum:
+    total: int = 0
+
+def outer(x: int) -> int:
+    """Add."""
+    return inner(x) if "a" in NAMES and Kind.PLAIN else x
+
+def inner(x: int) -> int:
+    return near.plus(x, LIMIT)
+
+class Mine(IncrementalAggregate[int, Sum, int]):
+    """Mine."""
+
+    name = "my.sum"
+    factor = 1
+
+    def create_state(self) -> Sum:
+        return Sum()
+
+    def add_events(self, state, payloads):
+        return Sum(state.total + sum(outer(payload) for payload in payloads))
+
+    def compute_result(self, state):
+        return state.total * self.factor
+
+VERSION = module(Mine, "x").cls.version
+print(VERSION)
+'''
+NEAR = "def plus(x, y):\n    return x + y\n"
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> str:
+    (tmp_path / "first").mkdir()
+    return version_of(tmp_path / "first")
+
+
+def version_of(folder: Path, program: str = PROGRAM, near: str = NEAR) -> str:
+    """Run a program as the main one, and return the version that it gives its module."""
+    write_program(folder, program, near)
+    sys.path.insert(0, str(folder))
+    try:
+        version: str = runpy.run_path(str(folder / "program.py"), run_name="__main__")["VERSION"]
+    finally:
+        sys.path.remove(str(folder))
+        del sys.modules["near"]
+        importlib.invalidate_caches()
+    return version
+
+
+def write_program(folder: Path, program: str = PROGRAM, near: str = NEAR) -> None:
+    (folder / "near.py").write_text(near)
+    (folder / "program.py").write_text(program)
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_it_is_the_same_in_each_process(tmp_path: Path, first: str, seed: str) -> None:
+    write_program(tmp_path)
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    command = [sys.executable, "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == first, done.stderr
+    assert first.startswith("code-")
+    assert len(first) == len("code-") + 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('    """Mine."""\n', ""),
+        ('    """Add."""\n', "    # adds\n\n"),
+        ("UNUSED = 1", "UNUSED = 2"),
+        ('{"a", "b", "c"}', '{"c", "b", "a"}'),
+        ("class Kind", "def never_used():\n    return 7\n\nclass Kind"),
+    ],
+    ids=["docstring", "comment", "unused constant", "order in a set", "unused function"],
+)
+def test_what_makes_no_difference_changes_nothing(tmp_path: Path, first: str, old: str, new: str) -> None:
+    assert old in PROGRAM
+    assert version_of(tmp_path, PROGRAM.replace(old, new)) == first
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("state.total * self.factor", "state.total"),
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("factor = 1", "factor = 2"),
+        ("near.plus(x, LIMIT)", "near.plus(LIMIT, x)"),
+        ("total: int = 0", "total: int = 1"),
+        ('{"a", "b", "c"}', '{"a", "b"}'),
+    ],
+    ids=["method", "constant", "attribute", "function of a function", "state", "set"],
+)
+def test_a_change_of_what_it_computes_is_another_version(tmp_path: Path, first: str, old: str, new: str) -> None:
+    assert old in PROGRAM
+    assert version_of(tmp_path, PROGRAM.replace(old, new)) != first
+
+
+def test_a_change_in_a_file_beside_the_script_is_another_version(tmp_path: Path, first: str) -> None:
+    assert version_of(tmp_path, near=NEAR.replace("x + y", "x - y")) != first
+
+
+class Plain(Aggregate[int, int]):
+    name = "show.plain"
+
+    def compute_result(self, payloads: list[int]) -> int:  # type: ignore[override]  # enough here
+        return len(payloads)
+
+
+class Declared(Plain):
+    version = "2.0.0"
+
+
+class Successor(Declared):
+    """Its version is that of the class that it extends, which is of the same program."""
+
+
+class Scaled(Average[float]):
+    """Extends a module that is installed, whose version says nothing of this code."""
+
+    name = "show.scaled"
+
+    def compute_result(self, state: object) -> float:
+        return 2.0
+
+
+def test_only_what_declares_no_version_gets_one() -> None:
+    assert module(Declared).cls is Declared
+    assert module(Successor).cls is Successor
+    assert module(Average).cls is Average
+    assert module(Plain).cls.version == code_version(Plain)
+    assert not hasattr(Plain, "version")
+
+
+def test_a_version_inherited_from_an_installed_module_is_not_its_own() -> None:
+    assert Scaled.version == Average.version
+    assert module(Scaled).cls.version == code_version(Scaled)
+
+
+def test_the_class_with_the_version_is_the_class_in_everything_else() -> None:
+    cls = module(Plain).cls
+    assert issubclass(cls, Plain)
+    assert (cls.__module__, cls.__qualname__, cls.name) == (Plain.__module__, "Plain", "show.plain")
+    assert cls.input_field() == Plain.input_field()
+
+
+def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = code_version(Average)
+    monkeypatch.setattr(sys.modules["muntin_stats.amount"], "exact_sum", lambda amount: amount)
+    assert code_version(Average) != before
+
+
+def uses(value: object) -> type:
+    class Using:
+        def of(self) -> object:
+            return value
+
+    return Using
+
+
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        (numpy.arange(3), numpy.arange(3), numpy.arange(4)),
+        ({"a": [1, 2]}, {"a": [1, 2]}, {"a": [1, 3]}),
+        (timedelta(days=1), timedelta(days=1), timedelta(days=2)),
+        (re.compile("a+"), re.compile("a+"), re.compile("a*")),
+        (cache(abs), cache(abs), cache(len)),
+        (partial(int, base=2), partial(int, base=2), partial(int, base=3)),
+        (list[int], list[int], list[str]),
+        (Plain(), Plain(), Declared()),
+    ],
+    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object"],
+)
+def test_a_constant_counts_with_its_value(one: object, same: object, other: object) -> None:
+    assert code_version(uses(one)) == code_version(uses(same))
+    assert code_version(uses(one)) != code_version(uses(other))
+
+
+def of_lambdas(step: int) -> type:
+    class Made:
+        add = staticmethod(lambda x: x + step)
+
+    return Made
+
+
+def test_what_a_function_closes_over_counts() -> None:
+    assert code_version(of_lambdas(1)) == code_version(of_lambdas(1))
+    assert code_version(of_lambdas(1)) != code_version(of_lambdas(2))
+
+
+def run_cell(number: int, text: str) -> dict[str, type]:
+    """Run a cell as a notebook does, whose source Python finds by the name of a file that there is not."""
+    name = f"/nowhere/ipykernel_7/{number}.py"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), CELLS)
+    return CELLS
+
+
+CELLS: dict[str, Any] = {"__name__": "__main__"}
+CELL = 'class Noted:\n    """Doc."""\n    def of(self):\n        return helper(1)\n'
+
+
+def test_a_cell_that_is_run_again_is_the_same_code_and_a_changed_helper_is_not() -> None:
+    run_cell(1, "def helper(x):\n    return x + 1\n")
+    first = code_version(run_cell(2, CELL)["Noted"])
+    assert code_version(run_cell(3, "# moved down\n\n" + CELL.replace("Doc.", "Another."))["Noted"]) == first
+    run_cell(4, "def helper(x):\n    return x + 2\n")
+    assert code_version(CELLS["Noted"]) != first
+
+
+def test_a_class_that_was_used_keeps_its_version() -> None:
+    class Helper:
+        def double(self, x: int) -> int:
+            return 2 * x
+
+    class Doubled(Aggregate[int, int]):
+        name = "my.doubled"
+
+        def compute_result(self, payloads: Any) -> int:
+            return Helper().double(sum(payloads))
+
+    before = code_version(Doubled)
+    assert [cls.__annotations__ for cls in (Doubled, Helper)] == [{}, {}], "Python keeps these in the classes now"
+    assert code_version(Doubled) == before == module(Doubled, "x").cls.version
+
+
+def test_what_a_constant_remembers_makes_no_difference() -> None:
+    class Table:
+        def __init__(self) -> None:
+            self.rows = 2
+
+        @cached_property
+        def total(self) -> int:
+            return self.rows * 10
+
+    table = Table()
+    cls = uses(table)
+    before = code_version(cls)
+    assert table.total == 20
+    assert code_version(cls) == before
+    table.rows = 3
+    assert code_version(cls) != before
+
+
+def test_a_function_of_an_installed_package_goes_by_its_name_and_any_other_by_its_code() -> None:
+    def above(limit: int) -> Any:
+        return lambda km: int((km > limit).sum())
+
+    installed = [numpy.ptp, numpy.median, numpy.linalg.norm, max, partial(numpy.quantile, q=0.5)]
+    names = ["numpy.ptp", "numpy.median", "numpy.norm", "builtins.max", "numpy.quantile"]
+    assert [identity_of_function(function)[0] for function in installed] == names
+    assert len({identity_of_function(function)[1] for function in installed}) == len(installed)
+    assert identity_of_function(partial(numpy.quantile, q=0.5)) == identity_of_function(installed[-1])
+    assert identity_of_function(partial(numpy.quantile, q=0.6)) != identity_of_function(installed[-1])
+    assert identity_of_function(above(3)) == identity_of_function(above(3))
+    name, version = identity_of_function(above(3))
+    assert (name, version) != identity_of_function(above(4))
+    assert name == "function.lambda"
+    assert version.startswith("code-")
+
+
+def test_a_package_with_compiled_parts_can_be_hashed() -> None:
+    assert code_version(numpy.linalg.norm) == code_version(numpy.linalg.norm)

@@ -1,0 +1,254 @@
+"""What is a sink, which sinks go together, and that a sink and its checkpoint are of one time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink, StateError
+from muntin_engine.backends.spark.writing.sink_checks import check_not_ahead, check_not_behind, read_of
+from muntin_engine.sinks import SinkLike
+from muntin_engine.sinks import choose_sinks as choose_sinks_of
+from muntin_engine.sinks.sink import WrittenBatch
+
+
+class Nowhere(Sink):
+    """Takes everything and keeps nothing."""
+
+    def write(self, batch: Any, batch_id: int) -> None:
+        pass
+
+
+def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
+    """Return the sinks of a query that is asked alone."""
+    return choose_sinks_of({"": wanted}, checkpoint)[""]
+
+
+def take(batch: Any, batch_id: int) -> None:
+    """Take a micro-batch."""
+
+
+def test_a_path_a_function_and_a_sink_are_sinks(tmp_path: Path) -> None:
+    sink = Nowhere()
+    chosen = choose_sinks({"results": "out", "late": take, "rejected": sink, "progress": None}, tmp_path)
+    assert [str(chosen["results"]), str(chosen["late"])] == ["ParquetFolder('out')", "the function take"]
+    assert chosen["rejected"] is sink
+    assert "progress" not in chosen
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda: None, lambda batch: None, lambda batch, batch_id, watermark: None],
+    ids=["none", "one", "three"],
+)
+def test_a_function_takes_a_dataframe_and_a_number(function: Any) -> None:
+    with pytest.raises(
+        QueryError, match=r"results=the function .* cannot be called .*\n.* a Sink, whose take_watermark"
+    ):
+        choose_sinks({"results": function}, "checkpoint")
+
+
+def test_a_sink_says_how_often_each_row_arrives() -> None:
+    chosen = choose_sinks({"results": "results", "late_rows": take, "metrics": print}, "checkpoint")
+    assert chosen["results"].guarantee == ChangelogTable("table").guarantee == "exactly once"
+    assert chosen["late_rows"].guarantee.startswith("at least once")
+
+
+@pytest.mark.parametrize("named", [7, ["out"], Nowhere, ParquetFolder])
+def test_anything_else_is_refused_by_name(named: Any) -> None:
+    with pytest.raises(QueryError, match=r"results=.* is not a sink\n  expected a path"):
+        choose_sinks({"results": named}, "checkpoint")
+
+
+def test_no_sink_at_all_is_refused() -> None:
+    with pytest.raises(
+        QueryError, match=r"write\(\) needs at least one sink\n  name one for any of results, late_rows"
+    ):
+        choose_sinks({"results": None, "late_rows": None}, "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"), [("delta", "a format"), ("JSON", "a format"), ("mydb.t", "a table"), ("c.`my db`.t", "a table")]
+)
+def test_a_format_or_a_table_is_no_folder(named: str, kind: str) -> None:
+    for output in ("results", "late_rows"):
+        with pytest.raises(QueryError) as caught:
+            choose_sinks({output: named}, "checkpoint")
+        assert f"{output}={named!r} is the name of {kind}, and a path is expected" in str(caught.value)
+        assert f"write {output}={'./' + named!r}\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "named", ["./delta", "out.parquet", "out/t.x", "results", Path("delta"), "./my.db", "2024-05.1"]
+)
+def test_what_looks_like_a_path_is_one(named: str | Path) -> None:
+    assert choose_sinks({"results": named}, "checkpoint")["results"].folder == Path(named).absolute()
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"results": "out", "late": "out"},
+        {"results": "out", "late": ParquetFolder("out/../out/")},
+        {"results": ChangelogTable("out"), "late": "out/late"},
+        {"results": "checkpoint"},
+        {"results": f"file:{Path('checkpoint').absolute()}"},
+        {"results": "checkpoint/results"},
+    ],
+)
+def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
+    with pytest.raises(QueryError, match="lie in each other's folder"):
+        choose_sinks(named, "checkpoint")
+
+
+def test_two_outputs_in_one_table_or_topic_are_refused() -> None:
+    table, topic = "sqlite:results.db?table=bikes", "kafka://one:9092/bikes"
+    for one, other in [(DatabaseTable(table), DatabaseTable(table)), (KafkaTopic(topic), KafkaTopic(topic))]:
+        with pytest.raises(QueryError, match=r"results and late are the same sink, (sqlite|kafka):.*bikes\n"):
+            choose_sinks({"results": one, "late": other}, "checkpoint")
+    chosen = choose_sinks({"results": DatabaseTable(table), "late": DatabaseTable(f"{table}2")}, "checkpoint")
+    assert list(chosen) == ["results", "late"]
+
+
+def test_queries_of_one_pass_write_to_places_of_their_own() -> None:
+    chosen = choose_sinks_of({"hourly": {"results": "a", "late": take}, "daily": {"results": "b"}}, "checkpoint")
+    assert {query: list(sinks) for query, sinks in chosen.items()} == {
+        "hourly": ["results", "late"],
+        "daily": ["results"],
+    }
+    with pytest.raises(QueryError, match=r"results\['hourly'\]=.* and late\['daily'\]=.* lie in each other's folder"):
+        choose_sinks_of({"hourly": {"results": "a"}, "daily": {"results": "b", "late": "a/late"}}, "checkpoint")
+    one = Nowhere()
+    with pytest.raises(QueryError, match=r"results\['hourly'\] and results\['daily'\] are the same sink"):
+        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": one}}, "checkpoint")
+    with pytest.raises(QueryError, match="needs at least one sink for 'daily'"):
+        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": None}}, "checkpoint")
+
+
+def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:
+    assert list(choose_sinks({"results": tmp_path}, "s3://bucket/checkpoint")) == ["results"]
+
+
+def test_a_checkpoint_named_as_a_url_of_a_file_is_compared_as_its_path(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="lie in each other's folder"):
+        choose_sinks({"results": tmp_path / "results"}, f"file:{tmp_path}")
+
+
+def test_a_checkpoint_needs_a_path() -> None:
+    with pytest.raises(QueryError, match="the checkpoint needs a path"):
+        choose_sinks({"results": take}, "")
+
+
+def test_a_changelog_table_takes_changes_alone() -> None:
+    table = ChangelogTable("no such folder", key="station")
+    table.check(["station", "window", "change", "event_id", "n"])
+    with pytest.raises(QueryError, match="the output has no 'change'"):
+        table.check(["station", "window", "n"])
+    with pytest.raises(QueryError, match="the output has no 'station'"):
+        table.check(["window", "change", "event_id", "n"])
+
+
+def test_a_changelog_table_takes_the_keys_of_the_query_and_no_fewer() -> None:
+    table = ChangelogTable("no such folder")
+    table.keyed_by(["station", "line"])
+    assert str(table) == "ChangelogTable('no such folder', key=['station', 'line'])"
+    ChangelogTable("no such folder", key=["line", "station"]).keyed_by(["station", "line"])
+    for key in ("station", ()):
+        with pytest.raises(QueryError, match=r"lacks the key '(line|station)'.*\n  leave key= out"):
+            ChangelogTable("no such folder", key=key).keyed_by(["station", "line"])
+
+
+@pytest.mark.parametrize("name", ["batch", "Batch"])
+def test_a_parquet_folder_takes_no_second_column_for_the_micro_batch(name: str) -> None:
+    with pytest.raises(QueryError, match="adds a column 'batch', and the output has one already"):
+        ParquetFolder("no such folder").check(["window", name])
+
+
+def test_a_sink_needs_no_more_than_write() -> None:
+    sink = Nowhere()
+    sink.keyed_by(["k"])
+    sink.check(["n"])
+    sink.open("q")
+    sink.take_watermark(5)
+    sink.take_count(7)
+    sink.take_read("a file")
+    assert sink.last_written is None
+    assert sink.folder is None
+
+
+@dataclass
+class Known(Sink):
+    """A sink that knows what it has."""
+
+    last: WrittenBatch | None
+
+    @property
+    def last_written(self) -> WrittenBatch | None:
+        return self.last
+
+    def write(self, batch: Any, batch_id: int) -> None:
+        raise NotImplementedError
+
+
+#                 the sink has     the next one reads
+COMES_AGAIN = [
+    (WrittenBatch(4, "a"), "b"),
+    (WrittenBatch(4, "a"), None),
+    (WrittenBatch(5, "a"), "a"),
+    (WrittenBatch(5, "a"), ""),
+    (WrittenBatch(5), "a"),
+    (WrittenBatch(-1), "a"),
+    (None, None),
+]
+AHEAD = [
+    (WrittenBatch(5, "a"), "b"),
+    (WrittenBatch(5, "a"), None),
+    (WrittenBatch(6, "a"), "a"),
+    (WrittenBatch(5), None),
+]
+
+
+@pytest.mark.parametrize(("last", "read"), COMES_AGAIN)
+def test_a_sink_goes_on_that_has_less_or_what_comes_again(last: WrittenBatch | None, read: str | None) -> None:
+    check_not_ahead("results=x", Known(last), 5, read)
+
+
+@pytest.mark.parametrize(("last", "read"), AHEAD)
+def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, read: str | None) -> None:
+    said = rf"results=x is ahead of the checkpoint: it has micro-batch {last.number}"
+    with pytest.raises(StateError, match=said + r"(.|\n)*restore the other(.|\n)*or start"):
+        check_not_ahead("results=x", Known(last), 5, read)
+
+
+def test_a_sink_that_is_behind_is_refused_unless_it_is_new_or_does_not_know() -> None:
+    for last in (WrittenBatch(5), WrittenBatch(6), None):
+        check_not_behind("results=x", Known(last), 5, "a", is_new=False)
+    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, "a", is_new=True)
+    behind = [(4, False, "micro-batches up to 4"), (4, True, "micro-batches up to 4"), (-1, False, "no micro-batch")]
+    for number, is_new, has in behind:
+        with pytest.raises(StateError, match=rf"results=x is behind the checkpoint: it has {has}\n  expected: .* to 5"):
+            check_not_behind("results=x", Known(WrittenBatch(number)), 5, "a", is_new=is_new)
+
+
+def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refused() -> None:
+    for last, read in ((WrittenBatch(5, "a"), "a"), (WrittenBatch(5), "b"), (WrittenBatch(5, "a"), "")):
+        check_not_behind("results=x", Known(last), 5, read, is_new=False)
+    check_not_behind("results=x", Known(WrittenBatch(6, "a")), 5, "b", is_new=False)  # the next one, which comes again
+    with pytest.raises(StateError, match=r"results=x has micro-batch 5 as it read something else than the checkpoint"):
+        check_not_behind("results=x", Known(WrittenBatch(5, "a")), 5, "b", is_new=False)
+
+
+def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:
+    offsets = tmp_path / "offsets"
+    offsets.mkdir()
+    (offsets / "0").write_text('v1\n{"batchTimestampMs":1}\n{"logOffset":0}')
+    first = read_of(str(tmp_path), 0)
+    assert first == read_of(f"file:{tmp_path}", 0) != ""
+    (offsets / "0").write_text('v1\n{"batchTimestampMs":2}\n{"logOffset":0}')
+    assert read_of(str(tmp_path), 0) not in (first, "")
+    assert read_of(str(tmp_path), 1) == read_of("s3://bucket/checkpoint", 0) == ""
