@@ -30,7 +30,7 @@ PACKAGES = (
     "muntin_engine",
     "muntin_engine.testing",
 )
-QUERIES = ", ".join(f"muntin_engine.{name}" for name in ("api.query", "monitoring", "shipping", "writing"))
+QUERIES = ", ".join(f"muntin_engine.{name}" for name in ("api.query", "api.shipping", "monitoring", "sinks"))
 LIST = Path(__file__).with_name("public_names.txt")
 REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 
