@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from muntin.axis import Duration, spell_given, ticks
 from muntin.errors import PolicyError
-from muntin.messages import Argument, Call, ErrorMessage, StreamCall
+from muntin.errors.messages import Argument, Call, ErrorMessage, StreamCall
 
 
 class _Policy(StrEnum):

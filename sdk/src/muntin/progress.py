@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from muntin.axis import Duration, TimeLength, clock_ticks, spell_ticks, ticks
 from muntin.errors import PolicyError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 
 __all__ = [
     "BoundedDelay",

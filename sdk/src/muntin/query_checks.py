@@ -10,16 +10,16 @@ from operator import index
 from typing import Final, TypeVar
 
 from muntin.axis import INFINITY, AnyAxis, Axis
+from muntin.catalog.named_windows import check_windows
 from muntin.errors import ModuleContractError, PolicyError, QueryError
+from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
-from muntin.messages import Alternatives, Argument, Call, ErrorMessage
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
-from muntin.named_windows import check_windows
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.rows import RowWindows
-from muntin.safe_text import safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.extent import Window
 from muntin.windows.specification import Unwindowed, WrittenWindows

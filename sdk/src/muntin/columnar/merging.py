@@ -9,8 +9,8 @@ import numpy as np
 
 from muntin.columnar.arrays import Array, PayloadArrays
 from muntin.columnar.results import OnArrays
-from muntin.components import Component, Merge
 from muntin.errors import ModuleContractError
+from muntin.schemas.components import Component, Merge
 
 
 def as_component(component: Component, returned: object, count: int, whence: str) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 
 from muntin.axis import moment
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
-from muntin.components import Component
 from muntin.errors import ModuleContractError
 from muntin.schemas import Field
+from muntin.schemas.components import Component
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from muntin.columnar.exact import added, exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import OnArrays, Ragged, results_of
-from muntin.components import ColumnarState, Component, Merge
+from muntin.schemas.components import ColumnarState, Component, Merge
 
 _ADDED, _NEAREST = np.frompyfunc(added, 2, 1), np.frompyfunc(nearest, 1, 1)
 

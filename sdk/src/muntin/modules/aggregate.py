@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.safe_text import safe_repr
 from muntin.windows.extent import Window
 
 In = TypeVar("In")

@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from typing_extensions import ParamSpec
 
+from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleDefinitionError, QueryError
-from muntin.modules.methods import signature_of
+from muntin.errors.safe_text import safe_repr
 from muntin.modules.module import Module
 from muntin.modules.parameters import check_parameters
-from muntin.safe_text import safe_repr
 from muntin.schemas import Struct
 
 P = ParamSpec("P")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, cast
 
 from typing_extensions import TypeVar
 
-from muntin.components import ColumnarState, Component
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin.schemas import Field
+from muntin.schemas.components import ColumnarState, Component
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import new_class
 from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
 
+from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.methods import hints_of, signature_of
 from muntin.schemas import describe
 
 In = TypeVar("In")

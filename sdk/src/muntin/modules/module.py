@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from muntin.definitions.attributes import check_attributes
+from muntin.definitions.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
+from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.attributes import check_attributes
 from muntin.modules.declared_types import describe_input, type_arguments
-from muntin.modules.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, Growth, OneOf, describe, growing
-from muntin.versions import continues
 
 
 class Module:

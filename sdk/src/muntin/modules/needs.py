@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.axis import Axis
-from muntin.messages import ErrorMessage
+from muntin.errors.messages import ErrorMessage
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.windows import HoppingWindows, WindowSpecification
 from muntin.windows.specification import WrittenWindows

@@ -15,10 +15,10 @@ from numbers import Integral, Real
 from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from muntin.definitions.methods import signature_of
+from muntin.definitions.source_parsing import literal_of
 from muntin.errors import ParameterError, message_of
-from muntin.messages import Argument, ErrorMessage
-from muntin.modules.methods import signature_of
-from muntin.source_parsing import literal_of
+from muntin.errors.messages import Argument, ErrorMessage
 
 _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
     bool: (bool,),

@@ -10,10 +10,10 @@ from typing_extensions import TypeVar
 
 from muntin.axis import AnyAxis
 from muntin.errors import ModuleContractError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.safe_text import safe_repr
 from muntin.windows.specification import Unwindowed
 
 In = TypeVar("In")

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from muntin.changes import Insertion, Punctuation, Revision, same_id
-from muntin.value_order import value_key
+from muntin.schemas.value_order import value_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from muntin.columnar.exact import exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows
 from muntin.columnar.payloads import has_null, payload_arrays
 from muntin.columnar.results import Ragged, results_of
-from muntin.components import Component, Merge
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field
+from muntin.schemas.components import Component, Merge
 
 
 def present(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.errors import ModuleContractError, ModuleDefinitionError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.query_checks import undeclared_result
-from muntin.safe_text import safe_repr
 from muntin.schemas import Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct, spell
 from muntin.windows.extent import Window
 

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, Final, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
+from muntin.schemas.type_advice import advice_about
 from muntin.testing.fitting import plain_number
-from muntin.type_advice import advice_about
 
 _VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
 _ZONES: Final = (type(None), timezone, ZoneInfo)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from muntin.axis import INFINITY
 from muntin.errors import QueryError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow, RowWindows
-from muntin.safe_text import safe_repr
 from muntin.testing.equality import equal
 from muntin.windows.extent import Window
 

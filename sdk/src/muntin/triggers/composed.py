@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from muntin.definitions.methods import check_name, undefined_methods
 from muntin.errors import ModuleDefinitionError, PolicyError
-from muntin.modules.methods import check_name, undefined_methods
-from muntin.refining import ResultRefinement
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 
 

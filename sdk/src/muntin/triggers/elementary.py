@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
 from muntin.errors import PolicyError
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin.triggers.composed import Repeat
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window

@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
+from muntin.definitions.attributes import check_attributes
+from muntin.definitions.methods import check_name, undefined_methods
+from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError, WindowError
-from muntin.messages import Code
-from muntin.modules.attributes import check_attributes
-from muntin.modules.methods import check_name, undefined_methods
-from muntin.versions import continues
+from muntin.errors.messages import Code
 from muntin.windows.regular import GrowingSteps, RegularWindows
 
 

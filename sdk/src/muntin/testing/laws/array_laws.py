@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from muntin.columnar.merging import contributions, fold_rows, identities, inverter, merge
 from muntin.columnar.payloads import observed, observed_types
 from muntin.columnar.results import results_of
-from muntin.components import Component, Merge
 from muntin.errors import ModuleContractError
 from muntin.events import Event
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field, Scalar, ScalarKind, bind, spell, variables_in
+from muntin.schemas.components import Component, Merge
 from muntin.testing import columns
 from muntin.testing.equality import alike, equal, parts_of
 from muntin.testing.fitting import misfit

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final, get_type_hints
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from muntin.definitions.methods import check_name
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
-from muntin.modules.methods import check_name
 from muntin.schemas import describe
-from muntin.testing import strategies
 from muntin.testing.fitting import misfit
+from muntin.testing.laws import strategies
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial, calling
 

@@ -18,9 +18,9 @@ from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.schemas import OneOf
-from muntin.testing import strategies
 from muntin.testing.equality import same_bag
 from muntin.testing.fitting import misfit
+from muntin.testing.laws import strategies
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.module_trial import ModuleTrial
 from muntin.testing.laws.trial import CallError, LawError, Reason, first_of, named, reads_order

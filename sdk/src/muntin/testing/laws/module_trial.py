@@ -19,8 +19,8 @@ from muntin.drawings import Bar
 from muntin.events import Event
 from muntin.modules.aggregate import rows_of
 from muntin.policies import ClipPolicy
-from muntin.testing import strategies
 from muntin.testing.equality import same_bag
+from muntin.testing.laws import strategies
 from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Law, LawError, Trial, calling
 from muntin.testing.plain_data import records_in, restored
 from muntin.testing.reference import clip

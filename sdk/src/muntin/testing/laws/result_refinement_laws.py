@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from muntin.errors import PolicyError
-from muntin.refining import ResultRefinement
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial
 from muntin.triggers.description import to_dict
+from muntin.triggers.refining import ResultRefinement
 
 
 class ResultRefinementTrial(Trial):

@@ -14,7 +14,6 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.progress import ProgressPolicy
-from muntin.refining import ResultRefinement
 from muntin.testing.laws.aggregate_laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -31,6 +30,7 @@ from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.trial import LawError
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 

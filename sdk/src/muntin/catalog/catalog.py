@@ -12,22 +12,16 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import pluggy
 
-from muntin import hooks
+from muntin.catalog import hooks
+from muntin.catalog.plugin_entries import plugin_entries, spell_distribution
 from muntin.errors import DuplicateNameError, MuntinError, PluginError, PluginLoadError, UnknownModuleError
+from muntin.errors.safe_text import safe_message, safe_repr
 from muntin.modules.function import Function
 from muntin.modules.module import Module
-from muntin.plugin_entries import plugin_entries, spell_distribution
-from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import check_kind
-
-__all__ = [
-    "Catalog",
-    "Plugin",
-    "installed",
-]
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""

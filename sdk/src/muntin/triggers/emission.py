@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from muntin.axis import Duration
 from muntin.errors import DurationError, PolicyError
-from muntin.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
+from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
 from muntin.policies import Refinement, parse_policy
-from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
 from muntin.triggers.elementary import every as at_every
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import NamedTuple
 
+from muntin.catalog.hooks import PROJECT
 from muntin.errors import MalformedPackageError
-from muntin.hooks import PROJECT
-from muntin.safe_text import safe_message
+from muntin.errors.safe_text import safe_message
 
 
 class PluginEntries(NamedTuple):

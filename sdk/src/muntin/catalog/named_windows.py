@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muntin.catalog import installed
+from muntin.catalog.catalog import installed
 from muntin.errors import MuntinError, ParameterError, UnknownModuleError, WindowError
 from muntin.rows.last_rows import LastRows
 from muntin.rows.row_batches import RowBatches, RowsBetween

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from muntin.messages import Argument, Arguments, ErrorMessage
-from muntin.safe_text import safe_message, safe_repr
+from muntin.errors.messages import Argument, Arguments, ErrorMessage
+from muntin.errors.safe_text import safe_message, safe_repr
 
 __all__ = [
     "DuplicateNameError",
