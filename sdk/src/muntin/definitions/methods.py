@@ -19,10 +19,10 @@ _OPTIONAL: Final = {
     "upgrade_state": ("state", "version"),
     "columnar_form": ("reads",),
 }
-"""The arguments of the methods that a base class leaves out; see `IncrementalAggregate`."""
+"""Methods that no base class defines and a module may, with their arguments; see `IncrementalAggregate`."""
 
 _WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
-"""The methods that a time-sensitive module is not given the window in."""
+"""Methods that do not get the window, not even in a time-sensitive module."""
 
 
 _ANYTHING: Final = inspect.Signature(
@@ -34,7 +34,7 @@ _ANYTHING: Final = inspect.Signature(
 
 
 def signature_of(code: Callable[..., object]) -> inspect.Signature:
-    """Return a signature as far as it can be known; code in other languages need not have one."""
+    """Return the signature of a callable; of code in other languages without one, a signature that takes anything."""
     try:
         return inspect.signature(code, eval_str=True)
     except NameError:  # an annotation for type checkers alone
@@ -44,7 +44,7 @@ def signature_of(code: Callable[..., object]) -> inspect.Signature:
 
 
 def hints_of(code: Callable[..., object]) -> dict[str, Any]:
-    """Return the annotations of a function as far as they can be read."""
+    """Return the annotations of a function; empty if they cannot be read."""
     try:
         return get_type_hints(code, include_extras=True)
     except (NameError, TypeError, AttributeError):
@@ -52,66 +52,94 @@ def hints_of(code: Callable[..., object]) -> dict[str, Any]:
 
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:
-    """Return the error for a class that does not define methods; what it defines under a similar name is told."""
-    lacks = sorted(missing)
-    own = {
-        found.replace("_", "").lower(): found
-        for parent in cls.__mro__
-        if not parent.__module__.startswith("muntin.")
-        for found, value in vars(parent).items()
-        if callable(value) and not found.startswith("__")
-    }
-    lines = [f"{name} does not define {', '.join(lacks)}"]
-    for method in lacks:
-        close = difflib.get_close_matches(method.replace("_", ""), own, n=1)
+    """Return the error for a class that lacks methods; it names methods of the class that are similarly called."""
+    missing_methods = sorted(missing)
+    defined = _methods_by_bare_name(cls)
+    lines = [f"{name} does not define {', '.join(missing_methods)}"]
+    for method in missing_methods:
+        close = difflib.get_close_matches(method.replace("_", ""), defined, n=1)
         if close:
-            lines.append(f"  it defines {own[close[0]]}, which nothing calls; did you mean {method}?")
+            lines.append(f"  it defines {defined[close[0]]}, which nothing calls; did you mean {method}?")
     if len(lines) == 1:
         base = next(parent for parent in cls.__mro__ if parent.__module__.startswith("muntin."))
-        lines.append(f"  expected: def {lacks[0]}(self, ...), as in the example that help({base.__qualname__}) shows")
+        method = missing_methods[0]
+        lines.append(f"  expected: def {method}(self, ...), as in the example that help({base.__qualname__}) shows")
     return ModuleDefinitionError("\n".join(lines))
+
+
+def _methods_by_bare_name(cls: type) -> dict[str, str]:
+    """Return the methods that the writer of a class defines, by their names in lower case without underscores."""
+    methods: dict[str, str] = {}
+    for parent in cls.__mro__:
+        if parent.__module__.startswith("muntin."):
+            continue
+        for attribute, value in vars(parent).items():
+            if callable(value) and not attribute.startswith("__"):
+                methods[attribute.replace("_", "").lower()] = attribute
+    return methods
 
 
 def check_methods(cls: Any) -> None:
     """Refuse a method that cannot be called as the base class says, such as one that takes a window and gets none.
 
-    Only the number of arguments is looked at: the engine gives them by place, so their names are the writer's.
+    Only the number of arguments counts: the engine gives them by place, so their names are the writer's.
     """
-    base = next(some for some in cls.__mro__ if "_roles" in vars(some))
-    own = [vars(some) for some in reversed(base.__mro__) if some.__module__ == base.__module__]
-    functions = {name: part for part_of in own for name, part in part_of.items() if isinstance(part, FunctionType)}
-    required = {name: _names(function) for name, function in functions.items() if not name.startswith("_")}
-    for name, untimed in {**_OPTIONAL, **required}.items():
-        given = untimed
-        if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
-            given = (*("events" if taken == "payloads" else taken for taken in untimed), "window")
+    base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
+    base_methods = _methods_of_base(base)
+    arguments_of = dict(_OPTIONAL)
+    for name, function in base_methods.items():
+        if not name.startswith("_"):
+            arguments_of[name] = _parameters(function)
+
+    for name, untimed_arguments in arguments_of.items():
         method = inspect.getattr_static(cls, name, None)
-        if not isinstance(method, FunctionType) or method is functions.get(name):
-            continue
+        if not isinstance(method, FunctionType) or method is base_methods.get(name):
+            continue  # the writer of the class does not define it
+        arguments = untimed_arguments
+        if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
+            arguments = _timed(untimed_arguments)
         try:
-            signature_of(method).bind(None, *given)
+            signature_of(method).bind(None, *arguments)
         except TypeError:
             raise ModuleDefinitionError(
-                f"{cls.name}: {name}({', '.join(_names(method))}) is called with ({', '.join(given)})\n"
-                f"  {_remedy(cls, base, name, given, method)}"
+                f"{cls.name}: {name}({', '.join(_parameters(method))}) is called with ({', '.join(arguments)})\n"
+                f"  {_remedy(cls, base, name, arguments, method)}"
             ) from None
 
 
-def _names(method: FunctionType) -> tuple[str, ...]:
+def _methods_of_base(base: type) -> dict[str, FunctionType]:
+    """Return the methods of a base class of modules, with those of its parents in the same file."""
+    methods: dict[str, FunctionType] = {}
+    for parent in reversed(base.__mro__):
+        if parent.__module__ != base.__module__:
+            continue
+        for name, value in vars(parent).items():
+            if isinstance(value, FunctionType):
+                methods[name] = value
+    return methods
+
+
+def _timed(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments that a time-sensitive module gets instead: events for payloads, and the window."""
+    events_for_payloads = ["events" if argument == "payloads" else argument for argument in arguments]
+    return (*events_for_payloads, "window")
+
+
+def _parameters(method: FunctionType) -> tuple[str, ...]:
     """Return the names of the parameters after `self`."""
     return tuple(signature_of(method).parameters)[1:]
 
 
-def _remedy(cls: Any, base: Any, name: str, given: tuple[str, ...], method: FunctionType) -> str:
-    written = f"define it as {name}({', '.join(('self', *given))})"
+def _remedy(cls: Any, base: Any, name: str, arguments: tuple[str, ...], method: FunctionType) -> str:
+    definition = f"define it as {name}({', '.join(('self', *arguments))})"
     may_be_timed = (
         base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator") and name not in _WITHOUT_WINDOW
     )
-    if may_be_timed and not cls.is_time_sensitive and len(_names(method)) > len(given):
-        return f"{written}, or say is_time_sensitive = True, to be given events with lifetimes and the window"
-    if cls.is_time_sensitive and len(_names(method)) < len(given):
-        return f"{written}, as is_time_sensitive is True"
-    return written
+    if may_be_timed and not cls.is_time_sensitive and len(_parameters(method)) > len(arguments):
+        return f"{definition}, or say is_time_sensitive = True, to be given events with lifetimes and the window"
+    if cls.is_time_sensitive and len(_parameters(method)) < len(arguments):
+        return f"{definition}, as is_time_sensitive is True"
+    return definition
 
 
 def check_name(name: object, owner: str = "it") -> str:
@@ -127,8 +155,12 @@ def check_name(name: object, owner: str = "it") -> str:
 
 def check_aliases(name: str, aliases: object) -> None:
     """Refuse aliases of a module that are not a tuple of names without the plugin's."""
-    if not isinstance(aliases, tuple) or not all(isinstance(a, str) and _NAME.fullmatch(f"a.{a}") for a in aliases):
+    if not isinstance(aliases, tuple) or not all(map(_is_alias, aliases)):
         raise ModuleDefinitionError(
             f"{name} has the aliases {aliases!r}\n"
             "  expected: a tuple of names in lower case without that of the plugin, such as ('mean', 'avg')"
         )
+
+
+def _is_alias(alias: object) -> bool:
+    return isinstance(alias, str) and _NAME.fullmatch(f"a.{alias}") is not None

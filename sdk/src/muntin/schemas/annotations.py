@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 
@@ -16,7 +16,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.schemas.fields import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable, bind
 from muntin.schemas.type_advice import advice_about
 
-_SCALARS: dict[Any, ScalarKind] = {
+_SCALARS: Final[dict[Any, ScalarKind]] = {
     bool: ScalarKind.BOOLEAN,
     int: ScalarKind.INTEGER,
     float: ScalarKind.FLOAT,
@@ -29,7 +29,7 @@ _SCALARS: dict[Any, ScalarKind] = {
 }
 
 
-_BARE: dict[Any, str] = {
+_BARE: Final[dict[Any, str]] = {
     dict: "str, float",
     Mapping: "str, float",
     list: "float",
@@ -39,7 +39,7 @@ _BARE: dict[Any, str] = {
     Sequence: "float",
     Iterable: "float",
 }
-"""The collections, each with an example of what their brackets may hold."""
+"""Collections, each with an example of what its brackets may hold."""
 
 
 def describe(annotation: object, name: str = "") -> Field:
@@ -77,8 +77,11 @@ def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
 
 
 def _variable(annotation: Any) -> Variable:
+    """Return a type variable with what its bound or its constraints ask of a column."""
     bound = annotation.__bound__
-    choices = annotation.__constraints__ or ((bound,) if bound in _SCALARS else ())
+    choices = annotation.__constraints__
+    if not choices and bound in _SCALARS:
+        choices = (bound,)
     return Variable(
         annotation.__name__,
         choices=tuple(map(describe, choices)),
@@ -93,7 +96,8 @@ def _defines(bound: object, method: str) -> bool:
 
 
 def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) -> Field:
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if not arguments and (origin or annotation) in _BARE:
         bare: Any = origin or annotation
         raise ModuleDefinitionError(
@@ -133,13 +137,13 @@ def _describe_literal(annotation: object, arguments: tuple[object, ...], name: s
 
 
 def _describe_union(annotation: object, arguments: tuple[object, ...], name: str, within: tuple[type, ...]) -> Field:
-    some = [argument for argument in arguments if argument is not type(None)]
-    if len(some) != 1:
+    types_besides_none = [argument for argument in arguments if argument is not type(None)]
+    if len(types_besides_none) != 1:
         raise ModuleDefinitionError(
             f"{annotation!r} has no single column type; only X | None is a union a column can hold\n"
             "  what a module reads may also be a union of dataclasses or NamedTuples: a record for each of its inputs"
         )
-    return dataclasses.replace(_describe(some[0], name, within), is_nullable=True)
+    return dataclasses.replace(_describe(types_besides_none[0], name, within), is_nullable=True)
 
 
 def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: tuple[type, ...]) -> DataType:
@@ -156,6 +160,7 @@ def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: 
 def _struct_of_class(
     annotation: object, origin: object, arguments: tuple[object, ...], within: tuple[type, ...]
 ) -> Struct | None:
+    """Return the struct of a dataclass, a named tuple or a typed dict; None of any other class."""
     cls = origin or annotation
     is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
     if not isinstance(cls, type) or not is_record:
@@ -166,11 +171,17 @@ def _struct_of_class(
             f"{cls.__qualname__} holds itself ({path}), and a column's type says how deep its values go\n"
             "  expected: a type of a fixed depth; give parts by id, or as text such as JSON"
         )
+    # Of a generic class, such as Reading[float]: the type of each of its variables.
     parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
     bound = {name: _describe(argument, "", within) for name, argument in zip(parameters, arguments, strict=False)}
-    within, hints = (*within, cls), _hints(cls)
-    names = [f.name for f in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
-    return Struct(tuple(bind(_describe(hints[name], name, within), bound) for name in names), cls)
+
+    hints = _hints(cls)
+    names = [part.name for part in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
+    fields: list[Field] = []
+    for name in names:
+        field = _describe(hints[name], name, (*within, cls))
+        fields.append(bind(field, bound))
+    return Struct(tuple(fields), cls)
 
 
 def _hints(cls: type) -> dict[str, object]:

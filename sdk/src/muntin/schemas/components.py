@@ -205,7 +205,7 @@ class Component:
 
     @property
     def is_lifted(self) -> bool:
-        """True if `lift` returns it."""
+        """True if `lift` returns values of the component."""
         return self.merge is not Merge.COUNT
 
     @property
@@ -216,7 +216,7 @@ class Component:
 
     @property
     def is_exact(self) -> bool:
-        """True if it is a sum of floats of which every bit is kept until there is a result."""
+        """True for a sum of floats of which every bit is kept until there is a result."""
         return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
 
 
@@ -246,8 +246,10 @@ _MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
 @cache
 def _kind_of(dtype: str) -> str | None:
     """Return the kind of the type that a name stands for: one of `_MERGEABLE`, or None if it is no type."""
-    named = _DTYPE.fullmatch(dtype)
-    return next(filter(None, named.groups())) if named else None
+    name = _DTYPE.fullmatch(dtype)
+    if name is None:
+        return None
+    return next(filter(None, name.groups()))  # exactly one group of the pattern has matched
 
 
 def _check_type(merge: Merge, dtype: str) -> None:
@@ -266,19 +268,20 @@ def _check_type(merge: Merge, dtype: str) -> None:
         )
 
 
-_INTEGERS: Final = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def _extreme(dtype: str, *, largest: bool) -> object:
-    """Return the value of a type that a minimum, or a maximum, leaves as it is."""
-    if dtype in _INTEGERS:
-        sign, bits = _INTEGERS[dtype]
-        low, high = (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return high if largest else low
+    """Return the largest value of a type, the identity of a minimum, or the smallest, that of a maximum."""
+    if dtype in _BITS:
+        magnitude = 2 ** (_BITS[dtype] - 1)
+        return magnitude - 1 if largest else -magnitude
+    if dtype.removeprefix("u") in _BITS:
+        return 2 ** _BITS[dtype.removeprefix("u")] - 1 if largest else 0
     if dtype.startswith("float"):
         return float("nan") if largest else float("-inf")
     if dtype == "bool":
         return largest
     if dtype.startswith(("datetime64", "timedelta64")):
-        return 2**63 - 1 if largest else -(2**63) + 1
+        return 2**63 - 1 if largest else -(2**63) + 1  # the smallest integer is NumPy's NaT
     return None  # and the component that it was for is refused

@@ -6,10 +6,10 @@ The engine turns these descriptions into Spark and Arrow types; the SDK knows ne
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 
 class ScalarKind(StrEnum):
@@ -27,18 +27,6 @@ class ScalarKind(StrEnum):
     INSTANT = "instant"
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """One value of a kind; where a `Literal` names them, one of some values, of which a column does not know."""
-
-    kind: ScalarKind
-    values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
-
-    def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
-        return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
-
-
 class Growth(NamedTuple):
     """The extra digits of the decimals that a module computes from a decimal column.
 
@@ -51,35 +39,122 @@ class Growth(NamedTuple):
     places: int
 
 
+class _DataType:
+    """A type that a column can have; its methods are those of a type without parts."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The fields that the type is made of."""
+        return ()
+
+    def with_parts(self, change: Callable[[Field], Field]) -> DataType:
+        """Return the type with each of its parts changed."""
+        return cast("DataType", self)
+
+    def grown(self, growth: Growth) -> DataType:
+        """Return the type of results that are so much larger than values of this type."""
+        return self.with_parts(lambda part: growing(part, growth))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class Scalar(_DataType):
+    """One value of a kind.
+
+    Attributes:
+        kind: The kind.
+        values: The only values that a `Literal` allows; a column does not know them. Empty allows all.
+    """
+
+    kind: ScalarKind
+    values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
+
+    def grown(self, growth: Growth) -> Scalar:
+        """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
+        return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return str(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(_DataType):
     """A list whose elements have one type."""
 
     element: Field
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The element."""
+        return (self.element,)
+
+    def with_parts(self, change: Callable[[Field], Field]) -> ListOf:
+        """Return a list of changed elements."""
+        return ListOf(change(self.element))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return f"list[{spell(self.element)}]"
+
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(_DataType):
     """A mapping from one type to another."""
 
     key: Field
     value: Field
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The key and the value."""
+        return (self.key, self.value)
+
+    def with_parts(self, change: Callable[[Field], Field]) -> MapOf:
+        """Return a map from a changed key to a changed value."""
+        return MapOf(change(self.key), change(self.value))
+
+    def grown(self, growth: Growth) -> MapOf:
+        """Let the values grow alone: a key that did not fit its type would end the query."""
+        return MapOf(self.key, growing(self.value, growth))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return f"map[{spell(self.key)}, {spell(self.value)}]"
+
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class Struct(_DataType):
     """Named fields in order; `make` builds the writer's own class from keyword arguments."""
 
     fields: tuple[Field, ...]
     make: Callable[..., Any] = dataclasses.field(compare=False)
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The fields."""
+        return self.fields
+
+    def with_parts(self, change: Callable[[Field], Field]) -> Struct:
+        """Return a struct of changed fields, which makes the same class."""
+        return Struct(tuple(map(change, self.fields)), self.make)
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in self.fields) + ">"
+
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """Whatever the query binds: a type variable, or `Any` where `name` is empty.
+class Variable(_DataType):
+    """A type that the query binds: a type variable, or `Any` where `name` is empty.
 
     Attributes:
-        name: Its name.
+        name: The name of the type variable.
         choices: The types of which it may be one, where the type variable has constraints.
         is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
         is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
@@ -92,9 +167,17 @@ class Variable:
     is_hashable: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
     growth: Growth | None = dataclasses.field(default=None, compare=False, repr=False, kw_only=True)
 
+    def grown(self, growth: Growth) -> Variable:
+        """Note the growth until the variable is bound."""
+        return dataclasses.replace(self, growth=growth)
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return self.name or "any"
+
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(_DataType):
     """A payload of one of several inputs, each with a record of its own; only the input of a module is so.
 
     Attributes:
@@ -103,9 +186,25 @@ class OneOf:
 
     inputs: tuple[Field, ...]
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The inputs."""
+        return self.inputs
+
+    def with_parts(self, change: Callable[[Field], Field]) -> OneOf:
+        """Return the changed inputs."""
+        return OneOf(tuple(map(change, self.inputs)))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return " or ".join(f"{part.name}: {spell(part)}" for part in self.inputs)
+
     def input_of(self, payload: object) -> Field | None:
         """Return the input that a payload is of, by its class; None if it is of none."""
-        return next((part for part in self.inputs if type(payload) is getattr(part.type, "make", None)), None)
+        for part in self.inputs:
+            if type(payload) is getattr(part.type, "make", None):
+                return part
+        return None
 
 
 DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable | OneOf
@@ -126,86 +225,41 @@ def bind(field: Field, variables: Mapping[str, Field]) -> Field:
     Variables that are not bound stay as they are.
 
     Example:
+        >>> from typing import TypeVar
+        >>> from muntin.schemas import describe
         >>> text = describe(str)
         >>> bind(describe(TypeVar("T"), "first"), {"T": text}).type
         Scalar(kind=<ScalarKind.STRING: 'string'>)
     """
-    data_type = field.type
-    if isinstance(data_type, Variable):
-        bound = variables.get(data_type.name)
-        if bound is None:
-            return field
-        found = bound if data_type.growth is None else growing(bound, data_type.growth)
-        return Field(field.name, found.type, field.is_nullable or bound.is_nullable)
-    return _with_parts(field, lambda part: bind(part, variables))
+    variable = field.type
+    if not isinstance(variable, Variable):
+        bound_type = field.type.with_parts(lambda part: bind(part, variables))
+        return dataclasses.replace(field, type=bound_type)
+    bound = variables.get(variable.name)
+    if bound is None:
+        return field
+    data_type = bound.type if variable.growth is None else bound.type.grown(variable.growth)
+    return Field(field.name, data_type, field.is_nullable or bound.is_nullable)
 
 
 def growing(field: Field, growth: Growth) -> Field:
-    """Return the type of results that are so much larger than the values they are computed from.
-
-    The keys of a map keep the room they have: one that did not fit would end the query.
-    """
-    data_type = field.type
-    if isinstance(data_type, Scalar):
-        return dataclasses.replace(field, type=data_type.grown(growth))
-    if isinstance(data_type, Variable):
-        return dataclasses.replace(field, type=dataclasses.replace(data_type, growth=growth))
-    if isinstance(data_type, MapOf):
-        return dataclasses.replace(field, type=MapOf(data_type.key, growing(data_type.value, growth)))
-    return _with_parts(field, lambda part: growing(part, growth))
-
-
-def _with_parts(field: Field, change: Callable[[Field], Field]) -> Field:
-    """Return a type with its parts changed."""
-    data_type = field.type
-    if isinstance(data_type, ListOf):
-        data_type = ListOf(change(data_type.element))
-    elif isinstance(data_type, MapOf):
-        data_type = MapOf(change(data_type.key), change(data_type.value))
-    elif isinstance(data_type, Struct):
-        data_type = Struct(tuple(map(change, data_type.fields)), data_type.make)
-    elif isinstance(data_type, OneOf):
-        data_type = OneOf(tuple(map(change, data_type.inputs)))
-    return dataclasses.replace(field, type=data_type)
+    """Return the type of results that are so much larger than the values they are computed from."""
+    return dataclasses.replace(field, type=field.type.grown(growth))
 
 
 def variables_in(field: Field) -> frozenset[str]:
     """Return the names of the type variables a field still has; `Any` counts as the empty name."""
-    data_type = field.type
-    if isinstance(data_type, Variable):
-        return frozenset({data_type.name})
-    return frozenset().union(*(variables_in(part) for part in _parts(data_type)))
-
-
-def _parts(data_type: DataType) -> Sequence[Field]:
-    if isinstance(data_type, ListOf):
-        return (data_type.element,)
-    if isinstance(data_type, MapOf):
-        return (data_type.key, data_type.value)
-    if isinstance(data_type, OneOf):
-        return data_type.inputs
-    return data_type.fields if isinstance(data_type, Struct) else ()
+    if isinstance(field.type, Variable):
+        return frozenset({field.type.name})
+    return frozenset().union(*map(variables_in, field.type.parts))
 
 
 def spell(field: Field) -> str:
     """Return a field's type as a reader of an error message wants it.
 
     Example:
+        >>> from muntin.schemas import describe
         >>> spell(describe(list[float | None]))
         'list[float | None]'
     """
-    return _spell_type(field.type) + (" | None" if field.is_nullable else "")
-
-
-def _spell_type(data_type: DataType) -> str:
-    if isinstance(data_type, Scalar):
-        return str(data_type.kind)
-    if isinstance(data_type, Variable):
-        return data_type.name or "any"
-    if isinstance(data_type, ListOf):
-        return f"list[{spell(data_type.element)}]"
-    if isinstance(data_type, MapOf):
-        return f"map[{spell(data_type.key)}, {spell(data_type.value)}]"
-    if isinstance(data_type, OneOf):
-        return " or ".join(f"{part.name}: {spell(part)}" for part in data_type.inputs)
-    return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in data_type.fields) + ">"
+    return field.type.spell() + (" | None" if field.is_nullable else "")

@@ -1,11 +1,11 @@
-"""What to write in the place of a class that neither a column nor a state can hold."""
+"""Advice for a class that neither a column nor a state can hold."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-_NUMPY: Final = (
+_INSTEAD_OF_NUMPY: Final = (
     (r"float|longdouble", "float"),
     (r"u?int|u?long|u?short|byte", "int"),
     (r"bool", "bool"),
@@ -14,10 +14,13 @@ _NUMPY: Final = (
     (r"timedelta", "timedelta"),
     (r"ndarray", "list[float], and return array.tolist()"),
 )
+"""The beginnings of the names of NumPy's classes, each with the type to write instead."""
+
+_INSTEAD_OF_PANDAS: Final = {"Series": "list[float], and return series.tolist()", "Timestamp": "datetime"}
 
 
 def advice_about(cls: object) -> str:
-    """Return a line that says what to write instead, or no line.
+    """Return a line of advice on what to write instead of a class; empty if there is none.
 
     Example:
         >>> class Spread:
@@ -32,12 +35,20 @@ def advice_about(cls: object) -> str:
         return ""
     owner = cls.__module__.partition(".")[0]
     if owner == "numpy":
-        found = (better for pattern, better in _NUMPY if re.match(pattern, cls.__name__))
-        better = next(found, "")
-    elif owner == "pandas":
-        better = {"Series": "list[float], and return series.tolist()", "Timestamp": "datetime"}.get(cls.__name__, "")
-    elif "__annotations__" in vars(cls) or "__annotate_func__" in vars(cls):
+        return _instead(cls, _instead_of_numpy(cls.__name__))
+    if owner == "pandas":
+        return _instead(cls, _INSTEAD_OF_PANDAS.get(cls.__name__))
+    if "__annotations__" in vars(cls) or "__annotate_func__" in vars(cls):  # the second since Python 3.14
         return f"\n  to make {cls.__name__} a record, write @dataclass above class {cls.__name__}"
-    else:
-        return ""
-    return f"\n  instead of {cls.__name__} write {better}" if better else ""
+    return ""
+
+
+def _instead_of_numpy(name: str) -> str | None:
+    for pattern, better in _INSTEAD_OF_NUMPY:
+        if re.match(pattern, name):
+            return better
+    return None
+
+
+def _instead(cls: type, better: str | None) -> str:
+    return "" if better is None else f"\n  instead of {cls.__name__} write {better}"
