@@ -1,4 +1,4 @@
-"""Arrays that a columnar aggregate gets and returns: of lists, of results, and what it may do with them."""
+"""Arrays that a columnar aggregate gets of collected values, and results as Python values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Ragged:
 
     Attributes:
         values: All values; those of a group are in ascending order, NaN last.
-        offsets: n + 1 places: group i is `values[offsets[i]:offsets[i + 1]]`.
+        offsets: The n + 1 places where groups begin and end: group i is `values[offsets[i]:offsets[i + 1]]`.
 
     Example:
         >>> import numpy as np
@@ -107,7 +107,8 @@ def python_values(results: Array) -> list[object]:
         >>> python_values(np.array(["1970-01-02"], "datetime64[us]"))
         [datetime.datetime(1970, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)]
     """
-    is_null, array = np.ma.getmaskarray(results), np.ma.getdata(results)
+    is_null = np.ma.getmaskarray(results)
+    array = np.ma.getdata(results)
     if array.dtype.kind in "mM":
         is_null = is_null | np.isnat(array)
     if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
@@ -120,7 +121,7 @@ def python_values(results: Array) -> list[object]:
 
 
 def python_value(result: object) -> object:
-    """Return a scalar or an array of NumPy's as plain Python: NaT and what is masked is None. All else stays.
+    """Return a scalar or an array of NumPy's as plain Python: NaT and masked entries are None. All else stays.
 
     Example:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)

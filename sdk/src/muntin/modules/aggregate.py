@@ -28,7 +28,7 @@ class Whole(Module, ABC):
             """Return the value of a window, or its rows; `(events, window)` if it is time-sensitive.
 
             Args:
-                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
+                payloads: A payload for each member, at least one; in any order, unless `reads_order`. Read-only.
             """
 
 
@@ -133,7 +133,7 @@ def rows_of(returned: Any) -> list[Any]:
     """Return the rows that `compute_result` of an operator returned.
 
     Raises:
-        TypeError: It returned no rows, such as a single value.
+        TypeError: The method returned no rows, such as a single value.
     """
     try:
         return list(returned)

@@ -132,9 +132,10 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
                 f"{cls.name} reads the order, and the rows of an array are in none\n"
                 "  subclass Aggregate or IncrementalAggregate, which get payloads in order"
             )
-        if several := cls.input_fields():
+        inputs = cls.input_fields()
+        if inputs:
             raise ModuleDefinitionError(
-                f"{cls.name} reads {len(several)} inputs, and arrays are of one\n"
+                f"{cls.name} reads {len(inputs)} inputs, and arrays are of one\n"
                 "  subclass IncrementalAggregate, which gets the payloads of all inputs one by one"
             )
 

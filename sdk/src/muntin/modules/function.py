@@ -45,7 +45,7 @@ class Function(Generic[A, R]):
         return self.name.replace(".", "_")
 
 
-def function(  # all that a function says of itself
+def function(
     name: str,
     *,
     version: str,

@@ -60,11 +60,11 @@ class Module:
         reads_order: True if the result depends on the order of the events. The module is then given them by time and,
             at one time, by the query's `events(order=...)`; in windows over time, those alike in both by what it reads
             of them. Such windows are computed from their events each time: states of partial windows have no order.
-        contract: Its guarantee about the lifetimes that it returns.
-        exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
-            laws hold, and are tried. None, the default, if they hold for any number.
-        needs: Its needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
-            that depends on a parameter it is a property.
+        contract: The guarantee of the module about the lifetimes that it returns.
+        exact_up_to: For a module whose results are approximations beyond some number of members: the number up to which
+            its laws hold, and are tried. None, the default, if they hold for any number.
+        needs: The needs that the module has of a query's windows, and the policies that it is made for; by default
+            none. Where they depend on a parameter, it is a property.
 
     Example:
         A module of two inputs:
@@ -109,17 +109,17 @@ class Module:
         try:
             return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
         except TypeError as error:
-            roles = ", ".join(part.__name__ for part in getattr(cls, "__parameters__", ()))
-            given = len(types) if isinstance(types, tuple) else 1
+            roles = ", ".join(parameter.__name__ for parameter in getattr(cls, "__parameters__", ()))
+            count = len(types) if isinstance(types, tuple) else 1
             raise ModuleDefinitionError(
-                f"{cls.__name__} with {given} type{'s' * (given != 1)} in brackets\n"
+                f"{cls.__name__} with {count} type{'s' * (count != 1)} in brackets\n"
                 f"  expected: {cls.__name__}[{roles}]; In is the type of one payload, such as float"
             ) from error
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        said = vars(cls)
-        if "is_time_sensitive" in said and "reads_times" not in said:
+        attributes = vars(cls)
+        if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
 
     @classmethod
@@ -158,9 +158,10 @@ class Module:
             version: The version that the checkpoint names.
         """
         if not version.endswith(self._preset):
-            return False
-        own, other = self.version.removesuffix(self._preset), version.removesuffix(self._preset)
-        return continues(own, other, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
+            return False  # the module had other preset parameters
+        present = self.version.removesuffix(self._preset)
+        stored = version.removesuffix(self._preset)
+        return continues(present, stored, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
 
     def with_order(self) -> Module:
         """Return the module as a query has it that names an order; by default, as it is.
