@@ -146,7 +146,10 @@ class AnyOf(Parallel):
 
 
 class Each(Several):
-    """Fires as each of its triggers in turn; made by `each`. The state is the place and the state of the current part."""
+    """Fires as each of its triggers in turn; made by `each`.
+
+    The state is the place of the current part, and its state.
+    """
 
     __slots__ = ()
     name: ClassVar[str] = "each"

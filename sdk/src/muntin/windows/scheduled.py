@@ -28,8 +28,8 @@ class ScheduledWindows(WindowKind):
 
     A subclass defines `ending_after` and has its parameters as fields. Times are those that a clock on the wall shows,
     without a zone; the field `zone` says where the wall is. A time that the clock skips is the instant at which it is
-    set forward, and one that it shows twice counts where it is shown first. A window without any length left is left out;
-    of windows that would begin together the last one is there, of windows that would end together the first.
+    set forward, and one that it shows twice counts where it is shown first. A window without any length left is
+    left out; of windows that would begin together the last one is there, of windows that would end together the first.
 
     An event between two windows is a member of none. There may be a last window, and events after it are members of
     none. There is no window before the year 2, and none begins after 9997.

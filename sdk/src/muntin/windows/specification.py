@@ -106,7 +106,7 @@ class WindowSpecification(ABC):
 
     @property
     def reach(self) -> int:
-        """The time after its end for which an event may count; no event counts longer where windows do not wait for events."""
+        """The time after its end for which an event may count; where windows wait for events, some may count longer."""
         return 0
 
     @property
@@ -208,7 +208,7 @@ class WindowSpecification(ABC):
         return repr(_plain(value))
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return the function that makes the windows, or the name of their kind, and the arguments that are no defaults."""
+        """Return the function that makes the windows, or the name of their kind, and arguments that are no defaults."""
         arguments: dict[str, Any] = {}
         for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
             value = getattr(self, part.name)
@@ -299,8 +299,8 @@ class WrittenWindows(Code):
 class Unwindowed(WindowSpecification):
     """The specification of a query that has no windows, such as one that applies a stream operator or joins streams.
 
-    It takes the place of windows in plans and checkpoints. A query writer never names it: `apply` and `join` on an event
-    stream use it. Results have a column `lifetime`, and no column `window`.
+    It takes the place of windows in plans and checkpoints. A query writer never names it: `apply` and `join` of an
+    event stream use it. Results have a column `lifetime`, and no column `window`.
     """
 
     name: ClassVar[str] = "unwindowed"
