@@ -88,8 +88,8 @@ class FollowingTrial(Trial):
             found, rest = list[Any](), [*others]
             for item in items:
                 if rest:
-                    other.take(*rest.pop(0))
-                found += own.take(*item)
+                    other.process(*rest.pop(0))
+                found += own.process(*item)
                 if restores:
                     own.state = self.stored(own.state, self._records)
                 if asks_twice and own.is_followed:
@@ -168,7 +168,7 @@ class StreamOperatorTrial(FollowingTrial):
 
         def follow() -> None:
             for time, payload, is_end in events:
-                run.take(time, payload, is_end)
+                run.process(time, payload, is_end)
             self.close(run, events[-1][0] + self.wait)
 
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
@@ -178,7 +178,7 @@ class StreamOperatorTrial(FollowingTrial):
         """Return True if the module, after the events, is woken at so many ticks that follow one another."""
         run, times = StreamOperatorRun(self.tested), list[int]()
         for time, payload, is_end in events:
-            run.take(time, payload, is_end)
+            run.process(time, payload, is_end)
         while run.wake_up is not None and len(times) < most:
             times.append(run.wake_up)
             run.advance(run.wake_up)
