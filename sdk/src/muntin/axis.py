@@ -131,7 +131,7 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
     A module reads its durations in its constructor, before it knows of any query; a query knows what its ticks are.
 
     Args:
-        read: Takes a length as `ticks` returns it elsewhere, and returns it in ticks of that axis, or refuses it.
+        read: The function from a length, as `ticks` returns it elsewhere, to ticks of that axis; it may refuse one.
     """
     token = _READ.set(read)
     try:
@@ -192,7 +192,7 @@ def _parse(text: str) -> int:
 
 
 def _term(text: str, number: str, unit: str) -> int:
-    """Return one term of a length, such as `30 minutes`, in microseconds; the whole text is for messages."""
+    """Read a term of a length, such as `30 minutes`, in microseconds; the whole text is for messages."""
     size = _UNITS.get(unit.lower())
     if size is None:
         raise _unknown_unit(text, number, unit)
@@ -381,7 +381,7 @@ class DecimalAxis:
     """The words for ticks where the times of a query are decimals.
 
     Attributes:
-        places: How many decimal places they have; a tick is one in the last place.
+        places: The number of decimal places of the times; a tick is one in the last place.
 
     Example:
         >>> DecimalAxis(2).spell_interval(125, 200), DecimalAxis(2).spell_length(50)

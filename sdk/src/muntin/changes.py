@@ -44,7 +44,7 @@ class Insertion(Generic[P]):
     """A new event.
 
     Attributes:
-        id: Names the event among those of its key that start at the same tick, so that revisions can refer to it.
+        id: The name of the event among those of its key that start at one tick, by which revisions refer to it.
         event: The payload with its lifetime as known now.
     """
 

@@ -112,8 +112,8 @@ class ProgressPolicy(ABC):
         >>> @dataclass(frozen=True)
         ... class Guarded(ProgressPolicy):
         ...     delay: int
-        ...     def watermark(self, seen):
-        ...         newest = seen.newest if seen.clock is None else min(seen.newest, seen.clock)
+        ...     def watermark(self, progress):
+        ...         newest = progress.newest if progress.clock is None else min(progress.newest, progress.clock)
         ...         return newest - self.delay
         ...     def describe(self, spell):
         ...         return f"{spell(self.delay)} behind the newest start, or behind the clock"
@@ -130,11 +130,11 @@ class ProgressPolicy(ABC):
         return 0
 
     @abstractmethod
-    def watermark(self, seen: SourceProgress) -> int | None:
+    def watermark(self, progress: SourceProgress) -> int | None:
         """Return the tick before which no later row of a source starts; None if that cannot be said yet.
 
         Args:
-            seen: All rows of the source up to the end of a micro-batch, and the clock.
+            progress: The rows of the source up to the end of a micro-batch, and the clock.
         """
 
     @abstractmethod
@@ -185,7 +185,7 @@ class ProgressPolicy(ABC):
 class Punctuated(ProgressPolicy):
     """Rows of punctuation alone say how complete the input is; made by `punctuated`."""
 
-    def watermark(self, seen: SourceProgress) -> None:
+    def watermark(self, progress: SourceProgress) -> None:
         """Return None: rows imply nothing."""
 
     def describe(self, spell: Callable[[int], str]) -> str:
@@ -199,9 +199,9 @@ class BoundedDelay(ProgressPolicy):
 
     delay: int
 
-    def watermark(self, seen: SourceProgress) -> int:
+    def watermark(self, progress: SourceProgress) -> int:
         """Return the newest start less the delay."""
-        return seen.newest - self.delay
+        return progress.newest - self.delay
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
@@ -219,9 +219,9 @@ class BoundedDisorder(ProgressPolicy):
         """The greatest disorder and one: the smallest of these starts is what `watermark` answers."""
         return self.rows + 1
 
-    def watermark(self, seen: SourceProgress) -> int | None:
+    def watermark(self, progress: SourceProgress) -> int | None:
         """Return the `(rows + 1)`-th largest start; None while fewer rows have come."""
-        return seen.latest[self.rows] if len(seen.latest) > self.rows else None
+        return progress.latest[self.rows] if len(progress.latest) > self.rows else None
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule in words."""
@@ -236,14 +236,14 @@ class Periodic(ProgressPolicy):
     rows: int | None = None
     span: int | None = None
 
-    def watermark(self, seen: SourceProgress) -> int | None:
+    def watermark(self, progress: SourceProgress) -> int | None:
         """Return the newest start less the delay, if a step has been passed."""
-        bound = seen.newest - self.delay
+        bound = progress.newest - self.delay
         if self.span is not None:
             return bound // self.span * self.span
         if not self.rows:
             return None
-        has_passed_a_step = seen.rows // self.rows > seen.rows_before // self.rows
+        has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
         return bound if has_passed_a_step else None
 
     def describe(self, spell: Callable[[int], str]) -> str:

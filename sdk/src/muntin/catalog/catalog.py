@@ -85,7 +85,7 @@ class Catalog:
         """Return a module class by its full name, or by an alias, importing its plugin alone.
 
         Raises:
-            UnknownModuleError: No plugin offers the name; the closest one is suggested, of those that need no import.
+            UnknownModuleError: No plugin offers the name; the closest name that needs no import is suggested.
             DuplicateNameError: Two installed distributions claim the plugin, and neither is `muntin-<plugin>`, which
                 would keep it.
             PluginLoadError: The plugin cannot be imported.
@@ -264,7 +264,7 @@ def _load(entry: EntryPoint) -> Plugin:
 
 
 class _MisofferedError(Exception):
-    """A hook returned what it must not."""
+    """A plugin does not follow the hook specification."""
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:

@@ -117,7 +117,7 @@ def fold_rows(component: Component, values: Array) -> Array:
     """Return the merge of n values, along the first axis: an array of one value, the identity if n is 0.
 
     Neighbours are merged in pairs, and the pairs in pairs, so a function of the writer's own is called about log2(n)
-    times. Sums of floats are rounded at each step here; those that must not be are `Sums`.
+    times. Sums of floats are rounded at each step here; `muntin.columnar.exact` has sums that are not.
 
     Example:
         >>> import numpy as np

@@ -50,7 +50,7 @@ class Ragged:
 
     @property
     def groups(self) -> IntArray:
-        """For each value the number of its group."""
+        """The number of the group of each value."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
 
@@ -83,7 +83,8 @@ def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count
 
     Args:
         module: The module.
-        components: By name, an array of the n windows' values; of collected values, a `Ragged`.
+        components: The values of the n windows, by the name of the component: an array, or a `Ragged` of collected
+            values.
         count: The number of windows.
 
     Raises:

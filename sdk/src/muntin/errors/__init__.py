@@ -306,7 +306,7 @@ class PluginLoadError(PluginError, ImportError):
     Attributes:
         plugin: The plugin's name.
         distribution: The package that it came from.
-        reason: Why not.
+        reason: The reason why not.
     """
 
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
@@ -326,7 +326,7 @@ class MalformedPackageError(PluginError, ValueError):
 
     Attributes:
         package: The package.
-        reason: Why its metadata cannot be read.
+        reason: The reason why its metadata cannot be read.
     """
 
     def __init__(self, package: str, reason: str) -> None:

@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 
 class Whole(Module, ABC):
-    """The method of what is computed from all members of a window at once."""
+    """The method of modules that are computed from all members of a window at once."""
 
     if not TYPE_CHECKING:
 

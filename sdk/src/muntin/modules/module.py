@@ -45,16 +45,16 @@ class Module:
             default: those that `upgrade_state` takes; without it, none but its own version.
         requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
             False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
-        decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
-            column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
+        decimal_digits: The number of digits that a result may have beyond those of the column, where the type of both
+            is a decimal, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
             Where they are not zero and the column is of whole numbers, the result is a float.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
             its methods take `events` for `payloads` and the window as their last argument.
-        is_operator: True for those that return rows, false for those that return one value.
-        is_incremental: True for those that keep a state of a window.
+        is_operator: True for modules that return rows, false for those that return one value.
+        is_incremental: True for modules that keep a state of a window.
         reads_times: True if the result depends on the lifetimes of the events: by default, if the module is
             time-sensitive. One that only *writes* times may say False; its windows then close as early as others'.
         reads_order: True if the result depends on the order of the events. The module is then given them by time and,
@@ -183,8 +183,7 @@ class Module:
 
         Raises:
             ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, a method
-                does not take what it is called with, or an attribute that nothing reads nearly has the name of one
-                that is read.
+                does not take its arguments, or an attribute that nothing reads nearly has the name of one that is read.
         """
         name = check_name(getattr(cls, "name", None), cls.__qualname__)
         version = getattr(cls, "version", None)

@@ -13,8 +13,8 @@ class Row(NamedTuple):
     """A row, as row windows get it.
 
     Attributes:
-        number: Tells the rows of a key apart; later rows have larger numbers.
-        time: Its time on the axis; it never goes back.
+        number: The number of the row among those of its key; later rows have larger numbers.
+        time: The time of the row on the axis; it never goes back.
         values: The values of the expressions in `RowWindows.reads`, in their order.
     """
 
@@ -65,9 +65,9 @@ class MemberRow(NamedTuple, Generic[In]):
     """A row of the input, as a module that follows rows sees it.
 
     Attributes:
-        number: Tells the rows of a key apart; later rows have larger numbers. Numbers begin anew when the windows are
-            empty and the module's state is as good as a new one, unless `on_full` was called.
-        time: Its time on the axis, in ticks.
+        number: The number of the row among those of its key; later rows have larger numbers. Numbers begin anew when
+            the windows are empty and the module's state is as good as a new one, unless `on_full` was called.
+        time: The time of the row on the axis, in ticks.
         payload: The payload that the query makes of the row. Read-only.
     """
 

@@ -31,7 +31,7 @@ class Merge(StrEnum):
     BIT_OR = "bitwise_or"
     """The bits that either has."""
     MEAN = "mean"
-    """Added up, as by `ADD`; what comes of it is the sum divided by how many payloads there are, rounded once."""
+    """The sum, as by `ADD`; its result is the sum divided by the number of payloads, rounded once."""
     COUNT = "count"
     """The number of payloads; the engine counts them, nothing is lifted."""
     COLLECT = "collect"
@@ -58,9 +58,9 @@ class Component:
         identity: The value that changes nothing when merged, for a vector in every place; for datetime64 and
             timedelta64 it may be an integer.
         shape: Empty for a number; the lengths of a vector's axes otherwise.
-        function: For `Merge.CUSTOM`: takes two arrays of values, with the values along the first axis, and returns the
-            merged ones. A NumPy ufunc of two operands is one.
-        inverse: Undoes `function`, exactly, or None. Integer addition has its own.
+        function: The function of `Merge.CUSTOM` from two arrays of values, with the values along the first axis, to the
+            merged values, such as a NumPy ufunc of two operands.
+        inverse: The function that undoes `function` exactly; None if there is none. Integer addition has its own.
 
     Raises:
         ModuleDefinitionError: The type is unknown, or cannot be merged in that way.
@@ -156,11 +156,11 @@ class Component:
         """A value that is merged by a function on whole arrays.
 
         Args:
-            function: Takes two arrays of n values and returns n merged ones. It is associative and commutative.
+            function: The function from two arrays of n values to n merged values, associative and commutative.
             identity: The value that changes nothing when merged.
             dtype: The NumPy type of the values.
             shape: The lengths of a vector's axes; empty for a number.
-            inverse: Undoes the function to the last bit; None if nothing does.
+            inverse: The function that undoes it to the last bit; None if there is none.
 
         Example:
             >>> import numpy as np
@@ -249,7 +249,7 @@ def _kind_of(dtype: str) -> str | None:
     name = _DTYPE.fullmatch(dtype)
     if name is None:
         return None
-    return next(filter(None, name.groups()))  # exactly one group of the pattern has matched
+    return name[name.lastindex or 0]  # exactly one group of the pattern has matched
 
 
 def _check_type(merge: Merge, dtype: str) -> None:

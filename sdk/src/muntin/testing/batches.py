@@ -73,7 +73,7 @@ class Boundary(StrEnum):
     BATCH = "batch"
     """One ends, the next begins."""
     RESTART = "restart"
-    """One ends, the engine stops and comes back with what it stored, the next begins."""
+    """One ends, the engine stops and is restored from its checkpoint, the next begins."""
 
 
 @dataclass(frozen=True, slots=True)

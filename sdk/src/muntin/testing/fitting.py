@@ -48,7 +48,7 @@ _COLUMN_ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = _ACCEPTS | {
     ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal | Integral) and not isinstance(value, bool),
     ScalarKind.INSTANT: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
 }
-"""The values that a column of results takes: also numbers beyond what it holds, which are null there or infinite."""
+"""The values that a column of results takes; numbers beyond its range are null there, or infinite."""
 
 
 def misfit(field: Field, value: object, *, is_result: bool = False) -> str | None:

@@ -1,4 +1,4 @@
-"""Refinements of one's own: a rule from the results of a window to what is emitted of them."""
+"""Refinements by a module writer: rules from the results of a window to its output."""
 
 from __future__ import annotations
 

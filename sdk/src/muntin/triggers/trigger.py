@@ -67,8 +67,8 @@ class TriggerView:
         left: The number of members that it lost.
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
-        values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
-        results: By each name in the trigger's `reads_results`, the result that the whole window has now.
+        values: The values of each expression in the trigger's `reads` in the new members, ordered by their start.
+        results: The result that the whole window has now, by each name in the trigger's `reads_results`.
     """
 
     max_event_time: int = EARLIEST

@@ -160,9 +160,9 @@ class WindowKind(WindowSpecification):
         return None
 
     def outlives(self, carried: Any) -> bool:
-        """Return True if what is carried still matters when a key has no events left; by default it does not.
+        """Return True if carried data still matter when a key has no events left; by default they do not.
 
-        The engine forgets a key without events, with what is carried of it, unless it matters.
+        The engine forgets a key without events, with its carried data, unless they matter.
 
         Args:
             carried: The data that `carried` returned last.
