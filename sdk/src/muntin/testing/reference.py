@@ -332,12 +332,14 @@ def _evaluate_stream_operator(
 
 def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
     """Return the first tick past all starts, known ends and punctuation."""
-    ticks = [0] if complete_to == INFINITY else [complete_to]
+    ticks: list[int] = []
+    if complete_to != INFINITY:
+        ticks.append(complete_to)
     for event in events:
         ticks.append(event.start + 1)
         if event.end != INFINITY:
             ticks.append(event.end + kind.reach)
-    return max(ticks)
+    return max(ticks, default=0)
 
 
 def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> list[Window]:

@@ -214,12 +214,11 @@ class Script:
         events: list[Event[Any]] = []
         for table in self.history().values():
             events += table.values()
-        times = [EARLIEST]
+        times: list[int] = []
         for step in self.steps:
             if isinstance(step, Punctuation | KeyPunctuation) and step.time != INFINITY:
                 times.append(step.time)
-        latest = max(times)
-        return horizon_of(specification, events, INFINITY if latest == EARLIEST else latest)
+        return horizon_of(specification, events, max(times, default=INFINITY))
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
         """Return the output of the query over the stream, by key, according to the reference evaluator.
