@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 import muntin
-from muntin import ColumnarAggregate, IntervalOperator, Module, RowOperator, StreamOperator, hooks
+from muntin import ColumnarAggregate, IntervalOperator, Module, RowOperator, StreamOperator
+from muntin.catalog import hooks
 from tests.cli.running import Run
 
 ROOT = Path(__file__).parents[2]

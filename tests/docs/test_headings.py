@@ -15,8 +15,8 @@ import pytest
 
 import muntin.testing
 import muntin_engine.testing
-from muntin import Function, Module, errors, hooks, policies
-from muntin.catalog import installed
+from muntin import Function, Module, errors, policies
+from muntin.catalog import hooks, installed
 from muntin.testing import laws_of
 from muntin_engine import errors as engine_errors
 from muntin_engine.plan.metrics import METRICS, TIME_AXIS, WAITS_FOR_ENDS, Metric

@@ -14,8 +14,8 @@ import muntin
 from docs.pictures.album import ALBUM, FOLDER
 from docs.pictures.drawing import Picture
 from muntin import ClipPolicy, EmitPolicy, LatePolicy, Refinement, TimestampPolicy
+from muntin.catalog.named_windows import OWN_KINDS
 from muntin.drawings import Bar, Look
-from muntin.named_windows import OWN_KINDS
 from muntin.rows import batch, between, last
 from muntin.windows import WindowKind
 from tests.docs.pages import DOCS, PAGES, name_of

@@ -16,10 +16,10 @@ CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8")
 PLUGINS = ("muntin_patterns", "muntin_stats")
 PACKAGES = sorted({name.rpartition(".")[0] for name in CHECKED_IN} | {"muntin.testing", *PLUGINS})
 MORE = {
-    "muntin.hooks.muntin_functions",
-    "muntin.hooks.muntin_modules",
-    "muntin.hooks.muntin_triggers",
-    "muntin.hooks.muntin_windows",
+    "muntin.catalog.hooks.muntin_functions",
+    "muntin.catalog.hooks.muntin_modules",
+    "muntin.catalog.hooks.muntin_triggers",
+    "muntin.catalog.hooks.muntin_windows",
     *(
         f"muntin_engine.testing.streaming.{name}"
         for name in ("StreamingJob", "assert_rows", "muntin_spark", "streaming")

@@ -13,8 +13,8 @@ import pytest
 
 from muntin import INFINITY, EmitPolicy, Event, TimestampPolicy, Window, window
 from muntin.catalog import installed
+from muntin.catalog.named_windows import from_dict
 from muntin.errors import DurationError, ParameterError, PolicyError, UnknownModuleError, WindowError
-from muntin.named_windows import from_dict
 from muntin.testing import WindowKindLaws, laws_of, reference
 from muntin.windows import WindowKind
 from muntin_engine.errors import StateMismatchError

@@ -72,6 +72,32 @@ ARRAYS = ("numpy", "pyarrow")
 CONNECTORS = ("deltalake", "pyiceberg", "sqlalchemy")
 EXPORTERS = ("opentelemetry", "prometheus_client")
 TESTING = ("muntin.testing", "pytest", "hypothesis")
+
+SDK_ROOMS = (
+    Room("errors"),
+    Room("axis"),
+    Room("events", needs=("typing_extensions",)),
+    Room("changes", needs=("typing_extensions",)),
+    Room("schemas", needs=("typing_extensions",)),
+    Room("definitions", needs=("packaging",)),
+    Room("policies"),
+    Room("progress"),
+    Room("windows"),
+    Room("rows"),
+    Room("columnar", needs=("numpy",)),
+    Room("modules", needs=("typing_extensions",)),
+    Room("triggers"),
+    Room("catalog", needs=("pluggy",)),
+    Room("query_checks"),
+    Room("drawings"),
+    Room("testing", needs=("numpy",)),
+    Room("testing.laws", needs=("numpy", "hypothesis", "pytest")),
+)
+"""The rooms of the SDK from the bottom up: each may import those that stand before it, and none that stand after."""
+SDK_STILL_UP: Mapping[str, tuple[str, ...]] = {
+    "triggers": ("catalog",),  # `named` finds a plugin's trigger, and the catalog checks the triggers of plugins
+    "testing": ("testing.laws",),  # the names of laws, imported when they are first used
+}
 FOUNDATION = tuple(f"muntin_engine.{name}" for name in ("errors", "needed"))
 
 ENGINE = (
@@ -118,6 +144,19 @@ STILL_UP: Mapping[str, tuple[str, ...]] = {
 """The imports of rooms that still go up."""
 
 
+def _layer_of_sdk_room(place: int, room: Room) -> Layer:
+    up = tuple(f"muntin.{name}" for name in SDK_STILL_UP.get(room.name, ()))
+    not_above = tuple(f"muntin.{other.name}" for other in SDK_ROOMS[: place + 1])
+    above = {f"muntin.{other.name}" for other in SDK_ROOMS[place + 1 :]}
+    return Layer(
+        f"muntin.{room.name}",
+        (*not_above, *room.needs),
+        in_functions=up,
+        for_types=up,
+        never=tuple(above.difference(up)),
+    )
+
+
 def _layer_of_room(place: int, room: Room) -> Layer:
     below = tuple(f"muntin_engine.{other.name}" for other in ENGINE[: place + 1] if other.name not in LEAVES)
     up = tuple(f"muntin_engine.{name}" for name in STILL_UP.get(room.name, ()))
@@ -134,9 +173,8 @@ def _layer_of_room(place: int, room: Room) -> Layer:
 
 
 LAYERS = (
-    Layer("muntin", (*SDK, "pluggy"), never=TESTING),
-    Layer("muntin.columnar", (*SDK, "numpy"), never=TESTING),
-    Layer("muntin.testing", (*SDK, "pluggy", "hypothesis", "pytest", "numpy")),
+    Layer("muntin", ("muntin",), never=TESTING),
+    *(_layer_of_sdk_room(place, room) for place, room in enumerate(SDK_ROOMS)),
     *(_layer_of_room(place, room) for place, room in enumerate(ENGINE)),
     *(Layer(name, (*SDK, *FOUNDATION), never=TESTING) for name in FOUNDATION),
     Layer("muntin_engine.testing", ("*",), never=PLUGINS),
@@ -262,6 +300,11 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin.windows", "def late():\n    import pandas"),
         ("muntin.windows", "from .testing import anything"),
         ("muntin.windows", "import muntin_engine"),
+        ("muntin.windows.anything", "from muntin.modules.module import Module"),
+        ("muntin.windows.anything", "def late():\n    from muntin.catalog import installed"),
+        ("muntin.schemas.anything", "import numpy"),
+        ("muntin.triggers.anything", "from muntin.catalog import installed"),
+        ("muntin.testing.anything", "import hypothesis"),
         ("muntin.testing.laws", "from muntin_engine.time import anything"),
         ("muntin_engine.time.anything", "from ..wire import anything"),
         ("muntin_engine.time.anything", "from muntin_engine.backends.spark.session.local import local_session"),
@@ -303,8 +346,12 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("muntin.windows", "import dataclasses, typing_extensions"),
-        ("muntin.testing.laws", "from muntin import Aggregate\nimport hypothesis.strategies"),
+        ("muntin.windows", "import dataclasses\nfrom muntin.axis import ticks"),
+        (
+            "muntin.modules.anything",
+            "from muntin.windows import kind\ndef late():\n    from muntin.columnar import Array",
+        ),
+        ("muntin.testing.laws", "from muntin.modules.aggregate import Aggregate\nimport hypothesis.strategies"),
         ("muntin_engine.state.anything", "import msgpack\nfrom muntin_engine.time import changes"),
         ("muntin_engine.evaluators.arrays.anything", "import numpy\nfrom muntin_engine.time import anything"),
         ("muntin_engine.backends.spark.anything", "from muntin_engine.backends.planned_query import PlannedQuery"),

@@ -17,7 +17,7 @@ SOURCES = [
     file
     for folder in ("sdk/src", "engine/src", "cli/src")
     for file in sorted((ROOT / folder).rglob("*.py"))
-    if not any(part in file.as_posix() for part in ("muntin/windows/", "muntin/named_windows.py"))
+    if not any(part in file.as_posix() for part in ("muntin/windows/", "muntin/catalog/named_windows.py"))
     and "template" not in file.parts
 ]
 SPECIAL = {"HoppingWindows", "SnapshotWindows", "CountWindows"}

@@ -207,7 +207,7 @@ class Joined:
         """
         for place, batch in enumerate(arrival.batches):
             for step in batch.changes:
-                self._histories[self.query.places[place][0]].take(step)
+                self._histories[self.query.places[place][0]].add(step)
             told = EARLIEST if batch.punctuation is None else batch.punctuation
             self._told[place] = max(self._told[place], told)
         if not self.is_waiting:

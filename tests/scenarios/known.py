@@ -72,7 +72,7 @@ class Known:
         ]
         for batch in batches:
             for step in batch.changes:
-                self.history.take(step)
+                self.history.add(step)
         for place, batch in enumerate(batches):
             own = query.sources[place] if query.sources else ()
             told = watermark(own, self._told(place, batch), event_ends_move=query.has_ids)
@@ -93,9 +93,9 @@ class Known:
         newest = newest if least == INFINITY else max(newest, query.hasty(least))
         self.now = before.advance(Progress(self._counted(least), horizon, newest, arrival.clock))
         if not query.changes and not any(query.sources):  # else events come under other times
-            self.history.take(Punctuation(self.now.watermark))
+            self.history.add(Punctuation(self.now.watermark))
             for mark in marks:
-                self.history.take(KeyPunctuation(mark.key, self._of_keys[mark.key].watermark))
+                self.history.add(KeyPunctuation(mark.key, self._of_keys[mark.key].watermark))
         if query.most_held is not None:
             self._held = {key: [e for e in events if self._is_held(e, events)] for key, events in self._held.items()}
 

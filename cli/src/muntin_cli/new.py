@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from muntin import hooks
-from muntin.plugin_entries import plugin_entries
+from muntin.catalog import hooks
+from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
 
 _PLACEHOLDER: Final = "myplugin"

@@ -12,8 +12,8 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from muntin import Module
+from muntin.definitions.source_parsing import literal_of
 from muntin.errors import ParameterError
-from muntin.source_parsing import literal_of
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.errors import UsageError

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from muntin.catalog import Catalog, installed
+from muntin.catalog.plugin_entries import spell_distribution
 from muntin.errors import PluginLoadError
-from muntin.plugin_entries import spell_distribution
-from muntin.safe_text import safe_message
+from muntin.errors.safe_text import safe_message
 from muntin_cli.listing import Listing, failure_of, list_modules
 
 

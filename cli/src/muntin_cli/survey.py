@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from muntin.catalog import Catalog
+from muntin.catalog.plugin_entries import spell_distribution
 from muntin.errors import PluginLoadError
-from muntin.plugin_entries import spell_distribution
-from muntin.safe_text import cut
+from muntin.errors.safe_text import cut
 from muntin_cli.errors import UsageError
 from muntin_cli.listing import Listing, LoadFailure, Offer, failure_of
 

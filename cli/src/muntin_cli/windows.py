@@ -9,8 +9,8 @@ from typing import Any
 import muntin
 from muntin import Aggregate
 from muntin.catalog import Catalog
+from muntin.catalog.named_windows import OWN_ROWS, kind_named, window
 from muntin.errors import MuntinError
-from muntin.named_windows import OWN_ROWS, kind_named, window
 from muntin.rows import RowWindows
 from muntin.windows import WindowKind, WindowSpecification
 from muntin_cli.parameters import example_of, signature_of

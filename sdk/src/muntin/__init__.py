@@ -1,10 +1,9 @@
 """Muntin: what module writers and query writers name every day; the rest is in its room, such as `muntin.windows`."""
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, Instant, instant, moment, ticks
-from muntin.components import Component, Merge
-from muntin.emission import EarlyEmission, early
+from muntin.catalog.hooks import hookimpl
+from muntin.catalog.named_windows import window
 from muntin.events import Event, Lifetime
-from muntin.hooks import hookimpl
 from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.call import typed_call
 from muntin.modules.columnar_aggregate import ColumnarAggregate
@@ -14,7 +13,6 @@ from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
-from muntin.named_windows import window
 from muntin.policies import (
     ClipPolicy,
     EmitPolicy,
@@ -26,7 +24,9 @@ from muntin.policies import (
     TimestampPolicy,
     correct,
 )
-from muntin.refining import ResultRefinement
+from muntin.schemas.components import Component, Merge
+from muntin.triggers.emission import EarlyEmission, early
+from muntin.triggers.refining import ResultRefinement
 from muntin.windows.calendar import calendar
 from muntin.windows.count import count_by_end, count_by_start
 from muntin.windows.extent import Window

@@ -64,7 +64,7 @@ class ReadLength(int):
 
 
 class BareClockLength(int):
-    """The same by a clock, whose ticks are microseconds whatever the axis is."""
+    """A length by a clock that was given as a bare number; where the axis is time, a query refuses it too."""
 
 
 _READ: Final[ContextVar[Callable[[int], int] | None]] = ContextVar("lengths_read_by", default=None)
@@ -74,18 +74,16 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _TERM: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
 _SIGN: Final = re.compile(r"\s*(?:-|minus\s)\s*")
 _UNITS: Final[dict[str, int]] = {
-    unit: size
-    for names, size in (
-        ("microsecond microseconds us µs", 1),
-        ("millisecond milliseconds ms", 1_000),
-        ("second seconds sec secs s", 1_000_000),
-        ("minute minutes min mins", 60_000_000),
-        ("hour hours hr hrs h", 3_600_000_000),
-        ("day days d", 86_400_000_000),
-        ("week weeks w", 604_800_000_000),
-    )
-    for unit in names.split()
+    **dict.fromkeys(("microsecond", "microseconds", "us", "µs"), 1),
+    **dict.fromkeys(("millisecond", "milliseconds", "ms"), 1_000),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), 1_000_000),
+    **dict.fromkeys(("minute", "minutes", "min", "mins"), 60_000_000),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), 3_600_000_000),
+    **dict.fromkeys(("day", "days", "d"), 86_400_000_000),
+    **dict.fromkeys(("week", "weeks", "w"), 604_800_000_000),
 }
+"""The units of a length in text, in microseconds."""
+
 _SPELLED: Final = ("day", "hour", "minute", "second", "millisecond", "microsecond")
 _DAYS: Final = {"month": 30, "quarter": 91, "year": 365}
 """Units without a fixed length, with the days that an error gives in their place."""
@@ -119,8 +117,11 @@ def ticks(duration: Duration) -> int:
         >>> ticks("0.5 ms"), ticks("1 hour 30 minutes")
         (500, 5400000000)
     """
-    length, read = _length(duration), _READ.get()
-    return length if read is None or isinstance(length, ReadLength) else ReadLength(read(length))
+    length = _length(duration)
+    read = _READ.get()
+    if read is None or isinstance(length, ReadLength):
+        return length
+    return ReadLength(read(length))
 
 
 @contextmanager
@@ -130,7 +131,7 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
     A module reads its durations in its constructor, before it knows of any query; a query knows what its ticks are.
 
     Args:
-        read: Takes a length as `ticks` returns it elsewhere, and returns it in ticks of that axis, or refuses it.
+        read: The function from a length, as `ticks` returns it elsewhere, to ticks of that axis; it may refuse one.
     """
     token = _READ.set(read)
     try:
@@ -143,8 +144,9 @@ def _length(duration: Duration) -> int:
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        known = isinstance(duration, TimeLength | DecimalLength | ReadLength)
-        return duration if known else BareLength(duration)
+        # A length that was read before still knows how it was given.
+        is_length = isinstance(duration, TimeLength | DecimalLength | ReadLength)
+        return duration if is_length else BareLength(duration)
     if isinstance(duration, Decimal):
         return _decimal_length(duration)
     if isinstance(duration, timedelta):
@@ -155,8 +157,8 @@ def _length(duration: Duration) -> int:
 
 
 def _decimal_length(number: Decimal) -> DecimalLength:
-    scaled = Fraction(number) * 10**MOST_PLACES if number.is_finite() else Fraction(1, 2)
-    if scaled.denominator > 1:
+    scaled = Fraction(number) * 10**MOST_PLACES if number.is_finite() else None
+    if scaled is None or scaled.denominator > 1:
         raise DurationError(number, f"it is not a number of at most {MOST_PLACES} decimal places")
     return DecimalLength(int(scaled))
 
@@ -190,34 +192,46 @@ def _parse(text: str) -> int:
 
 
 def _term(text: str, number: str, unit: str) -> int:
+    """Read a term of a length, such as `30 minutes`, in microseconds; the whole text is for messages."""
     size = _UNITS.get(unit.lower())
     if size is None:
-        days = _DAYS.get(unit.lower().rstrip("s"))
-        if days is not None:
-            # A calendar counts whole months: for any other number an example shows its windows.
-            months = f"{number} {unit}" if number.isdecimal() else "1 month"
-            raise DurationError(
-                text,
-                f"the unit {unit!r} has no fixed length",
-                f"windows of months are calendar('{months}')\n"
-                f"  any other length is in days, such as '{round(float(number) * days)} days'",
-            )
-        alike = [plural for plural in _PLURALS if plural[0] == unit[0].lower()]
-        close = ["minutes"] if unit == "m" else get_close_matches(unit.lower(), alike, n=1, cutoff=0.65)
-        units = (
-            "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"
-        )
-        if close:
-            meant = close[0].removesuffix("s") if number == "1" else close[0]
-            whole = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {meant}", text)
-            units = f"did you mean {whole!r}?\n  {units}"
-        raise DurationError(text, f"the unit {unit!r} is unknown", units)
+        raise _unknown_unit(text, number, unit)
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
-    scaled, rest = divmod(int(fraction or 0) * size, scale)
-    if rest:
+    microseconds, remainder = divmod(int(fraction or 0) * size, scale)
+    if remainder:
         raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")
-    return int(whole) * size + scaled
+    return int(whole) * size + microseconds
+
+
+def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
+    """Return the error of a unit without a fixed length, or of one that there is not."""
+    days = _DAYS.get(unit.lower().rstrip("s"))
+    if days is not None:
+        # A calendar counts whole months: for any other number an example shows its windows.
+        months = f"{number} {unit}" if number.isdecimal() else "1 month"
+        return DurationError(
+            text,
+            f"the unit {unit!r} has no fixed length",
+            f"windows of months are calendar('{months}')\n"
+            f"  any other length is in days, such as '{round(float(number) * days)} days'",
+        )
+    advice = "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"
+    plural = _closest_unit(unit)
+    if plural is not None:
+        meant = plural.removesuffix("s") if number == "1" else plural
+        corrected = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {meant}", text)
+        advice = f"did you mean {corrected!r}?\n  {advice}"
+    return DurationError(text, f"the unit {unit!r} is unknown", advice)
+
+
+def _closest_unit(unit: str) -> str | None:
+    """Return the plural of the unit that a word most likely stands for; None if none is close."""
+    if unit == "m":
+        return "minutes"
+    same_letter = [plural for plural in _PLURALS if plural[0] == unit[0].lower()]
+    close = get_close_matches(unit.lower(), same_letter, n=1, cutoff=0.65)
+    return close[0] if close else None
 
 
 def spell_ticks(length: int) -> str:
@@ -228,11 +242,13 @@ def spell_ticks(length: int) -> str:
         ('10 minutes', '1 hour 30 minutes 1 microsecond', '0 seconds')
     """
     words: list[str] = []
-    rest = abs(length)
-    for name in _SPELLED:
-        count, rest = divmod(rest, _UNITS[name])
-        words += [f"{count} {name}" + ("s" if count > 1 else "")] if count else []
-    return ("-" if length < 0 else "") + (" ".join(words) or "0 seconds")
+    remainder = abs(length)
+    for unit in _SPELLED:
+        count, remainder = divmod(remainder, _UNITS[unit])
+        if count:
+            words.append(f"{count} {unit}s" if count > 1 else f"{count} {unit}")
+    sign = "-" if length < 0 else ""
+    return sign + (" ".join(words) or "0 seconds")
 
 
 def spell_given(length: int) -> str:
@@ -259,13 +275,13 @@ def instant(moment: datetime) -> int:
 
 
 def offset_ticks(offset: Duration | date, period: int) -> int:
-    """Return where windows of a period start: a length from tick 0, or a time or day at which one of them starts.
+    """Return the offset from tick 0 at which windows of a period start.
 
     Args:
-        offset: A length as `ticks` reads it; or a datetime, where a naive one is in UTC, or a date, which is midnight
-            in UTC.
-        period: The distance between neighbouring starts, in ticks. Of a time only the part counts by which it differs
-            from the starts that there are without an offset, so that two origins of the same windows are the same.
+        offset: A length as `ticks` reads it; or the start of any of the windows: a datetime, where a naive one is in
+            UTC, or a date, which is midnight in UTC.
+        period: The distance between neighbouring starts, in ticks. A datetime or date counts modulo the period, so that
+            two origins of the same windows are equal.
 
     Example:
         >>> offset_ticks(date(2024, 5, 1), ticks("7 days")) == ticks("6 days")
@@ -277,8 +293,9 @@ def offset_ticks(offset: Duration | date, period: int) -> int:
         return ticks(offset)
     if not isinstance(offset, datetime):
         offset = datetime(offset.year, offset.month, offset.day, tzinfo=UTC)
-    # a length that is no period is refused by the windows themselves
-    return TimeLength(instant(offset) % period if period > 0 else 0)
+    if period <= 0:
+        return TimeLength(0)  # the windows themselves refuse such a period
+    return TimeLength(instant(offset) % period)
 
 
 def moment(instant: int) -> datetime | None:
@@ -353,7 +370,10 @@ class Axis(StrEnum):
 
     def round_up(self, length: int) -> int:
         """Return the next length that people would write: whole seconds where the axis is time."""
-        return -(-length // _UNITS["second"]) * _UNITS["second"] if self is Axis.TIME else length
+        if self is not Axis.TIME:
+            return length
+        second = _UNITS["second"]
+        return -(-length // second) * second
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +381,7 @@ class DecimalAxis:
     """The words for ticks where the times of a query are decimals.
 
     Attributes:
-        places: How many decimal places they have; a tick is one in the last place.
+        places: The number of decimal places of the times; a tick is one in the last place.
 
     Example:
         >>> DecimalAxis(2).spell_interval(125, 200), DecimalAxis(2).spell_length(50)

@@ -44,7 +44,7 @@ class Insertion(Generic[P]):
     """A new event.
 
     Attributes:
-        id: Names the event among those of its key that start at the same tick, so that revisions can refer to it.
+        id: The name of the event among those of its key that start at one tick, by which revisions refer to it.
         event: The payload with its lifetime as known now.
     """
 
@@ -127,7 +127,7 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     """Return the canonical history table of a stream: the last state of each event, by id and start.
 
     Args:
-        changes: In the order in which they arrived. Punctuation does not change the table.
+        changes: The stream, in the order of arrival. Punctuation does not change the table.
 
     Raises:
         StreamError: An event is inserted while it is alive, or a revision's event is not the one in the table.
@@ -147,14 +147,14 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
         if isinstance(change, Punctuation):
             continue
         identity = (change.id, change.event.start)
-        known = table.get(identity)
+        event = table.get(identity)
         if isinstance(change, Insertion):
-            if known is not None:
-                raise StreamError(f"event {change.id!r} is inserted twice: {known} and {change.event}", id=change.id)
+            if event is not None:
+                raise StreamError(f"event {change.id!r} is inserted twice: {event} and {change.event}", id=change.id)
             table[identity] = change.event
-        elif known != change.event:
-            told = f"a revision of event {change.id!r} expects {change.event}, the table has {known}"
-            raise StreamError(told, id=change.id)
+        elif event != change.event:
+            message = f"a revision of event {change.id!r} expects {change.event}, the table has {event}"
+            raise StreamError(message, id=change.id)
         elif change.is_retraction:
             del table[identity]
         else:

@@ -17,10 +17,11 @@ _COLUMNS: Final = 60
 _GAP: Final = 10
 _SECONDS: Final = (1, 2, 3, 6, 12, 30, 60, 120, 180, 360, 720, 1440, 2160, 4320)
 _DAY: Final = 86_400 * 10**6
+_TENTHS_OF_DAYS: Final = [digit * 10**power for power in range(9) for digit in (1, 2, 5)]
 _TIMES: Final = (
     *(10**power for power in range(6)),
     *(seconds * 10**6 for seconds in _SECONDS),
-    *(days * 10**power * _DAY // 10 for power in range(9) for days in (1, 2, 5)),
+    *(tenths * _DAY // 10 for tenths in _TENTHS_OF_DAYS),
 )
 """Microseconds that a column may have where the axis is time: ten columns are a time that people count in."""
 
@@ -142,6 +143,15 @@ def timeline(rows: Iterable[Bar | str], axis: Axis = Axis.TICKS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Ruler:
+    """The scale of a drawing, from its first tick to its last.
+
+    Attributes:
+        low: The first tick.
+        high: The last tick.
+        scale: The number of ticks in a column.
+        axis: The axis, which says how ticks are labelled.
+    """
+
     low: int
     high: int
     scale: int
@@ -161,12 +171,14 @@ class _Ruler:
     def labels(self) -> str:
         step = _GAP * self.scale
         texts = [self._label(tick, step) for tick in range(self.low, self.high + 1, step)]
-        every = -(-(max(map(len, texts)) + 2) // _GAP)
-        return "".join(text.ljust(every * _GAP) for text in texts[::every])
+        longest = max(map(len, texts))
+        steps = -(-(longest + 2) // _GAP)  # where labels would touch each other, some are left out
+        return "".join(text.ljust(steps * _GAP) for text in texts[::steps])
 
     def _label(self, tick: int, step: int) -> str:
         """Return the text at a tick: where labels are days apart, the date."""
-        return spell_tick(tick - tick % _DAY if self.axis is Axis.TIME and step % _DAY == 0 else tick, self.axis)
+        is_date = self.axis is Axis.TIME and step % _DAY == 0
+        return spell_tick(tick - tick % _DAY if is_date else tick, self.axis)
 
     def draw(self, bar: Bar, indent: int) -> str:
         width = self.column(self.high) + 2
@@ -190,5 +202,6 @@ def draw_windows(windows: Iterable[Window], events: Iterable[Event[object]] = ()
         window  [---)
         window      [---)
     """
-    above = [Bar("event", event.start, event.end, repr(event.payload)) for event in events]
-    return timeline([*above, *(Bar("window", window.start, window.end, look=Look.WINDOW) for window in windows)])
+    event_bars = [Bar("event", event.start, event.end, repr(event.payload)) for event in events]
+    window_bars = [Bar("window", window.start, window.end, look=Look.WINDOW) for window in windows]
+    return timeline([*event_bars, *window_bars])

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from muntin.axis import Duration, spell_given, ticks
 from muntin.errors import PolicyError
-from muntin.messages import Argument, Call, ErrorMessage, StreamCall
+from muntin.errors.messages import Argument, Call, ErrorMessage, StreamCall
 
 
 class _Policy(StrEnum):
@@ -280,8 +280,10 @@ class Lateness:
         return self.spell(spell_given)
 
     def spell(self, spell_length: Callable[[int], str]) -> str:
-        """Return it as a query writes it; `spell_length` spells a length of the axis."""
-        return f"correct({spell_length(self.allowed)})" if self.policy is LatePolicy.CORRECT else str(self.policy)
+        """Spell the treatment as a query writes it; `spell_length` spells a length of the axis."""
+        if self.policy is LatePolicy.CORRECT:
+            return f"correct({spell_length(self.allowed)})"
+        return str(self.policy)
 
     @property
     def corrects(self) -> bool:
@@ -304,8 +306,8 @@ def correct(allowed: Duration) -> Lateness:
         allowed: The allowed lateness.
 
     Raises:
-        PolicyError: It is not above zero.
-        DurationError: It cannot be read.
+        PolicyError: The allowed lateness is not above zero.
+        DurationError: The allowed lateness cannot be read.
 
     Example:
         >>> correct("1 hour").allowed

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from muntin.axis import Duration, TimeLength, clock_ticks, spell_ticks, ticks
 from muntin.errors import PolicyError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 
 __all__ = [
     "BoundedDelay",
@@ -68,8 +68,8 @@ class SourceProgress:
         latest: The largest starts, the largest first: as many as the policy's `starts_kept`, or all if fewer rows came.
         rows_before: The number of rows before this micro-batch.
         clock: The last reading of the clock that the input brings, in microseconds; None if there is none.
-        last_heard: What `clock` was after the last micro-batch with rows of the source, or its first reading if none
-            came since; None if there is no reading.
+        last_heard: The reading of `clock` after the last micro-batch with rows of the source, or the first reading if
+            no rows came since; None if there is no reading.
     """
 
     newest: int
@@ -112,8 +112,8 @@ class ProgressPolicy(ABC):
         >>> @dataclass(frozen=True)
         ... class Guarded(ProgressPolicy):
         ...     delay: int
-        ...     def watermark(self, seen):
-        ...         newest = seen.newest if seen.clock is None else min(seen.newest, seen.clock)
+        ...     def watermark(self, progress):
+        ...         newest = progress.newest if progress.clock is None else min(progress.newest, progress.clock)
         ...         return newest - self.delay
         ...     def describe(self, spell):
         ...         return f"{spell(self.delay)} behind the newest start, or behind the clock"
@@ -130,11 +130,11 @@ class ProgressPolicy(ABC):
         return 0
 
     @abstractmethod
-    def watermark(self, seen: SourceProgress) -> int | None:
+    def watermark(self, progress: SourceProgress) -> int | None:
         """Return the tick before which no later row of a source starts; None if that cannot be said yet.
 
         Args:
-            seen: All rows of the source up to the end of a micro-batch, and the clock.
+            progress: The rows of the source up to the end of a micro-batch, and the clock.
         """
 
     @abstractmethod
@@ -163,13 +163,15 @@ class ProgressPolicy(ABC):
             >>> bounded_delay("10 minutes").with_idle("1 minute", lag="15 minutes").idle
             Idle(after=60000000, lag=900000000)
         """
-        if clock_ticks(after) <= 0:
+        silence = clock_ticks(after)
+        if silence <= 0:
             raise PolicyError(
                 "a source is idle after some time, got {argument}\n  give a time above zero",
                 argument="after",
                 value=after,
             )
-        return replace(self, idle=Idle(clock_ticks(after), None if lag is None else _span("lag", lag, clock_ticks)))
+        lag_ticks = None if lag is None else _span("lag", lag, clock_ticks)
+        return replace(self, idle=Idle(silence, lag_ticks))
 
     def with_key_punctuation(self: PolicyT) -> PolicyT:
         """Return the policy for an input whose rows may punctuate their own key alone, or many keys at once.
@@ -183,11 +185,11 @@ class ProgressPolicy(ABC):
 class Punctuated(ProgressPolicy):
     """Rows of punctuation alone say how complete the input is; made by `punctuated`."""
 
-    def watermark(self, seen: SourceProgress) -> None:
+    def watermark(self, progress: SourceProgress) -> None:
         """Return None: rows imply nothing."""
 
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return it in words."""
+        """Describe the rule in words."""
         return "punctuation rows"
 
 
@@ -197,9 +199,9 @@ class BoundedDelay(ProgressPolicy):
 
     delay: int
 
-    def watermark(self, seen: SourceProgress) -> int:
+    def watermark(self, progress: SourceProgress) -> int:
         """Return the newest start less the delay."""
-        return seen.newest - self.delay
+        return progress.newest - self.delay
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
@@ -214,15 +216,15 @@ class BoundedDisorder(ProgressPolicy):
 
     @property
     def starts_kept(self) -> int:
-        """One start more than so many rows."""
+        """The greatest disorder and one: the smallest of these starts is what `watermark` answers."""
         return self.rows + 1
 
-    def watermark(self, seen: SourceProgress) -> int | None:
-        """Return the start that so many rows are not before."""
-        return seen.latest[self.rows] if len(seen.latest) > self.rows else None
+    def watermark(self, progress: SourceProgress) -> int | None:
+        """Return the `(rows + 1)`-th largest start; None while fewer rows have come."""
+        return progress.latest[self.rows] if len(progress.latest) > self.rows else None
 
     def describe(self, spell: Callable[[int], str]) -> str:
-        """Return it in words."""
+        """Describe the rule in words."""
         return f"at most {self.rows} rows that start later come before a row"
 
 
@@ -234,12 +236,15 @@ class Periodic(ProgressPolicy):
     rows: int | None = None
     span: int | None = None
 
-    def watermark(self, seen: SourceProgress) -> int | None:
+    def watermark(self, progress: SourceProgress) -> int | None:
         """Return the newest start less the delay, if a step has been passed."""
-        bound = seen.newest - self.delay
+        bound = progress.newest - self.delay
         if self.span is not None:
             return bound // self.span * self.span
-        return bound if self.rows and seen.rows // self.rows > seen.rows_before // self.rows else None
+        if not self.rows:
+            return None
+        has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
+        return bound if has_passed_a_step else None
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
@@ -265,7 +270,7 @@ def bounded_delay(delay: Duration) -> BoundedDelay:
 
     Raises:
         PolicyError: The delay is negative.
-        DurationError: It cannot be read.
+        DurationError: The delay cannot be read.
 
     Example:
         >>> bounded_delay("10 minutes").delay
@@ -298,7 +303,7 @@ def bounded_disorder(rows: int) -> BoundedDisorder:
         rows: The number of rows, 0 to `MOST_ROWS`; 0 is the same as `ordered`.
 
     Raises:
-        PolicyError: It is not in that range.
+        PolicyError: The number is not in that range.
 
     Example:
         >>> bounded_disorder(100).rows
@@ -329,7 +334,9 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
-    if (rows is None) == (span is None) or isinstance(step, bool) or not isinstance(step, int) or step <= 0:
+    gives_one = (rows is None) != (span is None)
+    is_whole = isinstance(step, int) and not isinstance(step, bool)
+    if not gives_one or not is_whole or step is None or step <= 0:
         raise PolicyError(
             "progress moves by rows or by a span, above zero; got {rows} and {span}\n"
             "  for example {by_rows} or {by_span}",
@@ -346,11 +353,12 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
 
     Delays and lags are not part of it: they may change from one run to the next and count from then on.
     """
-    kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
-    return {"kind": type(policy).__name__, **kept, "by_key": policy.by_key}
+    starts_kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
+    return {"kind": type(policy).__name__, **starts_kept, "by_key": policy.by_key}
 
 
 def _span(name: str, value: Duration, read: Callable[[Duration], int] = ticks) -> int:
+    """Read a length that may be zero; `name` is what the message calls it."""
     span = read(value)
     if not 0 <= span <= _LONGEST:
         raise PolicyError(

@@ -1,25 +1,24 @@
-"""Checks of a query that scripts, `muntin run` and the engine make alike, so that none takes what another refuses."""
+"""Checks of a query, shared by scripts, `muntin run` and the engine, so that none takes what another refuses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import index
 from typing import Final, TypeVar
 
 from muntin.axis import INFINITY, AnyAxis, Axis
+from muntin.catalog.named_windows import check_windows
 from muntin.errors import ModuleContractError, PolicyError, QueryError
+from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
-from muntin.messages import Alternatives, Argument, Call, ErrorMessage
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.modules.stream_operator import IntervalOperator, StreamOperator
-from muntin.named_windows import check_windows
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.rows import RowWindows
-from muntin.safe_text import safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.extent import Window
 from muntin.windows.specification import Unwindowed, WrittenWindows
@@ -37,10 +36,10 @@ _YEAR: Final = 366 * 24 * 60 * 60 * 10**6
 
 
 def check_instance(module: object) -> None:
-    """Refuse what is given for a module to a query without Spark, and is no instance of a module class.
+    """Refuse a computation, in a query without Spark, of anything but an instance of a module class.
 
     Raises:
-        QueryError: It is a class, or something else.
+        QueryError: The module is a class, or something else.
     """
     if not isinstance(module, Module):
         name = module.__name__ if isinstance(module, type) else "Spread"
@@ -51,10 +50,10 @@ def check_instance(module: object) -> None:
 
 
 def check_each(computations: object, kind: type) -> None:
-    """Refuse what is no list of computations.
+    """Refuse anything but a list of computations.
 
     Raises:
-        QueryError: It is something else, such as a module.
+        QueryError: The computations are something else, such as a module.
     """
     if not isinstance(computations, Sequence) or not all(isinstance(each, kind) for each in computations):
         raise QueryError(
@@ -72,11 +71,12 @@ class QueryShape:
         window: The windows.
         clip: The clipping of lifetimes before time-sensitive modules see them.
         timestamps: The lifetime of the output.
-        forget_keys_after: For how long a key may be silent, in ticks; None if a key is never forgotten.
-        is_time_bound: True if the contract of a module makes results time-bound, as `timestamps` may do too.
-        lasting: In messages, what events are that last longer than a tick; empty if they last one, or are not known.
+        forget_keys_after: The time for which a key may be silent, in ticks; None if a key is never forgotten.
+        is_time_bound: The contract of a module makes results time-bound, as `timestamps` may do too.
+        lasting: The words of messages for events that last longer than a tick; empty if they last one, or are not
+            known.
         written_window: The windows as a query writes them; None to spell their ticks.
-        written_age: The time for which a key may be silent, likewise.
+        written_age: The time for which a key may be silent, as a query writes it; empty to spell its ticks.
     """
 
     modules: Sequence[Module]
@@ -93,8 +93,8 @@ class QueryShape:
         """Refuse a query whose windows, modules, policies and events do not belong together.
 
         Raises:
-            QueryError: The window is none, or too long; events last longer than what follows them takes; or a module
-                is not alone, or of the wrong kind.
+            QueryError: The window is not a specification of windows, or too long; events last longer than a tick and
+                a module or window follows points; or a module is not alone, or of the wrong kind.
             PolicyError: A policy is not right for a module, or for the windows.
             ModuleDefinitionError: The class of the windows has no name and version of its own.
         """
@@ -236,10 +236,10 @@ class QueryShape:
         return self.written_window or WrittenWindows(self.window)
 
 
-def undeclared_result(module: str, found: str, where: str = "") -> ModuleContractError:
+def undeclared_result(module: str, misfit: str, where: str = "") -> ModuleContractError:
     """Return the error of a result that is not of the type that its module declares."""
     return ModuleContractError(
-        f"{module} returned a value that is not what it declares: {found}\n{where}"
+        f"{module} returned a value that is not what it declares: {misfit}\n{where}"
         "  return what the class declares in its brackets, or declare what it returns"
     )
 
@@ -272,8 +272,8 @@ def time_asked_for(
 
     Args:
         module: The operator.
-        answer: What its `next_time` returned.
-        time: The time of the call before.
+        answer: The value that its `next_time` returned.
+        time: The time of the previous call.
         key: The key, for messages.
         axis: The axis of the query.
 
@@ -284,25 +284,32 @@ def time_asked_for(
     if answer is None:
         return None
     label = f"{module.name} {module.version}"
+    wake_up = _whole_number(answer)
     is_length = isinstance(answer, timedelta)
-    asked: int | None = None
-    if not is_length and not isinstance(answer, bool):
-        with suppress(TypeError):
-            asked = index(answer)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
-    if asked is not None and axis is Axis.TIME:
-        is_length = 0 <= asked < _YEAR and time >= 2 * _YEAR
+    if wake_up is not None and axis is Axis.TIME:
+        is_length = 0 <= wake_up < _YEAR and time >= 2 * _YEAR
     if is_length:
         raise ModuleContractError(
             f"{label} returned {safe_repr(answer)} from next_time at {axis.spell(time)}, which is a length\n{_of(key)}"
             "  expected: a time; keep the time of the event in the state, and return state['last'] + self.length, "
             "where self.length is ticks('10 minutes'), or None for no wake-up"
         )
-    if asked is None:
+    if wake_up is None:
         raise ModuleContractError(
             f"{label} returned {safe_repr(answer)} from next_time\n{_of(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
-    return asked if asked < INFINITY else None
+    return wake_up if wake_up < INFINITY else None
+
+
+def _whole_number(answer: object) -> int | None:
+    """Return an integer of Python or NumPy as an int; None for anything else, also for a bool."""
+    if isinstance(answer, bool):
+        return None
+    try:
+        return index(answer)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
+    except TypeError:
+        return None
 
 
 def _of(key: object) -> str:
@@ -313,41 +320,60 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
 def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
-    """Refuse windows in which a module cannot find what it looks for."""
+    """Refuse windows that do not fit the needs of a module."""
     for module in modules:
         if lacking := module.needs.lacks(window, axis):
             raise PolicyError("{module} {lacking}", module=f"{module.name} {module.version}", lacking=lacking)
 
 
 def clip_wanted(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
-    """Return the clip that a query gets which names none; None if the module does not mind."""
+    """Return the clip of a query that names none; None if the module has no preference."""
     if needs.clip is not None or ClipPolicy.NONE in module.accepted_clips:
         return needs.clip
-    return next((policy for policy in ClipPolicy if policy in module.accepted_clips), None)
+    for policy in ClipPolicy:
+        if policy in module.accepted_clips:
+            return policy
+    return None
 
 
 def clip_of(modules: Sequence[Module]) -> ClipPolicy | None:
-    """Return the clip that the modules of a query are made for; None where none of them minds."""
-    wanted = {module.name: clip for module in modules if (clip := clip_wanted(module, module.needs)) is not None}
-    accepted = [policy for policy in ClipPolicy if all(policy in module.accepted_clips for module in modules)]
-    return _agreed("clip", wanted, accepted)
+    """Return the clip that the modules of a query are made for; None where none of them has a preference."""
+    clips: dict[str, ClipPolicy] = {}
+    for module in modules:
+        clip = clip_wanted(module, module.needs)
+        if clip is not None:
+            clips[module.name] = clip
+    accepted = list(ClipPolicy)
+    for module in modules:
+        accepted = [policy for policy in accepted if policy in module.accepted_clips]
+    return _agreed("clip", clips, accepted)
 
 
 def timestamps_of(modules: Sequence[Module]) -> TimestampPolicy | None:
-    """Return the timestamps that the modules of a query are made for; None where none of them minds."""
-    wanted = {module.name: stamps for module in modules if (stamps := module.needs.timestamps) is not None}
-    return _agreed("timestamps", wanted, list(TimestampPolicy))
+    """Return the timestamps that the modules of a query are made for; None where none of them has a preference."""
+    timestamps: dict[str, TimestampPolicy] = {}
+    for module in modules:
+        if module.needs.timestamps is not None:
+            timestamps[module.name] = module.needs.timestamps
+    return _agreed("timestamps", timestamps, list(TimestampPolicy))
 
 
-def _agreed(name: str, wanted: Mapping[str, PolicyT], accepted: Sequence[PolicyT]) -> PolicyT | None:
-    found = set(wanted.values())
-    if len(found) < 2:
-        return next(iter(found), None)
-    told = ", ".join(f"{module} for {str(policy)!r}" for module, policy in wanted.items())
+def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[PolicyT]) -> PolicyT | None:
+    """Return the policy that all modules with a preference share; refuse a query whose modules differ.
+
+    Args:
+        name: The parameter of the policy.
+        preferred: The policy that each module is made for, by its name.
+        accepted: The policies that all modules accept.
+    """
+    policies = set(preferred.values())
+    if len(policies) < 2:
+        return next(iter(policies), None)
+    spelled = ", ".join(f"{module} for {str(policy)!r}" for module, policy in preferred.items())
     to_do = ErrorMessage("no policy is right for all of them: give each a query of its own")
     if accepted:
         choices = [ErrorMessage("{policy}", policy=Argument(name, str(policy))) for policy in accepted]
         to_do = ErrorMessage("say which: {choices}", choices=ErrorMessage.joined(" or ", choices))
     raise PolicyError(
-        "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=told, to_do=to_do
+        "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=spelled, to_do=to_do
     )

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from muntin import hopping, snapshot, tumbling
+from muntin.catalog.named_windows import from_dict
 from muntin.errors import ParameterError, PolicyError, QueryError
-from muntin.named_windows import from_dict
 from muntin.progress import ProgressPolicy, SourceProgress
 from muntin.windows.specification import Unwindowed
 from muntin_adapters import from_aggregator

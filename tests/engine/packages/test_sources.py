@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from muntin.definitions.source_parsing import literal_of, parse_source, while_parsing
 from muntin.modules import parameters
-from muntin.source_parsing import literal_of, parse_source, while_parsing
 from muntin_engine.packages import sources
 
 DISTURBED = "AST constructor recursion depth mismatch (before=63, after=75)"

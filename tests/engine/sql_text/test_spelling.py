@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muntin import Axis, calendar, count_by_start, cumulate, hopping, session, ticks, tumbling
-from muntin.messages import (
+from muntin.errors.messages import (
     Alternatives,
     Argument,
     Arguments,

@@ -18,8 +18,8 @@ from muntin import (
     Window,
     window,
 )
+from muntin.catalog.named_windows import EXAMPLES
 from muntin.errors import ModuleDefinitionError, ParameterError, UnknownModuleError
-from muntin.named_windows import EXAMPLES
 from muntin.windows import WindowKind
 from muntin.windows.specification import WindowSpecification
 
@@ -113,7 +113,7 @@ def test_window_kinds_are_looked_at_too() -> None:
 
         def windows_of(self, *_: Any) -> Any: ...
 
-    from muntin.modules.attributes import check_attributes
+    from muntin.definitions.attributes import check_attributes
 
     with pytest.raises(ModuleDefinitionError, match="did you mean can_be_time_bound"):
         check_attributes(Visits, "shop.visits")

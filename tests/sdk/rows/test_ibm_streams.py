@@ -15,8 +15,8 @@ from typing import Any, Final
 import pytest
 
 from muntin import Window
+from muntin.catalog.named_windows import from_dict
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict
 from muntin.rows import (
     CountPolicy,
     DeltaPolicy,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from muntin import Event, Window
+from muntin.catalog.named_windows import from_dict
 from muntin.errors import QueryError, WindowError
-from muntin.named_windows import from_dict
 from muntin.rows import ActionKind, LastRows, PartitionedRows, Row, RowBatches, RowsBetween, batch, delta, last, on_row
 from muntin.testing import Computation, OutputEvent, Script, WindowedQuery, evaluate
 from tests.modules.row_operators import Full

@@ -20,8 +20,9 @@ from typing_extensions import TypeVar
 from muntin import INFINITY, Event, Instant, Window
 from muntin.errors import ModuleDefinitionError
 from muntin.schemas import ScalarKind, describe
-from muntin.testing import equal, same_bag, strategies
+from muntin.testing import equal, same_bag
 from muntin.testing.fitting import misfit
+from muntin.testing.laws import strategies
 from muntin.testing.plain_data import records_in, restored
 from tests.naming import spelled
 

@@ -159,6 +159,11 @@ def test_a_reach_moves_the_horizon() -> None:
     assert horizon_of(tumbling(5, reach=4), [Event(3, 9, "a")]) == 13
 
 
+def test_the_horizon_of_ticks_below_zero_lies_below_zero() -> None:
+    assert horizon_of(tumbling(5), [Event(-12, -9, "a")]) == -9
+    assert horizon_of(tumbling(5), []) == 0
+
+
 @pytest.mark.parametrize("kind", [hopping(9, 4, 1), hopping(3, 7), snapshot(), count_by_start(2), session(3)], ids=str)
 def test_the_members_of_a_window_are_the_events_that_belong_to_it(kind: WindowKind) -> None:
     events = list(random_stream(3, keys=["k"], events=30).history()["k"].values())

@@ -169,6 +169,13 @@ def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -
     assert script.close().history() == {None: {("a", 1): again}}
 
 
+def test_one_step_may_come_twice_before_the_step_in_between() -> None:
+    inserted, deleted = Insertion("a", Event(1, 5, None)), retraction("a", Event(1, 5, None))
+    script = Script().add(inserted).batch().add(deleted).add(inserted)
+    twice = Script([script.steps[0], script.steps[0], script.steps[2]])
+    assert twice.history() == script.history() == {None: {("a", 1): Event(1, 5, None)}}
+
+
 def test_a_revision_may_come_before_its_event() -> None:
     script = Script().add(Revision("a", A, 5)).punctuate(1).add(Insertion("a", A)).revise("a", 6)
     assert script.history() == {None: {("a", 1): Event(1, 6, "a")}}

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from muntin import INFINITY, Window, instant, ticks
+from muntin.catalog.named_windows import continues_windows
 from muntin.errors import WindowError
-from muntin.named_windows import continues_windows
 from muntin.testing import WindowKindLaws, laws_of
 from muntin.windows import ScheduledWindows, Stretches
 from muntin.windows.kind import next_frontier

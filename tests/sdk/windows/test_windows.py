@@ -28,9 +28,9 @@ from muntin import (
     tumbling,
 )
 from muntin.axis import moment
+from muntin.catalog.named_windows import from_dict
 from muntin.drawings import Bar, timeline
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import CountWindows, HoppingWindows, SessionWindows, Stretches, WindowKind
 from muntin_cli.pictures.layout import extent_of

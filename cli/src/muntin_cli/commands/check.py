@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muntin.catalog import installed
-from muntin.plugin_entries import plugin_entries
+from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode

@@ -12,10 +12,10 @@ from types import FunctionType
 from typing import Any
 
 from muntin import Module, ticks
+from muntin.definitions.methods import signature_of
 from muntin.errors import DurationError, QueryError
-from muntin.messages import Argument
+from muntin.errors.messages import Argument
 from muntin.modules.call import check_column
-from muntin.modules.methods import signature_of
 from muntin.windows import WindowSpecification
 
 

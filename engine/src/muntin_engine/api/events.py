@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from muntin import Duration, Lateness, LatePolicy
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin.policies import parse_lateness
 from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
 from muntin_engine.api.arguments import (

@@ -14,7 +14,7 @@ from typing_extensions import TypeIs
 from muntin import Duration
 from muntin.axis import spell_given, ticks
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call, WrittenColumn
+from muntin.errors.messages import Argument, Call, WrittenColumn
 from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification

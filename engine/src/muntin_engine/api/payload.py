@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call, Earlier
+from muntin.errors.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each
 from muntin_engine.plan.request import InputRequest
 from muntin_engine.plan.steps import step

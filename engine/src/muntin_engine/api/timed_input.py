@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from muntin import Duration
 from muntin.errors import PolicyError, QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
 from muntin_engine.plan.request import Heartbeat, InputRequest

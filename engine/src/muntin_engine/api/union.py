@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Never
 
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
 from muntin_engine.plan.inputs import MOST_SOURCES

@@ -14,7 +14,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from muntin.safe_text import safe_message
+from muntin.errors.safe_text import safe_message
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _READABLE: Final = 0o644 << 16

@@ -15,8 +15,8 @@ from typing import Final
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from muntin.hooks import PROJECT
-from muntin.plugin_entries import plugin_entries
+from muntin.catalog.hooks import PROJECT
+from muntin.catalog.plugin_entries import plugin_entries
 from muntin_engine.errors import NotShippableError
 
 _SITE: Final = ("site-packages", "dist-packages")

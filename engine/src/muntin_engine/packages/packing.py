@@ -15,7 +15,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import NotShippableError
 from muntin_engine.packages.archives import Archive, UnreadableArchiveError, read_files
 from muntin_engine.packages.distributions import find_distribution, imports_of, is_editable, owners_of

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from muntin.source_parsing import parse_source, while_parsing
+from muntin.definitions.source_parsing import parse_source, while_parsing
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -18,7 +18,7 @@ from muntin import (
 )
 from muntin.axis import DecimalLength
 from muntin.errors import PolicyError, QueryError
-from muntin.messages import Alternatives, Argument, Call, Earlier, ErrorMessage, ParameterName, StreamCall
+from muntin.errors.messages import Alternatives, Argument, Call, Earlier, ErrorMessage, ParameterName, StreamCall
 from muntin.query_checks import QueryShape
 from muntin.rows import last
 from muntin.windows import WindowSpecification

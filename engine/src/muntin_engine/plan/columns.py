@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muntin.errors import QueryError
-from muntin.messages import ParameterName
+from muntin.errors.messages import ParameterName
 
 
 @dataclass(frozen=True, slots=True)

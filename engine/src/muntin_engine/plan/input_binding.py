@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Module, RowOperator
 from muntin.errors import TypeMismatchError
-from muntin.messages import ErrorMessage, WrittenColumn
+from muntin.errors.messages import ErrorMessage, WrittenColumn
 from muntin.schemas import (
     DataType,
     Field,

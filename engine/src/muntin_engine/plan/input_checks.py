@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Final
 
 from muntin import Axis, LatePolicy
+from muntin.catalog.named_windows import check_windows
 from muntin.errors import ModuleError, PolicyError, QueryError
-from muntin.messages import Alternatives, Argument, Call, ParameterName, StreamCall
-from muntin.named_windows import check_windows
+from muntin.errors.messages import Alternatives, Argument, Call, ParameterName, StreamCall
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW
-from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.modules.evaluator_query import states_replace_rows

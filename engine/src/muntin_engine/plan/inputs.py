@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muntin import Lateness
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin.progress import ProgressPolicy, Punctuated, identity_of
 from muntin_engine.plan.columns import Columns
 from muntin_engine.state.differences import QueryIdentity

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from muntin import Function, JoinKind
 from muntin.errors import ModuleContractError, ModuleError, ParameterError, message_of
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
-from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, Struct, describe
 from muntin_engine.modules.calls import CURRENT_CALL
 from muntin_engine.modules.skipping import SKIPPED

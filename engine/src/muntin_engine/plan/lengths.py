@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from muntin import Axis
 from muntin.axis import MOST_PLACES, BareClockLength, BareLength, DecimalLength, TimeLength, spell_ticks
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call, Seconds
+from muntin.errors.messages import Argument, Call, Seconds
 from muntin.windows import WindowSpecification
 
 T = TypeVar("T")

@@ -19,12 +19,12 @@ from types import ModuleType
 from typing import Any, Final
 
 import muntin.axis
-import muntin.emission
 import muntin.policies
 import muntin.progress
-import muntin.schemas
+import muntin.schemas.fields
 import muntin.triggers.composed
 import muntin.triggers.elementary
+import muntin.triggers.emission
 import muntin_engine.plan.code
 import muntin_engine.plan.columns
 import muntin_engine.plan.inputs
@@ -34,9 +34,9 @@ import muntin_engine.plan.plan
 import muntin_engine.time.lifetimes
 import muntin_engine.time.source_rules
 from muntin.axis import TimeLength
+from muntin.catalog.named_windows import from_dict, kind_named
 from muntin.errors import MuntinError, QueryError
 from muntin.modules.parameters import spell
-from muntin.named_windows import from_dict, kind_named
 from muntin.schemas import Scalar, Struct, Variable
 from muntin.windows import WindowSpecification
 
@@ -44,7 +44,7 @@ IS: Final = "is"
 """The entry of a dict that says what it is."""
 
 _HOMES: Final[tuple[ModuleType, ...]] = (
-    *(muntin.axis, muntin.emission, muntin.policies, muntin.progress, muntin.schemas),
+    *(muntin.axis, muntin.triggers.emission, muntin.policies, muntin.progress, muntin.schemas.fields),
     *(muntin.triggers.composed, muntin.triggers.elementary),
     *(muntin_engine.time.lifetimes, muntin_engine.time.source_rules),
     *(muntin_engine.plan.code, muntin_engine.plan.columns, muntin_engine.plan.inputs),

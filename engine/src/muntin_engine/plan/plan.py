@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
-from muntin.messages import Call
+from muntin.errors.messages import Call
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from muntin.errors import QueryError
-from muntin.messages import Argument
+from muntin.errors.messages import Argument
 from muntin_engine.plan.array_parts import choose_parts
 from muntin_engine.plan.checks import check_query
 from muntin_engine.plan.choice import Choice

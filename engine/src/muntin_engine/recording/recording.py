@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plain_plan import Known

@@ -7,7 +7,7 @@ from types import EllipsisType
 from typing import Final
 
 from muntin.axis import Axis, TimeLength
-from muntin.messages import (
+from muntin.errors.messages import (
     Alternatives,
     Argument,
     Arguments,

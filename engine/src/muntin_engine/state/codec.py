@@ -23,8 +23,8 @@ from typing import Any, Final, get_args, get_origin, get_type_hints, is_typeddic
 import msgpack
 
 from muntin import Module
-from muntin.safe_text import safe_message, safe_repr
-from muntin.type_advice import advice_about
+from muntin.errors.safe_text import safe_message, safe_repr
+from muntin.schemas.type_advice import advice_about
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
 from muntin_engine.state.records import check_record, field_names, make_record, record_name

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from muntin import Module
+from muntin.catalog.named_windows import continues_windows
+from muntin.definitions.versions import continues, is_newer, is_same_version
 from muntin.modules.function_aggregate import FunctionAggregate
-from muntin.named_windows import continues_windows
 from muntin.schemas import spell
-from muntin.versions import continues, is_newer, is_same_version
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.differences import (

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from muntin import Axis
 from muntin.axis import DecimalLength, spell_ticks
+from muntin.catalog.named_windows import from_dict
 from muntin.errors import WindowError
-from muntin.named_windows import from_dict
 from muntin_engine.errors import Difference
 
 QueryIdentity: TypeAlias = Mapping[str, Any]

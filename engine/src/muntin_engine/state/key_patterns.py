@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY
-from muntin.value_order import value_key
+from muntin.schemas.value_order import value_key
 from muntin_engine.errors import StateError
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import Key

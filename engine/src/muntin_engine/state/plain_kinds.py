@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import StateError
 
 _TUPLE, _SET, _FROZENSET, _DEQUE, _INTEGER, _DECIMAL, _FRACTION = range(1, 8)

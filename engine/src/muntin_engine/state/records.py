@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import starmap
 from typing import Any
 
-from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.errors import StateError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from muntin import Module
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 

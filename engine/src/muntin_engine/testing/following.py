@@ -107,7 +107,7 @@ def meant(tested: QueryUnderTest) -> Iterator[list[LiveResult]]:
     stream, progress = StreamHistory(), Progress()
     for batch in tested.batches:
         for step in batch.changes:
-            stream.take(step)
+            stream.add(step)
         progress = progress.advance(progress_of(tested.query.window, batch))
         events = {key: _in_order(tested, fold(changes)) for key, changes in stream.accepted.items()}
         yield [line for key, some in events.items() for line in _meant(tested, key, some, progress)]

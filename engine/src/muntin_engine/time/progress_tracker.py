@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from muntin import EARLIEST, INFINITY
 from muntin.errors import ModuleContractError, ModuleError
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.progress import ProgressPolicy, Punctuated, SourceProgress
-from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows.regular import RegularWindows
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress

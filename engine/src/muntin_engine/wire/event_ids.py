@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from muntin.value_order import value_key
+from muntin.schemas.value_order import value_key
 
 _NAN: Final = "NaN"
 """The stand-in of NaN."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from muntin import Window
 from muntin.errors import ModuleContractError
+from muntin.errors.safe_text import safe_cause, safe_repr
 from muntin.query_checks import undeclared_result
-from muntin.safe_text import safe_cause, safe_repr
 from muntin.schemas import Field, Struct
 from muntin_engine.time.changes import Key
 from muntin_engine.wire.overflows import Overflow

@@ -23,7 +23,7 @@ import numpy as np
 
 from muntin.columnar.arrays import BoolArray, FloatArray, IntArray
 from muntin.columnar.exact import nearest
-from muntin.components import Component, Merge
+from muntin.schemas.components import Component, Merge
 
 _HUGE: Final = ldexp(1.0, 800)
 """From here on magnitudes are held apart, in units of `_UNIT`, so that no sum of lanes overflows."""

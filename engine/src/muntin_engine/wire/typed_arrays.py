@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin.axis import decimal_of
-from muntin.safe_text import cut, safe_cause, safe_message, safe_repr
+from muntin.errors.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.modules.skipping import is_tuple
 

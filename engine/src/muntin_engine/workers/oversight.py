@@ -15,7 +15,7 @@ from typing import Final
 
 from muntin import Axis
 from muntin.errors import ModuleContractError, ModuleError, MuntinError
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import StateError
 from muntin_engine.modules.calls import CURRENT_CALL
 from muntin_engine.plan.worker_settings import WorkerSettings

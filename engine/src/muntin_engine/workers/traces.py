@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from muntin import Axis, Window
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 
 # The numbers at the beginning of a trace, by their place; each has eight bytes.
 _IS_RUNNING: Final = 0

@@ -9,8 +9,8 @@ from typing import Any, get_args, get_origin
 
 from typing_extensions import Unpack
 
+from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import hints_of, signature_of
 from muntin.schemas import Struct, describe
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from muntin.modules.methods import hints_of, signature_of
+from muntin.definitions.methods import hints_of, signature_of
 
 _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

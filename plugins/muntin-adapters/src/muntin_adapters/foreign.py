@@ -7,8 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import hints_of, signature_of
 from muntin.schemas import describe
 from muntin_adapters.annotations import type_taken
 from muntin_adapters.spreading import Spread, spread_of

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Unpack
 
+from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.function_aggregate import member_type
-from muntin.modules.methods import hints_of, signature_of
 from muntin_adapters.foreign import unknown_type
 from muntin_adapters.made import Made, constructor, make_module, maker
 from muntin_adapters.options import FunctionOptions, check_options

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import ParamSpec
 
-from muntin.modules.methods import check_name
+from muntin.definitions.methods import check_name
 from muntin.modules.module import Module
 
 A = ParamSpec("A")

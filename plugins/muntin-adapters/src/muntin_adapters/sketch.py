@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from typing_extensions import Unpack
 
+from muntin.definitions.methods import hints_of
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import hints_of
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign, unknown_type
 from muntin_adapters.made import maker

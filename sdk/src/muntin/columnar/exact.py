@@ -14,7 +14,7 @@ ExactSum: TypeAlias = Fraction | float
 """The sum of floats: a fraction, or a float where it is not finite."""
 
 _MOST: Final = 2**26
-"""The sum of so many halves of 53 bits is a whole number below 2**53."""
+"""The largest number of 27-bit halves whose sum is a whole number below 2**53, so that a float holds it."""
 
 
 def exact_sum(values: FloatArray) -> ExactSum:
@@ -26,16 +26,23 @@ def exact_sum(values: FloatArray) -> ExactSum:
     """
     if len(values) > _MOST:
         return added(exact_sum(values[:_MOST]), exact_sum(values[_MOST:]))
-    if not (is_finite := np.isfinite(values)).all():
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
         with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
             return float(values[~is_finite].sum())
+
+    # A float is a whole number of 53 bits times a power of two. Those of one power are added up in two halves, as
+    # `bincount` adds floats: each half of a sum stays below 2**53 and is exact.
     fractions, exponents = np.frexp(values.astype(np.float64))
-    whole, least = np.ldexp(fractions, 53).astype(np.int64), int(exponents.min(initial=0))
-    halves = (np.bincount(exponents - least, half).tolist() for half in (whole >> 26, whole & 2**26 - 1))
-    totals = (
-        (int(upper) << 26) + int(lower) << place for place, (upper, lower) in enumerate(zip(*halves, strict=True))
-    )
-    return sum(totals) * Fraction(2) ** (least - 53)
+    mantissas = np.ldexp(fractions, 53).astype(np.int64)
+    least = int(exponents.min(initial=0))
+    upper_sums = np.bincount(exponents - least, mantissas >> 26).tolist()
+    lower_sums = np.bincount(exponents - least, mantissas & 2**26 - 1).tolist()
+
+    total = 0
+    for power, (upper, lower) in enumerate(zip(upper_sums, lower_sums, strict=True)):
+        total += (int(upper) << 26) + int(lower) << power
+    return total * Fraction(2) ** (least - 53)
 
 
 def exact_sums(values: FloatArray) -> Any:
@@ -46,8 +53,8 @@ def exact_sums(values: FloatArray) -> Any:
 
 def added(first: ExactSum, second: ExactSum) -> ExactSum:
     """Return the sum of two sums, or of plain numbers."""
-    odd = [value for value in (first, second) if isinstance(value, float) and not isfinite(value)]
-    return sum(odd) if odd else Fraction(first) + Fraction(second)
+    not_finite = [value for value in (first, second) if isinstance(value, float) and not isfinite(value)]
+    return sum(not_finite) if not_finite else Fraction(first) + Fraction(second)
 
 
 def nearest(exact: ExactSum) -> float:

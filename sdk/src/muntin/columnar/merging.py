@@ -9,11 +9,11 @@ import numpy as np
 
 from muntin.columnar.arrays import Array, PayloadArrays
 from muntin.columnar.results import OnArrays
-from muntin.components import Component, Merge
 from muntin.errors import ModuleContractError
+from muntin.schemas.components import Component, Merge
 
 
-def as_component(component: Component, returned: object, count: int, whence: str) -> Array:
+def as_component(component: Component, returned: object, count: int, label: str) -> Array:
     """Cast the result of a function to an array of n values of a component.
 
     A type may become a wider one, or a narrower one of the same kind, as in NumPy's `same_kind`; Python objects become
@@ -23,20 +23,21 @@ def as_component(component: Component, returned: object, count: int, whence: str
         component: The component that the values are of.
         returned: The value that the function returned.
         count: The expected number of values.
-        whence: Which values they are, for errors.
+        label: The name of the values in errors.
 
     Raises:
-        ModuleContractError: They have another shape or type, or some are masked.
+        ModuleContractError: The values have another shape or type, or some are masked.
     """
     if np.ma.is_masked(returned):
         raise ModuleContractError(
-            f"{whence} has masked entries\n  expected: a value for each payload, such as payloads.filled(0)"
+            f"{label} has masked entries\n  expected: a value for each payload, such as payloads.filled(0)"
         )
-    array, shape = np.asarray(returned), (count, *component.shape)
+    array = np.asarray(returned)
+    shape = (count, *component.shape)
     if array.shape != shape:
-        raise ModuleContractError(f"{whence} has the shape {array.shape}\n  expected: {shape}")
+        raise ModuleContractError(f"{label} has the shape {array.shape}\n  expected: {shape}")
     if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, "same_kind"):
-        raise ModuleContractError(f"{whence} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
+        raise ModuleContractError(f"{label} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
     return array.astype(component.dtype, copy=False)
 
 
@@ -52,7 +53,7 @@ def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict
         By the name of each component that is lifted, an array of n values. Where there is none, `lift` is not called.
 
     Raises:
-        ModuleContractError: It returned something else than `components` declares.
+        ModuleContractError: The contributions are not of the components that `components` declares.
     """
     parts = {name: part for name, part in module.components().items() if part.is_lifted}
     if not parts:
@@ -77,13 +78,17 @@ def merger(component: Component) -> Callable[[Array, Array], Array]:
 
 
 def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
-    """Return the function that undoes a merge: of the merged values and the second ones, the first. None if none does.
+    """Return the function that undoes a merge: from the merged values and the second ones it computes the first.
+
+    There is none, and None is returned, for a merge that loses values.
 
     Example:
         >>> inverter(Component.sum("int64")), inverter(Component.sum("float64"))
         (<ufunc 'subtract'>, None)
     """
-    return component.inverse or np.subtract if component.has_inverse else None
+    if not component.has_inverse:
+        return None
+    return component.inverse or np.subtract
 
 
 def merge(component: Component, first: Array, second: Array) -> Array:
@@ -112,7 +117,7 @@ def fold_rows(component: Component, values: Array) -> Array:
     """Return the merge of n values, along the first axis: an array of one value, the identity if n is 0.
 
     Neighbours are merged in pairs, and the pairs in pairs, so a function of the writer's own is called about log2(n)
-    times. Sums of floats are rounded at each step here; those that must not be are `Sums`.
+    times. Sums of floats are rounded at each step here; `muntin.columnar.exact` has sums that are not.
 
     Example:
         >>> import numpy as np

@@ -38,12 +38,16 @@ def observed(field: Field, values: Sequence[object]) -> Field:
 
 def observed_types(field: Field, values: Sequence[object]) -> dict[str, Field]:
     """Infer the type variables of a field from values, as far as the values tell."""
-    found: dict[str, list[object]] = {}
+    values_of: dict[str, list[object]] = {}
     for value in values:
         for name, part in _bound(field, value):
-            found.setdefault(name, []).append(part)
-    types = {name: _type_of(parts) for name, parts in found.items()}
-    return {name: bound for name, bound in types.items() if bound is not None}
+            values_of.setdefault(name, []).append(part)
+    types: dict[str, Field] = {}
+    for name, parts in values_of.items():
+        data_type = _type_of(parts)
+        if data_type is not None:
+            types[name] = data_type
+    return types
 
 
 def part_of(payload: Any, name: str, place: int) -> object:
@@ -65,6 +69,7 @@ def _bound(field: Field, value: object) -> Iterator[tuple[str, object]]:
 
 
 def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
+    """Return the parts of a value, each with its field."""
     kind = field.type
     if isinstance(kind, Struct):
         return [(part, part_of(value, part.name, place)) for place, part in enumerate(kind.fields)]
@@ -74,7 +79,8 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
     if isinstance(kind, ListOf):
         return [(kind.element, part) for part in value]
     if isinstance(kind, MapOf):
-        return [pair for key, part in value.items() for pair in ((kind.key, key), (kind.value, part))]
+        keys = [(kind.key, key) for key in value]
+        return keys + [(kind.value, part) for part in value.values()]
     return []
 
 
@@ -87,7 +93,8 @@ def _type_of(values: Sequence[object]) -> Field | None:
         return None
     is_nullable = any(value is None for value in values)
     if kinds == {list}:
-        element = _type_of([part for value in values if isinstance(value, list) for part in value])
+        elements = [element for value in values if isinstance(value, list) for element in value]
+        element = _type_of(elements)
         return None if element is None else Field("", ListOf(element), is_nullable)
     described = _described(kinds.pop())
     return None if described is None else Field("", described.type, is_nullable)
@@ -124,12 +131,12 @@ _AS_INTEGER: Final[Mapping[ScalarKind, Callable[[Any], int]]] = {
 def payload_arrays(
     field: Field, payloads: Sequence[object], *, skips_nulls: bool
 ) -> tuple[Array | dict[str, Array], int]:
-    """Return payloads as `ColumnarAggregate.lift` wants them, and how many they are.
+    """Return payloads as the arrays that `ColumnarAggregate.lift` gets, and their number.
 
     Args:
         field: The module's input. Its type variables are bound to the types of the payloads.
-        payloads: Values, or records of several fields, or None.
-        skips_nulls: Leave out null payloads and those with a null field; or else mask them.
+        payloads: The payloads: values, or records of several fields, or None.
+        skips_nulls: Leave out null payloads and those with a null field; otherwise they are masked.
 
     Raises:
         OverflowError: A payload does not fit 64 bits; no query can have it.
@@ -167,7 +174,9 @@ def array_of(values: Sequence[object]) -> Array:
         (array([1.5, 2. ]), array(['a', 'b'], dtype=object))
     """
     dtype = _OF_NUMBERS.get(frozenset(map(type, values)))
-    return np.asarray(values, dtype) if dtype else _array(observed(Field("", Variable("T")), values), values)
+    if dtype is not None:
+        return np.asarray(values, dtype)
+    return _array(observed(Field("", Variable("T")), values), values)
 
 
 def has_null(field: Field, payload: object) -> bool:

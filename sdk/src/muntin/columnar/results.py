@@ -1,4 +1,4 @@
-"""Arrays that a columnar aggregate gets and returns: of lists, of results, and what it may do with them."""
+"""Arrays that a columnar aggregate gets of collected values, and results as Python values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from muntin.axis import moment
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
-from muntin.components import Component
 from muntin.errors import ModuleContractError
 from muntin.schemas import Field
+from muntin.schemas.components import Component
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class Ragged:
 
     Attributes:
         values: All values; those of a group are in ascending order, NaN last.
-        offsets: n + 1 places: group i is `values[offsets[i]:offsets[i + 1]]`.
+        offsets: The n + 1 places where groups begin and end: group i is `values[offsets[i]:offsets[i + 1]]`.
 
     Example:
         >>> import numpy as np
@@ -50,7 +50,7 @@ class Ragged:
 
     @property
     def groups(self) -> IntArray:
-        """For each value the number of its group."""
+        """The number of the group of each value."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
 
@@ -83,7 +83,8 @@ def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count
 
     Args:
         module: The module.
-        components: By name, an array of the n windows' values; of collected values, a `Ragged`.
+        components: The values of the n windows, by the name of the component: an array, or a `Ragged` of collected
+            values.
         count: The number of windows.
 
     Raises:
@@ -107,7 +108,8 @@ def python_values(results: Array) -> list[object]:
         >>> python_values(np.array(["1970-01-02"], "datetime64[us]"))
         [datetime.datetime(1970, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)]
     """
-    is_null, array = np.ma.getmaskarray(results), np.ma.getdata(results)
+    is_null = np.ma.getmaskarray(results)
+    array = np.ma.getdata(results)
     if array.dtype.kind in "mM":
         is_null = is_null | np.isnat(array)
     if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
@@ -120,7 +122,7 @@ def python_values(results: Array) -> list[object]:
 
 
 def python_value(result: object) -> object:
-    """Return a scalar or an array of NumPy's as plain Python: NaT and what is masked is None. All else stays.
+    """Return a scalar or an array of NumPy's as plain Python: NaT and masked entries are None. All else stays.
 
     Example:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)

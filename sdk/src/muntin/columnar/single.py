@@ -12,9 +12,10 @@ from muntin.columnar.exact import added, exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows, identities, merge
 from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import OnArrays, Ragged, results_of
-from muntin.components import ColumnarState, Component, Merge
+from muntin.schemas.components import ColumnarState, Component, Merge
 
-_ADDED, _NEAREST = np.frompyfunc(added, 2, 1), np.frompyfunc(nearest, 1, 1)
+_ADDED = np.frompyfunc(added, 2, 1)
+_NEAREST = np.frompyfunc(nearest, 1, 1)
 
 
 def plain_values(values: Array) -> list[object]:
@@ -29,7 +30,7 @@ def plain_values(values: Array) -> list[object]:
 
 
 def component_array(component: Component, values: Sequence[object]) -> Array:
-    """Return n values of a component, or n of those it collected, as the array that `plain_values` was given."""
+    """Return n values of a component, or n values that it collected, as an array: the inverse of `plain_values`."""
     if component.dtype == "object" and (not component.shape or component.merge is Merge.COLLECT):
         return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
     is_time = component.dtype.startswith(("datetime64", "timedelta64"))
@@ -37,22 +38,27 @@ def component_array(component: Component, values: Sequence[object]) -> Array:
     return (array.view(component.dtype) if is_time else array).reshape(len(values), *component.shape)
 
 
-def records_of(payloads: Iterable[int], kept: Mapping[str, Sequence[object]]) -> list[ColumnarState]:
+def records_of(payloads: Iterable[int], components: Mapping[str, Sequence[object]]) -> list[ColumnarState]:
     """Return partial states as `ColumnarAggregate` keeps them, from the values of their components.
+
+    Args:
+        payloads: The number of payloads of each state.
+        components: The values of the states, by component.
 
     Example:
         >>> records_of([2, 1], {"total": [5.0, 1.5]})
         [{'payloads': 2, 'kept': {'total': 5.0}}, {'payloads': 1, 'kept': {'total': 1.5}}]
     """
-    return [
-        {"payloads": count, "kept": {name: values[place] for name, values in kept.items()}}
-        for place, count in enumerate(payloads)
-    ]
+    states: list[ColumnarState] = []
+    for place, count in enumerate(payloads):
+        values = {name: column[place] for name, column in components.items()}
+        states.append({"payloads": count, "kept": values})
+    return states
 
 
 def create_state(module: OnArrays) -> ColumnarState:
     """Return the state of no payloads."""
-    return {"payloads": 0, "kept": {name: _nothing(part) for name, part in module.components().items()}}
+    return {"payloads": 0, "kept": {name: _identity(component) for name, component in module.components().items()}}
 
 
 def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object]) -> ColumnarState:
@@ -61,36 +67,40 @@ def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object
     if not count:
         return state
     lifted = contributions(module, arrays, count)
-    kept = {name: _kept(part, count, lifted.get(name)) for name, part in module.components().items()}
-    return combine(module, state, {"payloads": count, "kept": kept})
+    values = {name: _folded(component, count, lifted.get(name)) for name, component in module.components().items()}
+    return combine(module, state, {"payloads": count, "kept": values})
 
 
 def combine(module: OnArrays, state: ColumnarState, other: ColumnarState) -> ColumnarState:
     """Return the state of the payloads of both."""
-    first, second = state["kept"], other["kept"]
+    values: dict[str, object] = {}
     with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
-        kept = {name: _merged(part, first[name], second[name]) for name, part in module.components().items()}
-    return {"payloads": state["payloads"] + other["payloads"], "kept": kept}
+        for name, component in module.components().items():
+            values[name] = _merged(component, state["kept"][name], other["kept"][name])
+    return {"payloads": state["payloads"] + other["payloads"], "kept": values}
 
 
 def compute_result(module: OnArrays, state: ColumnarState) -> object:
     """Return the result of a state, as a Python value."""
     if not state["payloads"]:
         return module.empty_result
-    parts = module.components().items()
-    return results_of(module, {name: _array(part, state["kept"][name], state["payloads"]) for name, part in parts}, 1)[
-        0
-    ]
+    arrays: dict[str, Array | Ragged] = {}
+    for name, component in module.components().items():
+        arrays[name] = _array(component, state["kept"][name], state["payloads"])
+    (result,) = results_of(module, arrays, 1)
+    return result
 
 
-def _nothing(component: Component) -> object:
+def _identity(component: Component) -> object:
+    """Return the value of a component over no payloads."""
     if component.merge is Merge.COLLECT:
         return []
-    return exact_sums(identities(component, 1)) if component.is_exact else plain_values(identities(component, 1))[0]
+    identity = identities(component, 1)
+    return exact_sums(identity) if component.is_exact else plain_values(identity)[0]
 
 
-def _kept(component: Component, count: int, lifted: Array | None) -> object:
-    """Return the state of some payloads alone."""
+def _folded(component: Component, count: int, lifted: Array | None) -> object:
+    """Return the value of a component over payloads, from the contributions of each; None lifted for a count."""
     if lifted is None:
         return count
     if component.merge is Merge.COLLECT:
@@ -103,14 +113,16 @@ def _merged(component: Component, first: Any, second: Any) -> object:
         return [*first, *second]
     if component.is_exact:
         return np.asarray(_ADDED(first, second), object).tolist()
-    return plain_values(merge(component, component_array(component, [first]), component_array(component, [second])))[0]
+    merged = merge(component, component_array(component, [first]), component_array(component, [second]))
+    return plain_values(merged)[0]
 
 
 def _array(component: Component, value: Any, payloads: int) -> Array | Ragged:
-    """Return plain data as an array of one value; collected values as the one group they are."""
+    """Return the value of a component as an array of one value; collected values as one group."""
     if component.is_exact:
-        sums = np.asarray([value], object) / (payloads if component.merge is Merge.MEAN else 1)
+        divisor = payloads if component.merge is Merge.MEAN else 1
+        sums = np.asarray([value], object) / divisor
         return np.asarray(_NEAREST(sums), component.dtype)
-    is_collected = component.merge is Merge.COLLECT
-    array = component_array(component, value if is_collected else [value])
-    return Ragged.of([array]) if is_collected else array
+    if component.merge is Merge.COLLECT:
+        return Ragged.of([component_array(component, value)])
+    return component_array(component, [value])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from typing_extensions import TypeVar
 
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
-from muntin.safe_text import safe_repr
 from muntin.windows.extent import Window
 
 In = TypeVar("In")
@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 
 class Whole(Module, ABC):
-    """The method of what is computed from all members of a window at once."""
+    """The method of modules that are computed from all members of a window at once."""
 
     if not TYPE_CHECKING:
 
@@ -28,7 +28,7 @@ class Whole(Module, ABC):
             """Return the value of a window, or its rows; `(events, window)` if it is time-sensitive.
 
             Args:
-                payloads: One per member, at least one; in any order, unless `reads_order`. Read-only.
+                payloads: A payload for each member, at least one; in any order, unless `reads_order`. Read-only.
             """
 
 
@@ -133,7 +133,7 @@ def rows_of(returned: Any) -> list[Any]:
     """Return the rows that `compute_result` of an operator returned.
 
     Raises:
-        TypeError: It returned no rows, such as a single value.
+        TypeError: The method returned no rows, such as a single value.
     """
     try:
         return list(returned)

@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from typing_extensions import ParamSpec
 
+from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleDefinitionError, QueryError
-from muntin.modules.methods import signature_of
+from muntin.errors.safe_text import safe_repr
 from muntin.modules.module import Module
 from muntin.modules.parameters import check_parameters
-from muntin.safe_text import safe_repr
 from muntin.schemas import Struct
 
 P = ParamSpec("P")
@@ -48,9 +48,9 @@ class ModuleCall:
     Attributes:
         cls: The module's class.
         inputs: The columns that it reads.
-        parameters: Those of its constructor.
+        parameters: The parameters of its constructor.
         side: The place of the event stream that the columns are of, where there are several.
-        streams: Where the module reads several inputs, the columns of each, by its name.
+        streams: The columns of each input by its name, where the module reads several.
     """
 
     cls: type[Module]
@@ -101,7 +101,7 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
         a parameter that the constructor does not take.
 
     Raises:
-        ModuleDefinitionError: It is not a module class.
+        ModuleDefinitionError: The argument is not a module class.
 
     Example:
         >>> from muntin import Aggregate
@@ -131,13 +131,15 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
 
 def _signature_of_call(cls: type[Module]) -> inspect.Signature:
     """Return the signature that editors and `help` show: the columns, and the parameters by name."""
-    by_name = [
-        part.replace(kind=part.KEYWORD_ONLY) if part.kind is part.POSITIONAL_OR_KEYWORD else part
-        for part in signature_of(cls).parameters.values()
-        if part.kind is not part.VAR_POSITIONAL
-    ]
-    columns = inspect.Parameter("columns", inspect.Parameter.VAR_POSITIONAL)
-    return inspect.Signature([columns, *by_name], return_annotation=ModuleCall)
+    parameters = [inspect.Parameter("columns", inspect.Parameter.VAR_POSITIONAL)]
+    for parameter in signature_of(cls).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+        else:
+            parameters.append(parameter)
+    return inspect.Signature(parameters, return_annotation=ModuleCall)
 
 
 def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping[str, Any]) -> ModuleCall:
@@ -145,8 +147,8 @@ def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping
 
     Args:
         cls: The class, with a name and a version.
-        columns: The columns; where the module reads several inputs, what `from_stream` makes for each, in their order.
-        parameters: Those of its constructor; where the module reads several inputs, each of these may be there too.
+        columns: The columns; where the module reads several inputs, the result of `from_stream` for each, in order.
+        parameters: The parameters of its constructor, and inputs by name where the module reads several.
 
     Raises:
         ModuleDefinitionError: The class is not a complete module.
@@ -154,32 +156,45 @@ def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping
         ParameterError: The constructor does not take the parameters.
     """
     cls.check_definition()
-    names = [part.name for part in cls.input_fields()]
-    if not names:
-        check_columns(columns, cls)
-        check_parameters(cls, parameters)
-        return ModuleCall(cls, columns, dict(parameters))
-    given = dict(zip(names, columns, strict=False)) | {**parameters}
-    without = {part.name for part in cls.input_fields() if isinstance(part.type, Struct) and not part.type.fields}
-    missing = [name for name in names if name not in given and name not in without]
-    are_told = len(columns) <= len(names) and all(isinstance(column, StreamColumns) for column in columns)
-    if missing or not are_told:
-        told = f"the query does not say what {missing[0]} is" if are_told else "columns by place do not say of which"
-        written = ", ".join(f"{name}='<column>'" for name in names)
+    if cls.input_fields():
+        return _call_of_several_inputs(cls, columns, parameters)
+    check_columns(columns, cls)
+    check_parameters(cls, parameters)
+    return ModuleCall(cls, columns, dict(parameters))
+
+
+def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping[str, Any]) -> ModuleCall:
+    """Return a module that reads several inputs, each by its name or, as the columns of a stream, by place."""
+    inputs = cls.input_fields()
+    names = [part.name for part in inputs]
+    named = dict(zip(names, columns, strict=False)) | {**parameters}
+    missing: list[str] = []
+    for part in inputs:
+        takes_columns = not isinstance(part.type, Struct) or part.type.fields
+        if takes_columns and part.name not in named:
+            missing.append(part.name)
+
+    # Bare columns by place do not say which stream they are of.
+    name_their_streams = all(isinstance(column, StreamColumns) for column in columns)
+    if missing or not name_their_streams or len(columns) > len(names):
+        fault = "columns by place do not say of which"
+        if name_their_streams and len(columns) <= len(names):
+            fault = f"the query does not say what {missing[0]} is"
+        examples = ", ".join(f"{name}='<column>'" for name in names)
         raise QueryError(
-            f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {told}\n"
-            f"  write module({cls.name!r}, {written}), each a column of the stream of that name, or a tuple of columns"
+            f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {fault}\n"
+            f"  write module({cls.name!r}, {examples}), each a column of the stream of that name, or a tuple of columns"
         )
-    streams = {name: _stream_columns(name, given.pop(name, ())) for name in names}
-    check_parameters(cls, given)
-    return ModuleCall(cls, (), given, streams=streams)
+    streams = {name: _stream_columns(name, named.pop(name, ())) for name in names}
+    check_parameters(cls, named)
+    return ModuleCall(cls, (), named, streams=streams)
 
 
-def _stream_columns(name: str, given: Any) -> StreamColumns:
-    """Return the columns of an input, which reads the stream of its name unless another one is given."""
-    if isinstance(given, StreamColumns):
-        return given
-    columns = tuple(given) if isinstance(given, list | tuple) else (given,)
+def _stream_columns(name: str, value: Any) -> StreamColumns:
+    """Return the columns of an input, which reads the stream of its name unless it names another one."""
+    if isinstance(value, StreamColumns):
+        return value
+    columns = tuple(value) if isinstance(value, list | tuple) else (value,)
     for column in columns:
         check_column(name, column)
     return StreamColumns(name, columns)
@@ -189,12 +204,12 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
     """Refuse inputs of a module that are no columns.
 
     Args:
-        columns: What is given by place.
+        columns: The arguments by place.
         code: The module's class, or a function.
-        reads_by_place: True if the first parameters of the code are the columns.
+        reads_by_place: The first parameters of the code are the columns.
 
     Raises:
-        QueryError: One is something else, such as a parameter.
+        QueryError: An argument is something else, such as a parameter.
     """
     for place, column in enumerate(columns):
         if isinstance(column, list | tuple):
@@ -213,34 +228,33 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
 
 
 def _most_columns(code: Callable[..., object]) -> float:
-    """Return how many columns a module class or a function reads at most."""
+    """Count the columns that a module class or a function reads at most."""
     if isinstance(code, type) and issubclass(code, Module):
-        wanted = code.input_field().type
-        return len(wanted.fields) if isinstance(wanted, Struct) else 1
-    parts = signature_of(code).parameters.values()
-    if any(part.kind is part.VAR_POSITIONAL for part in parts):
+        payload = code.input_field().type
+        return len(payload.fields) if isinstance(payload, Struct) else 1
+    kinds = [parameter.kind for parameter in signature_of(code).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
         return inf
-    return sum(part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD) for part in parts)
+    return kinds.count(inspect.Parameter.POSITIONAL_ONLY) + kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def check_column(argument: str, column: object) -> None:
-    """Refuse what cannot name one column: anything but a name or an expression of Spark's.
+    """Refuse anything but the name of one column or an expression of Spark's.
 
     Args:
-        argument: Where it is given, for example `"key"`.
-        column: What is given.
+        argument: The name of the argument that the column was given as, for example `"key"`.
+        column: The value of that argument.
 
     Raises:
-        QueryError: It is something else, or the name of several columns.
+        QueryError: The value is something else, or the name of several columns.
     """
     if isinstance(column, str):
         if not column or column == "*" or column.endswith(".*"):
-            what = "names several columns" if column else "names no column"
             raise QueryError(
-                "{argument} {what}\n  name each one: 'a', or 'a.b' for a part of a struct",
+                "{argument} {fault}\n  name each one: 'a', or 'a.b' for a part of a struct",
                 argument=argument,
                 value=column,
-                what=what,
+                fault="names several columns" if column else "names no column",
             )
     elif not hasattr(type(column), "isNotNull"):
         advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)

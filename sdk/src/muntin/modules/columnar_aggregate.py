@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, cast
 
 from typing_extensions import TypeVar
 
-from muntin.components import ColumnarState, Component
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin.schemas import Field
+from muntin.schemas.components import ColumnarState, Component
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -20,9 +20,9 @@ Out = TypeVar("Out")
 class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     """Reduce a window to one value by array functions, each called once for very many rows, keys and windows.
 
-    Say what is kept (`components`), what each payload contributes to it (`lift`), and how what was kept becomes the
-    result (`compute_results`). The engine does the rest: it merges the contributions of a key per slice where the rows
-    are, sends and stores only these, and makes all windows of all keys from them in a few passes.
+    Define the `components` of the state, the contribution of each payload to them (`lift`), and the results of their
+    values (`compute_results`). The engine does the remaining work: it merges the contributions of a key per slice where
+    the rows are, sends and stores only these, and makes all windows of all keys from them in a few passes.
 
     Payloads come as NumPy arrays:
 
@@ -84,7 +84,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     skips_nulls: ClassVar[bool] = True
     empty_result: ClassVar[Any] = None
 
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+    if TYPE_CHECKING:  # a type checker compares an optional method with this; at run time a class has it or not
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], dict[str, Any]] | None:
@@ -112,7 +112,8 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """Return the results of n windows.
 
         Args:
-            components: By name, an array of the n windows' values. Of collected values, a `Ragged`.
+            components: The values of the n windows, by the name of the component: an array, or a `Ragged` of collected
+                values.
 
         Returns:
             An array of n results of the declared type, with one axis: a list or a record is an element of an array of
@@ -132,9 +133,10 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
                 f"{cls.name} reads the order, and the rows of an array are in none\n"
                 "  subclass Aggregate or IncrementalAggregate, which get payloads in order"
             )
-        if several := cls.input_fields():
+        inputs = cls.input_fields()
+        if inputs:
             raise ModuleDefinitionError(
-                f"{cls.name} reads {len(several)} inputs, and arrays are of one\n"
+                f"{cls.name} reads {len(inputs)} inputs, and arrays are of one\n"
                 "  subclass IncrementalAggregate, which gets the payloads of all inputs one by one"
             )
 

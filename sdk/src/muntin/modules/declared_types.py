@@ -19,16 +19,20 @@ def type_arguments(cls: type, root: type) -> dict[str, object]:
     A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass
     their own type variables on.
     """
-    found = _find(cls, root, {})
-    if found is None:
+    types = _types_by_role(cls, root, {})
+    if types is None:
         raise ModuleDefinitionError(
             f"{cls.__qualname__} does not say its types\n"
             "  expected: a subclass of, for example, muntin.Aggregate[float, float], with types in brackets"
         )
-    return found
+    return types
 
 
-def _find(cls: type, root: type, bound: dict[object, object]) -> dict[str, object] | None:
+def _types_by_role(cls: type, root: type, bound: dict[object, object]) -> dict[str, object] | None:
+    """Return the types by role, from the parents of a class whose own type variables are bound; None if it binds none.
+
+    The search goes up to the first parent that has roles.
+    """
     for base in vars(cls).get("__orig_bases__", cls.__bases__):
         origin = get_origin(base) or base
         if not (isinstance(origin, type) and issubclass(origin, root)):
@@ -36,9 +40,10 @@ def _find(cls: type, root: type, bound: dict[object, object]) -> dict[str, objec
         arguments = tuple(_bind(argument, bound) for argument in get_args(base))
         if "_roles" in vars(origin):
             return dict(zip(vars(origin)["_roles"], arguments, strict=True)) if arguments else None
-        found = _find(origin, root, dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False)))
-        if found is not None:
-            return found
+        bound_in_base = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
+        types = _types_by_role(origin, root, bound_in_base)
+        if types is not None:
+            return types
     return None
 
 
@@ -70,17 +75,20 @@ def describe_input(annotation: object, name: str = "") -> Field:
     """
     if isinstance(annotation, TypeAliasType):
         return describe_input(annotation.__value__, name)
-    several = _records_of(annotation)
-    if not several:
+    records = _records_of(annotation)
+    if not records:
         return describe(annotation, name)
-    classes = [(get_origin(record) or record).__name__ for record in several]
-    names = [_WORD.sub("_", name).strip("_").lower() for name in classes]
-    if len(set(names)) < len(names):
-        raise ModuleDefinitionError(
-            f"{annotation!r} has two inputs named {next(part for part in names if names.count(part) > 1)}\n"
-            "  an input has the name of its record's class in lower case; rename one of the classes"
-        )
-    return Field(name, OneOf(tuple(map(describe, several, names))))
+    inputs: dict[str, Field] = {}
+    for record in records:
+        class_name = (get_origin(record) or record).__name__
+        input_name = _WORD.sub("_", class_name).strip("_").lower()
+        if input_name in inputs:
+            raise ModuleDefinitionError(
+                f"{annotation!r} has two inputs named {input_name}\n"
+                "  an input has the name of its record's class in lower case; rename one of the classes"
+            )
+        inputs[input_name] = describe(record, input_name)
+    return Field(name, OneOf(tuple(inputs.values())))
 
 
 def _records_of(annotation: object) -> tuple[Any, ...]:
@@ -90,9 +98,10 @@ def _records_of(annotation: object) -> tuple[Any, ...]:
     """
     if get_origin(annotation) not in (Union, types.UnionType):
         return ()
-    some = get_args(annotation)
-    classes = [get_origin(record) or record for record in some]
-    are_records = all(
-        isinstance(cls, type) and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")) for cls in classes
-    )
-    return some if are_records else ()
+    members = get_args(annotation)
+    for member in members:
+        cls = get_origin(member) or member
+        is_record = dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")
+        if not isinstance(cls, type) or not is_record:
+            return ()
+    return members

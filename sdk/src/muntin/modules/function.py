@@ -8,8 +8,8 @@ from typing import Any, Generic, get_type_hints
 
 from typing_extensions import ParamSpec, TypeVar
 
+from muntin.definitions.methods import check_name
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import check_name
 from muntin.schemas import Field, describe
 
 A = ParamSpec("A")
@@ -45,7 +45,7 @@ class Function(Generic[A, R]):
         return self.name.replace(".", "_")
 
 
-def function(  # all that a function says of itself
+def function(
     name: str,
     *,
     version: str,

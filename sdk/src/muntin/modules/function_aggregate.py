@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import new_class
 from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
 
+from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
-from muntin.modules.methods import hints_of, signature_of
 from muntin.schemas import describe
 
 In = TypeVar("In")
@@ -22,7 +22,7 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     A subclass has the function in `_function`, and in `_collections` the classes that it takes columns as: `list`, a
     pandas `Series`, or None for an array.
 
-    Cost: per call and column about 10 microseconds; of a column of numbers also what `numpy.asarray` of a list takes.
+    Cost: about 10 microseconds per call and column; of a column of numbers, `numpy.asarray` of a list besides.
     """
 
     _function: ClassVar[Callable[..., Any]]
@@ -45,17 +45,21 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
         from muntin.columnar.results import python_value
 
         columns: Any = [payloads] if len(self._collections) == 1 else zip(*cast("Any", payloads), strict=True)
-        given = [
-            list(values) if of is list else array_of(values) if of is None else of(array_of(values))
-            for values, of in zip(columns, self._collections, strict=True)
-        ]
-        return cast(Out, python_value(self._function(*given, **self._parameters)))
+        arguments: list[Any] = []
+        for values, collection in zip(columns, self._collections, strict=True):
+            if collection is list:
+                arguments.append(list(values))
+            elif collection is None:
+                arguments.append(array_of(values))
+            else:
+                arguments.append(collection(array_of(values)))
+        return cast(Out, python_value(self._function(*arguments, **self._parameters)))
 
 
 def function_aggregate(
     function: Callable[..., object], columns: int, *, name: str, version: str, returns: object = None
 ) -> type[FunctionAggregate[Any, Any]]:
-    """Return the module class of a function that takes the values of so many columns, and parameters by name.
+    """Return the module class of a function that takes the values of columns by place, and parameters by name.
 
     Args:
         function: The function.
@@ -65,56 +69,70 @@ def function_aggregate(
         returns: The type of the result; None if the annotation of the function says it.
 
     Raises:
-        ModuleDefinitionError: There is no column, the function does not take so many, or the type of the result is not
-            known, or none that a column has.
+        ModuleDefinitionError: There is no column, the function takes fewer, or the type of the result is not known, or
+            is none that a column can have.
     """
-    called = name.rpartition(".")[2]
-    written = f"module({called}, 'km', returns=float)"
+    function_name = name.rpartition(".")[2]
+    example = f"module({function_name}, 'km', returns=float)"
     if not columns:
-        raise ModuleDefinitionError(f"the function {called} is given no column\n  name one or several: {written}")
+        raise ModuleDefinitionError(
+            f"the function {function_name} is given no column\n  name one or several: {example}"
+        )
     hints = hints_of(function)
     result = hints.get("return") if returns is None else returns
     if result is None:
         raise ModuleDefinitionError(
-            f"the type of what the function {called} returns is not known\n"
-            f"  expected: an annotation such as -> float, or {written}"
+            f"the type of what the function {function_name} returns is not known\n"
+            f"  expected: an annotation such as -> float, or {example}"
         )
     if isinstance(result, str):
         raise ModuleDefinitionError(
             f"returns={result!r} is a text\n  expected: a type of Python's, such as returns=float or returns=list[str]"
         )
     describe(result)
-    given = list(signature_of(function).parameters.values())
-    are_taken = any(part.kind is part.VAR_POSITIONAL for part in given)
-    by_place = [part for part in given if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
-    if len(by_place) < columns and not are_taken:
+
+    signature = signature_of(function)
+    by_place: list[inspect.Parameter] = []
+    by_name: list[inspect.Parameter] = []
+    takes_any_number = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            takes_any_number = True
+        elif parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+            by_name.append(parameter)
+        else:
+            by_place.append(parameter)
+    if len(by_place) < columns and not takes_any_number:
         raise ModuleDefinitionError(
-            f"the function {called}{inspect.Signature(given)} is given {columns} columns\n"
+            f"the function {function_name}{inspect.Signature(list(signature.parameters.values()))} is given "
+            f"{columns} columns\n"
             "  expected: a column for each argument that holds values; others go by name"
         )
-    others = [part.replace(kind=part.KEYWORD_ONLY) for part in by_place[columns:]]
-    others += [part for part in given if part.kind in (part.KEYWORD_ONLY, part.VAR_KEYWORD)]
-    annotations = [hints.get(part.name) for part in by_place[:columns]]
+
+    # Columns beyond the parameters by place, which `*values` takes, have no annotation and come as arrays.
+    annotations = [hints.get(parameter.name) for parameter in by_place[:columns]]
+    annotations += [None] * (columns - len(annotations))
     members = list(map(member_type, annotations))
-    members += [None] * (columns - len(members))
-    read = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
-    base: Any = FunctionAggregate
+    types = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
+    reads = types[0] if columns == 1 else tuple[tuple(types)]  # type: ignore[misc]  # known at run time alone
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in by_place[columns:]]
     attributes = {
         "__doc__": function.__doc__,
         "__module__": __name__,
-        "__signature__": inspect.Signature(others),
+        "__signature__": inspect.Signature([*parameters, *by_name]),
         "_function": staticmethod(function),
-        "_collections": (*map(_collection, members, annotations), *[None] * (columns - len(annotations))),
+        "_collections": tuple(map(_collection, members, annotations)),
         "name": name,
         "version": version,
     }
-    reads = read[0] if columns == 1 else tuple[tuple(read)]  # type: ignore[misc]  # known at run time alone
+    base: Any = FunctionAggregate
     return new_class(name, (base[reads, result],), {}, lambda body: body.update(attributes))
 
 
 def member_type(annotation: object) -> object:
     """Return the type of the members of a list that a function takes; None if it takes an array, or says nothing."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     is_list = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
     return arguments[0] if is_list else None
 

@@ -23,11 +23,11 @@ Row = TypeVar("Row")
 
 
 class Incremental(Module, ABC, Generic[In, State]):
-    """The methods that make a state and change it, the same for aggregates and operators."""
+    """The methods that make a state and change it, for aggregates and operators alike."""
 
     is_incremental: ClassVar[bool] = True
 
-    if TYPE_CHECKING:  # what a type checker compares a method with; at run time there is only what is defined
+    if TYPE_CHECKING:  # a type checker compares methods with these; at run time a class has optional ones or not
 
         @property
         @abstractmethod
@@ -70,8 +70,8 @@ class Incremental(Module, ABC, Generic[In, State]):
             """Return the state with more members.
 
             Args:
-                state: Yours to change and return.
-                payloads: The new ones, at least one; in any order, unless `reads_order`. Read-only.
+                state: The state, which the method may change and return.
+                payloads: The new payloads, at least one; in any order, unless `reads_order`. Read-only.
             """
 
         @abstractmethod

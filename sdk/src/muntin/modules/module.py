@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from muntin.definitions.attributes import check_attributes
+from muntin.definitions.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
+from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.attributes import check_attributes
 from muntin.modules.declared_types import describe_input, type_arguments
-from muntin.modules.methods import check_aliases, check_methods, check_name, signature_of, undefined_methods
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, Growth, OneOf, describe, growing
-from muntin.versions import continues
 
 
 class Module:
@@ -45,26 +45,26 @@ class Module:
             default: those that `upgrade_state` takes; without it, none but its own version.
         requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
             False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
-        decimal_digits: Where a result's type is that of a column, and that is a decimal: how many digits more than the
-            column's a result may have, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
+        decimal_digits: The number of digits that a result may have beyond those of the column, where the type of both
+            is a decimal, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
             that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
         decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
             Where they are not zero and the column is of whole numbers, the result is a float.
         accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
         is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
             its methods take `events` for `payloads` and the window as their last argument.
-        is_operator: True for those that return rows, false for those that return one value.
-        is_incremental: True for those that keep a state of a window.
+        is_operator: True for modules that return rows, false for those that return one value.
+        is_incremental: True for modules that keep a state of a window.
         reads_times: True if the result depends on the lifetimes of the events: by default, if the module is
             time-sensitive. One that only *writes* times may say False; its windows then close as early as others'.
         reads_order: True if the result depends on the order of the events. The module is then given them by time and,
             at one time, by the query's `events(order=...)`; in windows over time, those alike in both by what it reads
             of them. Such windows are computed from their events each time: states of partial windows have no order.
-        contract: Its guarantee about the lifetimes that it returns.
-        exact_up_to: For a module whose results are approximations beyond some number of members: up to how many its
-            laws hold, and are tried. None, the default, if they hold for any number.
-        needs: Its needs of a query's windows, and the policies it is made for; nothing, unless it says so. Where
-            that depends on a parameter it is a property.
+        contract: The guarantee of the module about the lifetimes that it returns.
+        exact_up_to: For a module whose results are approximations beyond some number of members: the number up to which
+            its laws hold, and are tried. None, the default, if they hold for any number.
+        needs: The needs that the module has of a query's windows, and the policies that it is made for; by default
+            none. Where they depend on a parameter, it is a property.
 
     Example:
         A module of two inputs:
@@ -109,17 +109,17 @@ class Module:
         try:
             return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
         except TypeError as error:
-            roles = ", ".join(part.__name__ for part in getattr(cls, "__parameters__", ()))
-            given = len(types) if isinstance(types, tuple) else 1
+            roles = ", ".join(parameter.__name__ for parameter in getattr(cls, "__parameters__", ()))
+            count = len(types) if isinstance(types, tuple) else 1
             raise ModuleDefinitionError(
-                f"{cls.__name__} with {given} type{'s' * (given != 1)} in brackets\n"
+                f"{cls.__name__} with {count} type{'s' * (count != 1)} in brackets\n"
                 f"  expected: {cls.__name__}[{roles}]; In is the type of one payload, such as float"
             ) from error
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        said = vars(cls)
-        if "is_time_sensitive" in said and "reads_times" not in said:
+        attributes = vars(cls)
+        if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
 
     @classmethod
@@ -158,9 +158,10 @@ class Module:
             version: The version that the checkpoint names.
         """
         if not version.endswith(self._preset):
-            return False
-        own, other = self.version.removesuffix(self._preset), version.removesuffix(self._preset)
-        return continues(own, other, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
+            return False  # the module had other preset parameters
+        present = self.version.removesuffix(self._preset)
+        stored = version.removesuffix(self._preset)
+        return continues(present, stored, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
 
     def with_order(self) -> Module:
         """Return the module as a query has it that names an order; by default, as it is.
@@ -182,8 +183,7 @@ class Module:
 
         Raises:
             ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, a method
-                does not take what it is called with, or an attribute that nothing reads nearly has the name of one
-                that is read.
+                does not take its arguments, or an attribute that nothing reads nearly has the name of one that is read.
         """
         name = check_name(getattr(cls, "name", None), cls.__qualname__)
         version = getattr(cls, "version", None)

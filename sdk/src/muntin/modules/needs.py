@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.axis import Axis
-from muntin.messages import ErrorMessage
+from muntin.errors.messages import ErrorMessage
 from muntin.policies import ClipPolicy, TimestampPolicy
 from muntin.windows import HoppingWindows, WindowSpecification
 from muntin.windows.specification import WrittenWindows
@@ -13,7 +13,7 @@ from muntin.windows.specification import WrittenWindows
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The requirements of a module on a query, as its `needs` says.
+    """The requirements of a module on a query: the value of its `needs`.
 
     A query whose windows are not enough is refused where it is built, with a call that works. The two policies are what
     a query gets that names none; one that names another has that one, as long as the module accepts it. Aggregates of
@@ -21,8 +21,8 @@ class Needs:
 
     Attributes:
         windows: The kinds of windows in which the module finds something; any, unless it says which.
-        reach: For how many ticks after its end an event must be a member still, in at least one of the windows of what
-            comes then. Overlapping windows hold some of that themselves; the rest is the `reach` of the windows.
+        reach: The number of ticks after its end for which an event must stay a member of one of the windows of later
+            events. Overlapping windows hold part of them; the remainder is the `reach` of the windows.
         clip: The clip that the module is made for; None for the one among its `accepted_clips` that changes the least.
         timestamps: The timestamps that it is made for; None for `align`, under which the lifetimes of an operator's own
             rows are lost.
@@ -59,12 +59,15 @@ class Needs:
     timestamps: TimestampPolicy | None = None
 
     def __str__(self) -> str:
-        told = [] if WindowSpecification in self.windows else [self._kinds()]
-        told += [f"a reach that keeps events as members for {self.reach} ticks after their end"] * bool(self.reach)
-        return ", with ".join(told)
+        needs: list[str] = []
+        if WindowSpecification not in self.windows:
+            needs.append(self._kinds())
+        if self.reach:
+            needs.append(f"a reach that keeps events as members for {self.reach} ticks after their end")
+        return ", with ".join(needs)
 
     def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> ErrorMessage:
-        """Return the shortcoming of a kind of windows, and what to write instead; empty if there is none.
+        """Return the shortcoming of windows, with advice on others; empty if there is none.
 
         Args:
             window: The windows.
@@ -79,29 +82,33 @@ class Needs:
             )
         if window.holds_past >= self.reach:
             return ErrorMessage()
-        wide = window.with_reach(axis.round_up(self.reach))
-        kept = min(window.reach, window.holds_past)
+        wider = window.with_reach(axis.round_up(self.reach))
+        takes_no_reach = wider == window
+        instead = HoppingWindows.suggest(self.reach, axis) if takes_no_reach else WrittenWindows(wider, axis)
         return ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for {kept}\n"
             "  what lies further apart would not be found, and nothing would say so\n"
             "  write: {instead}",
             reach=axis.spell_length(self.reach),
             windows=WrittenWindows(window, axis),
-            kept=axis.spell_length(kept),
-            # windows that take no reach are replaced by some that do
-            instead=HoppingWindows.suggest(self.reach, axis) if wide == window else WrittenWindows(wide, axis),
+            kept=axis.spell_length(min(window.reach, window.holds_past)),
+            instead=instead,
         )
 
     def together_with(self, other: Needs) -> Needs:
         """Return the needs of two modules together; a policy on which they differ is left to the query."""
-        clips, stamps = {self.clip, other.clip} - {None}, {self.timestamps, other.timestamps} - {None}
-        both = [kind for kind in self.windows if issubclass(kind, other.windows)]
-        both += [kind for kind in other.windows if kind not in both and issubclass(kind, self.windows)]
+        # Kinds that suit both: of a kind and its base class, the kind.
+        windows = [kind for kind in self.windows if issubclass(kind, other.windows)]
+        for kind in other.windows:
+            if kind not in windows and issubclass(kind, self.windows):
+                windows.append(kind)
+        clips = {self.clip, other.clip} - {None}
+        timestamps = {self.timestamps, other.timestamps} - {None}
         return Needs(
-            tuple(both),
+            tuple(windows),
             max(self.reach, other.reach),
             clips.pop() if len(clips) == 1 else None,
-            stamps.pop() if len(stamps) == 1 else None,
+            timestamps.pop() if len(timestamps) == 1 else None,
         )
 
     def _kinds(self) -> str:

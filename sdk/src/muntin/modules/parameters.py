@@ -15,12 +15,12 @@ from numbers import Integral, Real
 from types import CodeType, FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from muntin.definitions.methods import signature_of
+from muntin.definitions.source_parsing import literal_of
 from muntin.errors import ParameterError, message_of
-from muntin.messages import Argument, ErrorMessage
-from muntin.modules.methods import signature_of
-from muntin.source_parsing import literal_of
+from muntin.errors.messages import Argument, ErrorMessage
 
-_TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
+_ACCEPTED: Final[Mapping[Any, tuple[type, ...]]] = {
     bool: (bool,),
     int: (Integral,),
     float: (Real,),
@@ -36,22 +36,24 @@ _TAKEN: Final[Mapping[Any, tuple[type, ...]]] = {
 
 
 def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
-    """Refuse parameters that the constructor of a module does not take, or that are plainly not what it is annotated.
+    """Refuse parameters that the constructor of a module does not take, or whose annotations plainly say otherwise.
 
     Raises:
-        ParameterError: It does not.
+        ParameterError: The constructor does not take a parameter, or lacks one, or a value is of another type.
     """
     signature = signature_of(cls)
     try:
         signature.bind(**parameters)
         check_types(signature, parameters)
     except TypeError as error:
-        strange = [name for name in parameters if name not in signature.parameters]
-        pairs = [
-            (name, close) for name in strange for close in difflib.get_close_matches(name, signature.parameters, 1)
-        ]
-        meant = "".join(f"; did you mean {close}, not {name}?" for name, close in pairs)
-        reason = ErrorMessage("{fault}{meant}", fault=message_of(error), meant=meant)
+        suggestions = ""
+        for name in parameters:
+            if name in signature.parameters:
+                continue
+            close = difflib.get_close_matches(name, signature.parameters, 1)
+            if close:
+                suggestions += f"; did you mean {close[0]}, not {name}?"
+        reason = ErrorMessage("{fault}{suggestions}", fault=message_of(error), suggestions=suggestions)
         raise ParameterError(cls.name, parameters, reason, spell_signature(cls)) from error
 
 
@@ -71,10 +73,10 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) 
         TypeError: alpha must be a float, got '0.5'; write alpha=0.5
     """
     for name, value in parameters.items():
-        declared = signature.parameters.get(name)
-        if declared is None or declared.kind is declared.VAR_KEYWORD or _fits(value, declared.annotation):
+        parameter = signature.parameters.get(name)
+        if parameter is None or parameter.kind is parameter.VAR_KEYWORD or _fits(value, parameter.annotation):
             continue
-        annotation = declared.annotation
+        annotation = parameter.annotation
         spelled = f"a {annotation.__name__}" if isinstance(annotation, type) else f"of type {annotation}"
         remedy = _remedy(name, value, annotation)
         raise TypeError(
@@ -86,38 +88,41 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) 
 
 def _fits(value: object, annotation: object) -> bool:
     """Return True if a value fits an annotation, or if the annotation is not understood."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if origin is Annotated:
         return _fits(value, arguments[0])
     if origin in (Union, UnionType):
         return any(_fits(value, argument) for argument in arguments)
     if origin is Literal:
         return value in arguments
-    taken = _TAKEN.get(annotation) if isinstance(annotation, type | None) else None
-    if taken is None:
+    accepted = _ACCEPTED.get(annotation) if isinstance(annotation, type | None) else None
+    if accepted is None:
         return True
-    return isinstance(value, taken) and (not isinstance(value, bool) or annotation is bool)
+    if isinstance(value, bool):
+        return annotation is bool  # Python takes a bool for an int
+    return isinstance(value, accepted)
 
 
 def _remedy(name: str, value: object, annotation: object) -> ErrorMessage:
-    """Return the advice to write a literal, where a text holds one of the wanted type; empty otherwise."""
+    """Return the advice to write a literal, where a text holds one of the annotated type; empty otherwise."""
     try:
-        meant = literal_of(value) if isinstance(value, str) else None
+        literal = literal_of(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):
         return ErrorMessage()
-    if meant is None or not _fits(meant, annotation):
+    if literal is None or not _fits(literal, annotation):
         return ErrorMessage()
-    return ErrorMessage("; write {argument}", argument=Argument(name, meant))
+    return ErrorMessage("; write {argument}", argument=Argument(name, literal))
 
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
 
 def spell(value: object) -> str:
-    """Return a parameter as text that is the same in every process, without addresses or the order of a set.
+    """Return a parameter as text that is equal in every process, without addresses or the order of a set.
 
     A function that can be imported goes by its name. Any other, such as one of a script or a lambda, goes by its name
-    and a hash of its code and of what it refers to, so that another one is spelled otherwise.
+    and a hash of its code and of the values that it refers to, so that another one is spelled otherwise.
 
     Example:
         >>> spell({"labels": {"b", "a"}, "of": len})
@@ -132,41 +137,51 @@ def spell(value: object) -> str:
         return parts
     if isinstance(value, FunctionType) and not _can_be_imported(value):
         return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
-    named = value if hasattr(value, "__qualname__") else type(value)
-    shows_address = named is value or object.__repr__ is getattr(type(value), "__repr__")  # noqa: B009
-    if not shows_address:
-        return repr(value)
-    module = getattr(named, "__module__", None)  # methods of built-in types have none
-    return f"<{module}.{named.__qualname__}>" if module else f"<{named.__qualname__}>"
+    if hasattr(value, "__qualname__"):
+        return _spell_name(value)
+    if type(value).__repr__ is object.__repr__:  # it shows the address
+        return _spell_name(type(value))
+    return repr(value)
+
+
+def _spell_name(code: Any) -> str:
+    """Return the name of a class, a function or a method, with that of its module."""
+    module = getattr(code, "__module__", None)  # methods of built-in types have none
+    return f"<{module}.{code.__qualname__}>" if module else f"<{code.__qualname__}>"
 
 
 def _spell_parts(value: object) -> str | None:
     """Return a collection or a dataclass as text; None if the value is one whole."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{spell(name)}: {spell(part)}' for name, part in value.items())}}}"
+        entries = [f"{spell(name)}: {spell(part)}" for name, part in value.items()]
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(spell, value)))}}}"
+        return "{" + ", ".join(sorted(map(spell, value))) + "}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(spell, value))}]"
+        return "[" + ", ".join(map(spell, value)) + "]"
     if is_dataclass(value) and not isinstance(value, type):
-        parts = ", ".join(f"{field.name}={spell(getattr(value, field.name))}" for field in fields(value))
-        return f"{type(value).__qualname__}({parts})"
+        arguments = [f"{field.name}={spell(getattr(value, field.name))}" for field in fields(value)]
+        return f"{type(value).__qualname__}({', '.join(arguments)})"
     return None
 
 
 def _can_be_imported(function: FunctionType) -> bool:
-    found: Any = None if function.__module__ == "__main__" else sys.modules.get(function.__module__)
+    if function.__module__ == "__main__":
+        return False
+    imported: Any = sys.modules.get(function.__module__)
     for name in function.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is function
+        imported = getattr(imported, name, None)
+    return imported is function
 
 
 def _hash_of(function: FunctionType) -> str:
-    held = [cell.cell_contents for cell in function.__closure__ or ()]
-    known = [*held, *(function.__defaults__ or ()), function.__kwdefaults__ or {}]
-    return hashlib.sha256(f"{_of_code(function.__code__)} {spell(known)}".encode()).hexdigest()[:8]
+    """Hash the code of a function with the values of its closure and its defaults."""
+    values: list[object] = [cell.cell_contents for cell in function.__closure__ or ()]
+    values += function.__defaults__ or ()
+    values.append(function.__kwdefaults__ or {})
+    return hashlib.sha256(f"{_spell_code(function.__code__)} {spell(values)}".encode()).hexdigest()[:8]
 
 
-def _of_code(code: CodeType) -> str:
-    constants = [_of_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
+def _spell_code(code: CodeType) -> str:
+    constants = [_spell_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}"

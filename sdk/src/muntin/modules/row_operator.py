@@ -65,7 +65,7 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
     is_operator: ClassVar[bool] = True
     needs: ClassVar[Needs] = Needs(windows=(RowWindows,))
 
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+    if TYPE_CHECKING:  # a type checker compares an optional method with this; at run time a class has it or not
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], State] | None:

@@ -10,10 +10,10 @@ from typing_extensions import TypeVar
 
 from muntin.axis import AnyAxis
 from muntin.errors import ModuleContractError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
-from muntin.safe_text import safe_repr
 from muntin.windows.specification import Unwindowed
 
 In = TypeVar("In")
@@ -24,7 +24,7 @@ METHODS: Final = ("create_state", "on_event", "on_time", "next_time", "is_empty"
 """The methods that the engine calls."""
 
 METHODS_OF_INTERVALS: Final = (*METHODS, "on_start", "on_end")
-"""Those that it calls of an `IntervalOperator`."""
+"""The methods that it calls of an `IntervalOperator`."""
 
 MOST_WAKE_UPS: Final = 1_000_000
 """The most wake-ups of a key in one micro-batch, besides one for each of its events, unless a session sets another."""
@@ -110,7 +110,7 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     is_periodic: bool = False
     needs: ClassVar[Needs] = Needs(windows=(Unwindowed,))
 
-    if TYPE_CHECKING:  # what a type checker compares an optional method with; at run time there is only what is defined
+    if TYPE_CHECKING:  # a type checker compares an optional method with this; at run time a class has it or not
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], State] | None:

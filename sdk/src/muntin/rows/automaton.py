@@ -1,4 +1,4 @@
-"""RowAutomaton: the one machine that runs the built-in row windows, by eviction, trigger and delimiter."""
+"""RowAutomaton: the machine that runs all built-in row windows, by eviction, trigger and delimiter."""
 
 from __future__ import annotations
 
@@ -50,14 +50,16 @@ class RowAutomaton(PartitionedRows):
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
         """Return the actions of a window that is computed or ends before the row is inserted; None if it does not."""
-        by, window = self._computing, state.partitions[partition]
-        if not isinstance(by, DeltaPolicy):
+        policy = self._computing
+        if not isinstance(policy, DeltaPolicy):
             return None
+        window = state.partitions[partition]
+        attribute = values[-1]
         if window.base is None:
-            window.base = values[-1] if by.start is None or self.leaves_at_once else by.start
-        if not by.is_exceeded(values[-1], window.base):
+            window.base = attribute if policy.start is None or self.leaves_at_once else policy.start
+        if not policy.is_exceeded(attribute, window.base):
             return None
-        window.base = values[-1]
+        window.base = attribute
         return self._compute(state, partition, time)
 
     def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
@@ -65,13 +67,23 @@ class RowAutomaton(PartitionedRows):
         yield from self._compute(state, partition, now)
 
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
-        """Take a row: what ends or is computed before it, what leaves for it, the row, and what is computed with it."""
+        """Yield the actions of a row.
+
+        In order: time advances to the row; a marker ends all windows; a window that ends or is computed before the row
+        does so; rows that it pushes out leave; the row is inserted; the window is computed if the row makes it due; and
+        partitions beyond the limits are removed.
+        """
         number, time, read = row
         yield from self.advance(state, time)
+
+        # The values are the partition, those that the policies read, and the condition that admits a row.
         values = [None if value != value else value for value in read]  # noqa: PLR0124  # NaN is like null
         is_admitted = self.admits is None or bool(values.pop())
         partition = 0 if self.partitions is None else values.pop(0)
-        leaving, computing = self._leaving, self._computing
+        leaving = self._leaving
+        computing = self._computing
+
+        # A marker counts whether it is admitted or not, and is no member.
         if isinstance(computing, MarkerPolicy) and values[0]:
             if not state.count:
                 yield Action(ActionKind.EMPTY)
@@ -79,17 +91,22 @@ class RowAutomaton(PartitionedRows):
             return
         if not is_admitted:
             return
+
+        # A window that ends before the row may take its partition along: the row then opens another one.
         while True:
             if partition not in state.partitions and not self._begins(values):
                 return
             window = state.open(partition, time)
-            ended = self._ended_before(state, partition, values, time)
-            if ended is None:
+            ending = self._ended_before(state, partition, values, time)
+            if ending is None:
                 break
-            yield from ended
-        if leaving is not None and (gone := _pushed_out(leaving, window, values)):
-            yield from self._evict(state, partition, gone)
-        if isinstance(leaving, ElapsedPolicy) or (leaving is None and not window.size and self._patience is not None):
+            yield from ending
+
+        if leaving is not None and (leaving_rows := _pushed_out(leaving, window, values)):
+            yield from self._evict(state, partition, leaving_rows)
+
+        begins_patience = leaving is None and not window.size and self._patience is not None
+        if begins_patience or isinstance(leaving, ElapsedPolicy):
             state.expiring.append(Expiring(time, number, partition))
         value = window.shared(values[0]) if isinstance(leaving, DeltaPolicy) else None
         window.insert(number, time, value, is_kept=leaving is not None)
@@ -100,6 +117,7 @@ class RowAutomaton(PartitionedRows):
         if isinstance(leaving, CountPolicy) and window.size == leaving.size and not window.is_full:
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
+
         is_due = isinstance(computing, ConditionPolicy) and bool(values[-1])
         if isinstance(computing, CountPolicy):
             window.counted = (window.counted + 1) % computing.size
@@ -111,7 +129,8 @@ class RowAutomaton(PartitionedRows):
     def next_tick(self, state: Subwindows) -> int:
         """Return the next tick at which a row, a window or a partition is too old, or a period ends."""
         due = INFINITY if state.clock is None else state.clock
-        if state.expiring and (oldest := state.oldest()) is not None:
+        oldest = state.oldest()
+        if oldest is not None:
             due = min(due, oldest.time + self._stay)
         if self._age is not None and state.partitions:
             due = min(due, state.least_recent + self._age)
@@ -121,30 +140,33 @@ class RowAutomaton(PartitionedRows):
         """Yield the actions due up to a tick: at one tick rows leave, then partitions, then windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             if not self.leaves_at_once:
-                gone: dict[Hashable, list[int]] = {}
+                too_old: dict[Hashable, list[int]] = {}
                 for row in state.overdue(self._stay, due):
-                    gone.setdefault(row.partition, []).append(row.number)
-                for partition, numbers in gone.items():
+                    too_old.setdefault(row.partition, []).append(row.number)
+                for partition, numbers in too_old.items():
                     yield from self._evict(state, partition, numbers)
             if self._age is not None:
                 yield from self._limit(state, due)
             if self.leaves_at_once:
                 for row in state.overdue(self._stay, due):
                     yield from self._break_off(state, row.partition, due)
-            if state.clock == due and (period := self._period) is not None:
+            period = self._period
+            if state.clock == due and period is not None:
                 yield from self._compute_all(state, due)
-                state.clock = due + period if state.count > 0 or self.shows_empty else None
+                has_next = state.count > 0 or self.shows_empty
+                state.clock = due + period if has_next else None
 
     def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
-        """Yield the next actions of time, if rows came since it was last due, and the end of what is flushed."""
+        """Yield the actions of a period that is not over, if rows came in it, and flush windows that are open."""
         yield from self.advance(state, tick)
         if state.clock is not None and any(window.is_fresh for window in state.partitions.values()):
             yield from self.advance(state, state.clock)
-        for partition in [*state.partitions] if self.leaves_at_once else ():
-            yield from self._break_off(state, partition, tick)
+        if self.leaves_at_once:
+            for partition in [*state.partitions]:
+                yield from self._break_off(state, partition, tick)
 
     def earliest_start(self, state: Subwindows, tick: int) -> int:
-        """Return the start of a window that ends later: by time where time bounds it, else that of the oldest row."""
+        """Return the least start of a later window: by time, if time bounds windows, or else the oldest row's."""
         if isinstance(self._leaving, ElapsedPolicy):
             return tick - self._leaving.length
         if self.leaves_at_once and self._period is not None:
@@ -152,7 +174,7 @@ class RowAutomaton(PartitionedRows):
         return min([tick, *(window.first for window in state.partitions.values() if window.size)])
 
     def is_empty(self, state: Subwindows) -> bool:
-        """Return True if no row is left, nothing is counted since, and there is no time to wait for."""
+        """Return True if there is no row, no count towards the next computation and no time to wait for."""
         if state.clock is not None or (self.partitions is not None and state.partitions):
             return False
         windows = state.partitions.values()
@@ -179,12 +201,16 @@ class RowAutomaton(PartitionedRows):
     @property
     def _stay(self) -> int:
         """The time after which a row leaves by time, or the window that it began ends."""
-        return self._leaving.length + 1 if isinstance(self._leaving, ElapsedPolicy) else self._patience or 0
+        if isinstance(self._leaving, ElapsedPolicy):
+            return self._leaving.length + 1
+        return self._patience or 0
 
     @property
     def _age(self) -> int | None:
-        """The age at which a partition goes when its time comes."""
-        return None if self.partitions is None or self.partitions.on_insertion else self.partitions.age
+        """The age at which a partition is removed without an insertion; None if it is not."""
+        if self.partitions is None or self.partitions.on_insertion:
+            return None
+        return self.partitions.age
 
     def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
         """Yield the computation of a partition's window; it ends at a time, or after its newest row."""
@@ -194,16 +220,29 @@ class RowAutomaton(PartitionedRows):
         window.is_fresh = False
         if not (window.size or self.shows_empty) or (self._waits and not window.is_full):
             return
-        by = self._computing if self.leaves_at_once else self._leaving
-        length = by.length if isinstance(by, ElapsedPolicy) else None
-        start, end = (window.first, max(now, window.newest + 1)) if window.size else (now, now + (length is None))
-        if partition in state.partitions and self.leaves_at_once:
+        extent = self._extent(window, now)
+        if not self.leaves_at_once:
+            yield Action(ActionKind.TRIGGER, partition, window=extent)
+            return
+        if partition in state.partitions:
             state.remove(partition)
-        kind = ActionKind.FLUSH if self.leaves_at_once else ActionKind.TRIGGER
-        yield Action(kind, partition, window=Window(start if length is None else now - length, end))
+        yield Action(ActionKind.FLUSH, partition, window=extent)
+
+    def _extent(self, window: Subwindow, now: int) -> Window:
+        """Return the extent of a window that is computed at a time: the whole length, if time bounds it."""
+        bound = self._computing if self.leaves_at_once else self._leaving
+        end = max(now, window.newest + 1) if window.size else now
+        if isinstance(bound, ElapsedPolicy):
+            return Window(now - bound.length, end)
+        if window.size:
+            return Window(window.first, end)
+        return Window(now, now + 1)
 
     def _compute_all(self, state: Subwindows, now: int) -> Iterator[Action]:
-        for partition in [*state.partitions] or ([0] if self.shows_empty else []):
+        partitions = [*state.partitions]
+        if not partitions and self.shows_empty:
+            partitions = [0]
+        for partition in partitions:
             yield from self._compute(state, partition, now)
 
     def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
@@ -217,11 +256,11 @@ class RowAutomaton(PartitionedRows):
 
     def _limit(self, state: Subwindows, time: int) -> Iterator[Action]:
         """Yield the removal of partitions while there are too many, they hold too many rows, or one is too old."""
-        by = self.partitions
-        while by is not None and (
-            (by.most is not None and len(state.partitions) > by.most)
-            or (by.most_rows is not None and state.count > by.most_rows)
-            or (by.age is not None and state.partitions and state.least_recent + by.age <= time)
+        limits = self.partitions
+        while limits is not None and (
+            (limits.most is not None and len(state.partitions) > limits.most)
+            or (limits.most_rows is not None and state.count > limits.most_rows)
+            or (limits.age is not None and state.partitions and state.least_recent + limits.age <= time)
         ):
             views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
             chosen = list(dict.fromkeys(self.select_partitions(views)))
@@ -235,8 +274,10 @@ class RowAutomaton(PartitionedRows):
                 yield Action(ActionKind.REMOVE, name)
 
 
-def _pushed_out(by: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:
-    """Return the numbers of the rows that leave a window for the next one."""
-    if isinstance(by, CountPolicy):
-        return [window.opened] if window.size == by.size else []
-    return window.exceeded(values[0], by.size) if isinstance(by, DeltaPolicy) else []
+def _pushed_out(policy: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:
+    """Return the numbers of the rows that leave a window before the next one is inserted."""
+    if isinstance(policy, CountPolicy):
+        return [window.opened] if window.size == policy.size else []
+    if isinstance(policy, DeltaPolicy):
+        return window.exceeded(values[0], policy.size)
+    return []

@@ -27,16 +27,16 @@ _EVERY_ROW: Final = CountPolicy(1)
 class LastRows(RowAutomaton):
     """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
 
-    What happens when a row comes, by policy; `|` is what time alone does:
+    The steps when a row comes, by policy; those after `|` come with time alone:
 
     | rows leave by | trigger by count, or by a row | by delta | by time |
     |---|---|---|---|
     | count, delta | evict, insert, trigger | trigger, evict, insert | evict, insert, `|` trigger |
     | time | insert, trigger, `|` evict | trigger, insert, `|` evict | insert, `|` evict, `|` trigger |
 
-    What time does comes before the row at that time; at one tick rows leave before the window is computed. A row leaves
+    Steps of time come before the row at that time; at one tick rows leave before the window is computed. A row leaves
     by time when it is there for longer than the length. So a window that is computed by time holds
-    `[end - length, end)`, and one that is computed for a row those that are no further behind it than the length.
+    `[end - length, end)`, and one that is computed for a row holds the rows at most the length behind it.
 
     A row whose attribute is null or NaN makes no row leave by delta and triggers nothing. It leaves with the row before
     it; before the first row that has the attribute, with that one.
@@ -50,8 +50,9 @@ class LastRows(RowAutomaton):
     Source: IBM Streams, *Window handling*, tables 1 and 2.
 
     Attributes:
-        evicts: When rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
-        triggers: When the window is computed: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or `ConditionPolicy`.
+        evicts: The policy by which rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
+        triggers: The policy that computes the window: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or
+            `ConditionPolicy`.
         waits_until_full: True if it is not computed before it was full once. For other fields see `PartitionedRows`.
     """
 
@@ -82,15 +83,15 @@ class LastRows(RowAutomaton):
             )
 
     def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> LastRows:
-        """Return the same rows, computed at other times.
+        """Compute the windows at other times.
 
         Args:
-            when: A number of rows; a period, such as `"1 minute"`; `delta`, for when an attribute has grown; or
-                `on_row`, for rows that meet a condition. With a period windows are computed at its multiples, counted
-                from tick 0.
+            when: The policy: a number of rows; a period, such as `"1 minute"`; `delta`, for when an attribute has
+                grown; or `on_row`, for rows that meet a condition. With a period windows are computed at its multiples,
+                counted from tick 0.
 
         Raises:
-            WindowError: It is not a policy, or a marker.
+            WindowError: The argument is not a policy, or a marker.
 
         Example:
             >>> print(last(10).trigger(2))
@@ -99,18 +100,19 @@ class LastRows(RowAutomaton):
         return replace(self, triggers=policy_of(when))
 
     def when_full(self) -> LastRows:
-        """Return the same windows, not computed before they were full once: had as many rows, or had one leave."""
+        """Compute no window before it was full once: it had as many rows, or a row has left it."""
         return replace(self, waits_until_full=True)
 
     @property
     def least_events(self) -> int:
-        """The rows that stay by their number, and the one that pushes the oldest out."""
+        """The number of rows that stay and the one that pushes the oldest out, where rows leave by number."""
         return self.evicts.size + 1 if isinstance(self.evicts, CountPolicy) else 1
 
     @property
     def context(self) -> WindowContext:
         """Rows before, where rows leave and windows are computed by a number of rows; by time alone, none."""
-        if self._is_limited or type(self.evicts) is not type(self.triggers) or isinstance(self.evicts, DeltaPolicy):
+        mixes_policies = type(self.evicts) is not type(self.triggers)
+        if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
             return WindowContext.FORWARD
         is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
         return WindowContext.FREE if is_timed else WindowContext.BACKWARD
@@ -128,19 +130,23 @@ class LastRows(RowAutomaton):
         return self.waits_until_full
 
     def _call(self, axis: Axis) -> str:
-        trigger = f".trigger({self.triggers.spell(axis)})" if self.triggers != _EVERY_ROW else ""
-        return f"last({self.evicts.spell(axis)}){trigger}{'.when_full()' if self.waits_until_full else ''}"
+        call = f"last({self.evicts.spell(axis)})"
+        if self.triggers != _EVERY_ROW:
+            call += f".trigger({self.triggers.spell(axis)})"
+        if self.waits_until_full:
+            call += ".when_full()"
+        return call
 
 
 def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
 
     Args:
-        size: The rows that a window keeps: a number of them; those of a length of time, such as `"5 minutes"`; or, with
+        size: The rows that a window keeps: a number of rows; those of a length of time, such as `"5 minutes"`; or, with
             `delta`, those whose attribute is not too far behind that of the newest.
 
     Raises:
-        WindowError: It is not a policy, or a marker.
+        WindowError: The size is not a policy, or a marker.
         DurationError: A length of time cannot be read.
 
     Example:

@@ -1,4 +1,4 @@
-"""PartitionedRows: what a query says of row windows, their policies and partitions."""
+"""PartitionedRows: row windows as a query writes them, with policies, partitions and modifiers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,22 @@ from muntin.rows.policies import (
 )
 from muntin.rows.row_windows import RowWindows
 
-_NAMED: Final[Mapping[str, Callable[[Any], Any]]] = {
+
+def _elapsed_of(value: ElapsedPolicy | Duration) -> ElapsedPolicy:
+    return value if isinstance(value, ElapsedPolicy) else elapsed(value)
+
+
+def _partitions_of(value: Partitions | str) -> Partitions:
+    return value if isinstance(value, Partitions) else Partitions(value)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "evicts": policy_of,
     "triggers": policy_of,
-    "within": lambda given: given if isinstance(given, ElapsedPolicy) else elapsed(given),
-    "partitions": lambda given: given if isinstance(given, Partitions) else Partitions(given),
+    "within": _elapsed_of,
+    "partitions": _partitions_of,
 }
-"""The query's names for the values of fields, by field."""
+"""Functions that read the value of a field as a query may write it, by field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +45,10 @@ class PartitionedRows(RowWindows):
     """Row windows with partitions.
 
     Attributes:
-        partitions: How rows are partitioned, and what bounds the partitions; None if they are not.
+        partitions: The partitions of rows, with their limits; None if rows are not partitioned.
         shows_empty: True if a window without rows is computed too.
-        admits: The condition that a row must meet to be a member; None if any may be. Others count for nothing: windows
-            see no more of them than their time, and that they end a batch if they are markers.
+        admits: The condition that a row must meet to be a member; None if any row may be. Other rows count for nothing,
+            but time passes with them, and they end a batch if they are markers.
         is_marked: True if results say where the output of a window ends, in the column `ends_window`.
     """
 
@@ -57,7 +66,7 @@ class PartitionedRows(RowWindows):
         most_rows: int | None = None,
         on_insertion: bool = False,
     ) -> Self:
-        """Return the same windows, each partition with rows, eviction and triggers of its own.
+        """Partition the rows: each partition has rows, eviction and triggers of its own.
 
         Where partitions are bounded together, they belong to one key; where they are not, a key of the query does the
         same and spreads them over the machines.
@@ -66,7 +75,7 @@ class PartitionedRows(RowWindows):
             by: The column, or SQL expression, that says which partition a row belongs to.
             age: The time without an insertion after which a partition is removed.
             most: The most partitions that are kept; the least recently used are removed first.
-            most_rows: The most rows that all partitions hold together; the same are removed first.
+            most_rows: The most rows that all partitions hold together; the least recently used are removed first.
             on_insertion: Remove partitions that are too old only when a row is inserted.
 
         Raises:
@@ -81,11 +90,11 @@ class PartitionedRows(RowWindows):
         return replace(self, partitions=Partitions(by, limit, most, most_rows, on_insertion))
 
     def with_empty(self) -> Self:
-        """Return the same windows, computed also when they have no rows."""
+        """Compute windows also when they have no rows."""
         return replace(self, shows_empty=True)
 
     def with_marks(self) -> Self:
-        """Return the same windows, whose results have a column `ends_window`.
+        """Add a column `ends_window` to the results.
 
         It is true of the last row that an operator returns for a window, in `on_trigger` and `on_flush` if it follows
         rows, and of each result of aggregates; false of other rows. (IBM Streams: window punctuation in the output.) A
@@ -94,7 +103,7 @@ class PartitionedRows(RowWindows):
         return replace(self, is_marked=True)
 
     def admit(self, condition: str) -> Self:
-        """Return the same windows, of the rows alone that meet a condition.
+        """Admit as members only the rows that meet a condition.
 
         Other rows are no members and count for nothing, but time passes with them, and a `RowOperator` gets them in
         `on_pass`: for a stream that has both readings and queries for them.
@@ -103,27 +112,26 @@ class PartitionedRows(RowWindows):
             condition: An SQL expression over the columns of the input. Null keeps a row out.
 
         Raises:
-            WindowError: It is not a text.
+            WindowError: The condition is not a text.
 
         Example:
             >>> from muntin.rows import last
             >>> print(last(100).admit("kind = 'reading'"))
             last(100).admit("kind = 'reading'")
         """
-        given: object = condition
-        if not isinstance(given, str) or not given:
+        expression: object = condition  # a caller may give anything
+        if not isinstance(expression, str) or not expression:
             raise WindowError(f"admit() takes an SQL expression as text, got {condition!r}")
         return replace(self, admits=condition)
 
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
         """Return the partitions to remove: there are too many, too many rows, or the first one is too old.
 
-        By default that is the first one. A subclass, which needs a `name` and a `version` of its own, may choose
-        others. It is called again while there are still
-        too many, or the first one is still too old.
+        The default removes the first one. A subclass, which needs a `name` and a `version` of its own, may choose
+        others. The method is called again while there are still too many, or the first one is still too old.
 
         Args:
-            partitions: All there are, the least recently used first.
+            partitions: All partitions, the least recently used first.
         """
         return [partitions[0].partition]
 
@@ -149,10 +157,15 @@ class PartitionedRows(RowWindows):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The partition, what the policies read, and what admits a row."""
-        own = () if self.partitions is None else (self.partitions.by,)
-        admits = () if self.admits is None else (self.admits,)
-        return (*own, *(expression for policy in self.policies for expression in policy.reads), *admits)
+        """The expressions of the partition and of the policies, and the condition that admits a row."""
+        expressions: list[str] = []
+        if self.partitions is not None:
+            expressions.append(self.partitions.by)
+        for policy in self.policies:
+            expressions += policy.reads
+        if self.admits is not None:
+            expressions.append(self.admits)
+        return tuple(expressions)
 
     @property
     def partition_by(self) -> str | None:
@@ -162,29 +175,38 @@ class PartitionedRows(RowWindows):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions of markers and triggers, and the one that admits a row."""
-        admits = () if self.admits is None else (self.admits,)
-        found = (policy.condition for policy in self.policies if isinstance(policy, MarkerPolicy | ConditionPolicy))
-        return (*found, *admits)
+        conditions: list[str] = []
+        for policy in self.policies:
+            if isinstance(policy, MarkerPolicy | ConditionPolicy):
+                conditions.append(policy.condition)
+        if self.admits is not None:
+            conditions.append(self.admits)
+        return tuple(conditions)
 
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
-        """Return the same windows with each length of time converted."""
-        lengths: dict[str, Any] = {
-            part.name: ElapsedPolicy(convert(policy.length))
-            for part in fields(self)
-            if isinstance(policy := getattr(self, part.name), ElapsedPolicy)
-        }
-        of = self.partitions
-        if of is not None and of.age is not None:
-            lengths["partitions"] = replace(of, age=convert(of.age))
-        return replace(self, **lengths)
+        """Convert each length of time, as into another unit."""
+        converted: dict[str, Any] = {}
+        for part in fields(self):
+            policy = getattr(self, part.name)
+            if isinstance(policy, ElapsedPolicy):
+                converted[part.name] = ElapsedPolicy(convert(policy.length))
+        if self.partitions is not None and self.partitions.age is not None:
+            converted["partitions"] = replace(self.partitions, age=convert(self.partitions.age))
+        return replace(self, **converted)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call that makes it, and the calls after it."""
-        told = PartitionedRows._call(self, axis) if "." in self.name else self._call(axis)
-        told += ".with_empty()" if self.shows_empty else ""
-        told += ".with_marks()" if self.is_marked else ""
-        told += f".admit({self.admits!r})" if self.admits is not None else ""
-        return told if self.partitions is None else f"{told}.{self.partitions.spell(axis)}"
+        """Return the call that makes the windows, and the calls of modifiers after it."""
+        is_of_a_plugin = "." in self.name
+        calls = PartitionedRows._call(self, axis) if is_of_a_plugin else self._call(axis)
+        if self.shows_empty:
+            calls += ".with_empty()"
+        if self.is_marked:
+            calls += ".with_marks()"
+        if self.admits is not None:
+            calls += f".admit({self.admits!r})"
+        if self.partitions is not None:
+            calls += f".{self.partitions.spell(axis)}"
+        return calls
 
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""
@@ -196,18 +218,20 @@ class PartitionedRows(RowWindows):
     @classmethod
     def named_by(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the windows as a query names them: policies as in `last`, a partition by its expression."""
-        return cls(
-            **{
-                name: _NAMED[name](value) if name in _NAMED and value is not None else value
-                for name, value in parameters.items()
-            }
-        )
+        values: dict[str, Any] = {}
+        for name, value in parameters.items():
+            has_reader = name in _READERS and value is not None
+            values[name] = _READERS[name](value) if has_reader else value
+        return cls(**values)
 
     def _call(self, axis: Axis) -> str:
-        """Return the call that names the kind, with the fields that are not left out."""
-        common = PartitionedRows.__dataclass_fields__
-        given = [part for part in fields(self) if part.name not in common and getattr(self, part.name) != part.default]
-        return f"window({', '.join([repr(self.name), *(f'{p.name}={self.spell_field(p.name, axis)}' for p in given)])})"
+        """Return the call that names the kind, with the fields that have other values than by default."""
+        arguments = [repr(self.name)]
+        for part in fields(self):
+            is_a_modifier = part.name in PartitionedRows.__dataclass_fields__
+            if not is_a_modifier and getattr(self, part.name) != part.default:
+                arguments.append(f"{part.name}={self.spell_field(part.name, axis)}")
+        return f"window({', '.join(arguments)})"
 
     @classmethod
     def _field_written(cls, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Policies of row windows: they make rows leave a window, and a window trigger; and partitions, with their limits."""
+"""Policies of row windows, by which rows leave and windows trigger, and partitions with their limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PlainPolicy:
 
     Attributes:
         policy: The name by which a checkpoint knows it.
-        reads: SQL expressions over the columns of the input whose values it wants of each row.
+        reads: The SQL expressions over the columns of the input whose values the policy needs of each row.
     """
 
     policy: ClassVar[str]
@@ -28,27 +28,31 @@ class PlainPolicy:
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
-        plain = {n: int(v) if isinstance(v, int) and type(v) is not bool else v for n, v in values.items()}
-        return {"policy": self.policy} | plain
+        """Return JSON-able data: the policy's name and its fields."""
+        data: dict[str, Any] = {"policy": self.policy}
+        for part in fields(self):
+            value = getattr(self, part.name)
+            is_length = isinstance(value, int) and type(value) is not bool
+            data[part.name] = int(value) if is_length else value  # without the note of how a length was written
+        return data
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
         """Undo `to_dict`."""
-        known = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
+        classes = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
         name = str(data.get("policy"))
-        if name not in known:
-            raise WindowError(f"{dict(data)!r} is not a policy of row windows; there are {', '.join(known)}")
+        if name not in classes:
+            raise WindowError(f"{dict(data)!r} is not a policy of row windows; there are {', '.join(classes)}")
+        values = {field: value for field, value in data.items() if field != "policy"}
         try:
-            return known[name](**{part: value for part, value in data.items() if part != "policy"})
+            return classes[name](**values)
         except TypeError as error:
             raise WindowError(f"{dict(data)!r} is not a policy of row windows: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class CountPolicy(PlainPolicy):
-    """So many rows; given as a number."""
+    """A number of rows; written as a number."""
 
     policy: ClassVar[str] = "count"
 
@@ -59,13 +63,13 @@ class CountPolicy(PlainPolicy):
             raise WindowError(f"a number of rows is a whole number above zero, got {self.size!r}")
 
     def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
+        """Spell the policy as a query writes it."""
         return repr(self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class ElapsedPolicy(PlainPolicy):
-    """So much time of the axis, in ticks; given as a length of time, or by `elapsed`."""
+    """A length of time of the axis, in ticks; written as a length, or by `elapsed`."""
 
     policy: ClassVar[str] = "elapsed"
 
@@ -76,12 +80,12 @@ class ElapsedPolicy(PlainPolicy):
             raise WindowError(f"the time of a row window is above zero, got {spell_given(self.length)}")
 
     def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
+        """Spell the policy as a query writes it: a bare number would count rows."""
         is_time = axis is Axis.TIME or isinstance(self.length, TimeLength)
         return self.spell_length(axis) if is_time else f"elapsed({self.spell_length(axis)})"
 
     def spell_length(self, axis: Axis) -> str:
-        """Return its length as a query writes it where nothing but a length can stand."""
+        """Spell the length as a query writes it where nothing but a length can stand."""
         return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_given(self.length)
 
 
@@ -111,7 +115,7 @@ class DeltaPolicy(PlainPolicy):
         return new is not None and old is not None and new - old > self.size
 
     def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
+        """Spell the policy as a query writes it."""
         start = "" if self.start is None else f", start={self.start!r}"
         size = spell_given(self.size) if isinstance(self.size, int) else repr(self.size)
         return f"delta({self.attribute!r}, {size}{start})"
@@ -138,7 +142,7 @@ class _RowCondition(PlainPolicy):
         return (self.condition,)
 
     def spell(self, axis: Axis) -> str:
-        """Return it as a query writes it."""
+        """Spell the policy as a query writes it."""
         return f"{self.call}({self.condition!r})"
 
 
@@ -163,27 +167,27 @@ RowPolicy: TypeAlias = CountPolicy | ElapsedPolicy | DeltaPolicy | MarkerPolicy 
 _POLICIES: Final = (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, ConditionPolicy)
 
 
-def policy_of(given: RowPolicy | int | str | timedelta) -> RowPolicy:
-    """Return a policy as a query writes it: a number counts rows, and a length of time measures the axis."""
-    if isinstance(given, RowPolicy):
-        return given
-    if isinstance(given, str | timedelta):
-        return ElapsedPolicy(ticks(given))
-    count: object = given
+def policy_of(value: RowPolicy | int | str | timedelta) -> RowPolicy:
+    """Read a policy as a query writes it: a number counts rows, and a length of time measures the axis."""
+    if isinstance(value, RowPolicy):
+        return value
+    if isinstance(value, str | timedelta):
+        return ElapsedPolicy(ticks(value))
+    count: object = value
     if isinstance(count, int) and not isinstance(count, bool):
         return CountPolicy(count)
     raise WindowError(
-        f"{given!r} is not a policy of row windows\n"
+        f"{value!r} is not a policy of row windows\n"
         "  expected: a number of rows, a length of time such as '10 minutes', delta(...), elapsed(...), marker(...) or "
         "on_row(...)"
     )
 
 
 class PartitionView(NamedTuple):
-    """A partition, as one sees it who selects partitions to remove.
+    """A partition, as `select_partitions` sees it.
 
     Attributes:
-        partition: Its value.
+        partition: The value of the partition.
         rows: The number of rows it holds.
         last: The time of the last row that was inserted.
     """
@@ -224,8 +228,8 @@ class Partitions(PlainPolicy):
         """Return the call of `partition`, as a query writes it."""
         age = None if self.age is None else ElapsedPolicy(self.age).spell_length(axis)
         limits = {"age": age, "most": self.most, "most_rows": self.most_rows, "on_insertion": self.on_insertion or None}
-        given = (f"{name}={limit}" for name, limit in limits.items() if limit is not None)
-        return f"partition({', '.join([repr(self.by), *given])})"
+        arguments = [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
+        return f"partition({', '.join([repr(self.by), *arguments])})"
 
 
 def delta(attribute: str, size: str | timedelta | float, *, start: float | None = None) -> DeltaPolicy:
@@ -237,7 +241,7 @@ def delta(attribute: str, size: str | timedelta | float, *, start: float | None 
         attribute: A column of the input, or an SQL expression over its columns, of a type that can be subtracted. Times
             count in ticks of microseconds.
         size: The difference; for a time it may be text such as `"10 minutes"`.
-        start: From where the first difference of a trigger counts; by default from the attribute of the first row.
+        start: The value from which the first difference of a trigger counts; by default the attribute of the first row.
 
     Raises:
         WindowError: The size is negative or no number.
@@ -253,7 +257,7 @@ def elapsed(period: Duration) -> ElapsedPolicy:
     """Return the policy of elapsed time of the axis; a length of time given as text means the same.
 
     Args:
-        period: How much; a bare number is in ticks of an axis that is not time.
+        period: The length of time; a bare number is in ticks of an axis that is not time.
 
     Example:
         >>> elapsed("10 seconds") == policy_of("10 seconds")
@@ -296,6 +300,6 @@ def on_row(condition: str) -> ConditionPolicy:
 
 
 def check_expression(call: str, expression: object) -> None:
-    """Refuse what is no SQL expression."""
+    """Refuse anything but an SQL expression as text."""
     if not isinstance(expression, str) or not expression:
         raise WindowError(f"{call}() takes a column or an SQL expression as text, got {expression!r}")

@@ -92,7 +92,7 @@ class RowBatches(_Tumbling):
 
     @property
     def context(self) -> WindowContext:
-        """Rows before, which say the number of the batch; by time alone, none."""
+        """Earlier rows, which decide the number of the batch; none, where time alone does."""
         if self._is_limited:
             return WindowContext.FORWARD
         return WindowContext.FREE if isinstance(self.evicts, ElapsedPolicy) else WindowContext.BACKWARD
@@ -115,14 +115,14 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
     """Return tumbling windows: a number of rows at a time, or the rows up to the next flush.
 
     Args:
-        size: The rows of a window: a number of them; those of a length of time, such as `"5 minutes"`; with `delta`,
+        size: The rows of a window: a number of rows; those of a length of time, such as `"5 minutes"`; with `delta`,
             those whose attribute is not too far from that of the first; or, with `marker`, those up to a row that ends
             the window.
         within: The time after its first row at which a window is flushed though it is not full. It is time of the axis,
             and the rows at that tick are not in it.
 
     Raises:
-        WindowError: It is not a policy, or one of time besides `within`.
+        WindowError: The size is not a policy, or one of time besides `within`.
         DurationError: A length of time cannot be read.
 
     Example:
@@ -199,7 +199,7 @@ class RowsBetween(_Tumbling):
 
     @property
     def context(self) -> WindowContext:
-        """Rows before, which say if a window is open; where windows may give no result, also rows after."""
+        """Earlier rows, which decide if a window is open; where windows may give no result, also later rows."""
         return WindowContext.FORWARD if self._is_limited or self.closed_only else WindowContext.BACKWARD
 
     @property
@@ -212,13 +212,16 @@ class RowsBetween(_Tumbling):
     def _ended_before(
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
-        opens = self._begins(values)
-        closes = opens if self.closes is None else bool(values[-1])
         if not state.partitions[partition].size:
-            return None
-        if closes and (self.closes is None or not self.closing_row):
-            return self._compute(state, partition, time)
-        return self._break_off(state, partition, time) if opens and self.reopens and not closes else None
+            return None  # the row is the first of its window
+        opens = self._begins(values)
+        closes = opens if self.closes is None else bool(values[-1])  # without `closes`, the next row that opens
+        if closes:
+            closing_row_is_a_member = self.closes is not None and self.closing_row
+            return None if closing_row_is_a_member else self._compute(state, partition, time)
+        if opens and self.reopens:
+            return self._break_off(state, partition, time)
+        return None
 
     def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
         if not self.closed_only:
@@ -228,14 +231,20 @@ class RowsBetween(_Tumbling):
         yield Action(ActionKind.REMOVE, partition)
 
     def _call(self, axis: Axis) -> str:
-        said = [] if self.opens is None else [repr(self.opens)]
+        arguments: list[str] = []
+        if self.opens is not None:
+            arguments.append(repr(self.opens))
         if self.closes is not None:
-            said.append(repr(self.closes) if said else f"closes={self.closes!r}")
-        said += [] if self.closing_row else ["closing_row=False"]
-        said += ["reopens=True"] if self.reopens else []
-        said += [f"within={self.within.spell_length(axis)}"] if self.within is not None else []
-        said += ["closed_only=True"] if self.closed_only else []
-        return f"between({', '.join(said)})"
+            arguments.append(repr(self.closes) if arguments else f"closes={self.closes!r}")
+        if not self.closing_row:
+            arguments.append("closing_row=False")
+        if self.reopens:
+            arguments.append("reopens=True")
+        if self.within is not None:
+            arguments.append(f"within={self.within.spell_length(axis)}")
+        if self.closed_only:
+            arguments.append("closed_only=True")
+        return f"between({', '.join(arguments)})"
 
 
 def between(
@@ -253,8 +262,8 @@ def between(
     opens to the next one, without it; with `closes` alone, from the row after one that closes to the next one, with it.
 
     Args:
-        opens: True of rows that begin a window, if none is open; such a row is its first member.
-        closes: True of rows that end the window that is open; without one they are ignored.
+        opens: The condition of rows that begin a window, if none is open; such a row is its first member.
+        closes: The condition of rows that end the window that is open; if none is open, they are ignored.
         closing_row: Let the row that closes be a member.
         reopens: Let a row that opens while a window is open end it and begin another. By default it is a member.
         within: The time after its first row at which a window ends if no row has closed it. Without it, a window that

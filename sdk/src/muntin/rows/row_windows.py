@@ -74,12 +74,12 @@ class RowWindows(WindowSpecification):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The expressions whose values the windows want of each row; none by default."""
+        """The expressions whose values the windows need of each row; none by default."""
         return ()
 
     @property
     def partition_by(self) -> str | None:
-        """The expression among `reads` that says which partition a row belongs to; None where there are none."""
+        """The expression among `reads` whose value is the partition of a row; None where rows are not partitioned."""
         return None
 
     @property
@@ -98,21 +98,21 @@ class RowWindows(WindowSpecification):
 
     @abstractmethod
     def step(self, state: Any, row: Row) -> Iterator[Action]:
-        """Take the next row, and yield what is done, in order. Time is advanced to that of the row first."""
+        """Yield the actions of the next row, in order; those of the time up to the row come first."""
 
     def advance(self, state: Any, tick: int) -> Iterator[Action]:
         """Yield the actions that the passing of time brings: no row before the tick is to come. None, by default."""
         return iter(())
 
     def next_tick(self, state: Any) -> int:
-        """Return the next tick at which something is done without a row; `INFINITY`, the default, if there is none."""
+        """Return the next tick at which `advance` has actions; `INFINITY`, the default, if there is none."""
         return INFINITY
 
     def earliest_start(self, state: Any, tick: int) -> int:
-        """Return a time at which, or after which, each window starts that is yet to be computed.
+        """Return a lower bound of the starts of windows that are yet to be computed; `EARLIEST`, the default, for none.
 
-        Results that have the lifetimes of their windows are complete only up to there. `EARLIEST`, the default: nothing
-        is known. The axis is complete up to the tick.
+        Results that have the lifetimes of their windows are complete only up to there. The axis is complete up to the
+        tick.
         """
         return EARLIEST
 

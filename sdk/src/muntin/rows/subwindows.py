@@ -14,7 +14,7 @@ class Member(NamedTuple):
 
     Attributes:
         time: Its time.
-        value: The attribute by which rows leave; None if they leave otherwise, or no row has one yet.
+        value: The attribute by which rows leave; None if they leave otherwise, or no row has it yet.
     """
 
     time: int
@@ -53,15 +53,17 @@ class Subwindow:
 
     @property
     def is_new(self) -> bool:
-        """True if it has no rows, and what comes does not depend on those that it had."""
+        """True if it has no rows, and later rows are treated as in a new window."""
         return not self.size and not self.counted and self.base is None
 
     def insert(self, number: int, time: int, value: Any, *, is_kept: bool) -> None:
         """Add the newest member."""
         if not self.size:
-            self.first, self.opened = time, number
+            self.first = time
+            self.opened = number
         self.size += 1
-        self.last = self.newest = time
+        self.newest = time
+        self.last = time
         self.is_fresh = True
         if is_kept:
             self.rows[number] = Member(time, value)
@@ -74,36 +76,44 @@ class Subwindow:
             del self.rows[number]
         self.size = len(self.rows)
         if self.rows:
+            newest = next(reversed(self.rows))
             self.opened = next(iter(self.rows))
-            self.first, self.newest = self.rows[self.opened].time, self.rows[next(reversed(self.rows))].time
+            self.first = self.rows[self.opened].time
+            self.newest = self.rows[newest].time
 
     def shared(self, value: Any) -> Any:
-        """Return the attribute of the next member: a null is as that of the member before it, or else after it."""
-        before = self.rows[next(reversed(self.rows))].value if self.rows else value
-        if before is None and value is not None:
+        """Return the attribute of the next member; a null counts as that of the previous member.
+
+        Members before the first one with an attribute get that attribute, once it comes.
+        """
+        previous = self.rows[next(reversed(self.rows))].value if self.rows else value
+        if previous is None and value is not None:
             for number, (time, _) in self.rows.items():
                 self.rows[number] = Member(time, value)
                 heappush(self.by_value, (value, number))
-        return before if value is None else value
+        return previous if value is None else value
 
     def exceeded(self, value: Any, size: float) -> list[int]:
         """Return the members to evict: their attribute is smaller than a value by more than a size."""
-        gone = []
-        while value is not None and self.by_value and value - self.by_value[0][0] > size:
-            gone.append(heappop(self.by_value)[1])
-        return sorted(gone)
+        if value is None:
+            return []
+        numbers: list[int] = []
+        while self.by_value and value - self.by_value[0][0] > size:
+            _, number = heappop(self.by_value)
+            numbers.append(number)
+        return sorted(numbers)
 
     def to_data(self) -> list[Any]:
-        """Return it as plain data."""
+        """Return the window as plain data: the fields in their order, with the members in the place of the rest."""
         rows = [[number, *member] for number, member in self.rows.items()]
-        of_members = [self.last, self.size, self.first, self.opened, self.newest]
-        return [*of_members, self.counted, self.base, self.is_full, self.is_fresh, rows]
+        members = [self.last, self.size, self.first, self.opened, self.newest]
+        return [*members, self.counted, self.base, self.is_full, self.is_fresh, rows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> Subwindow:
         """Undo `to_data`."""
-        *told, rows = data
-        window = cls(*told)
+        *values, rows = data
+        window = cls(*values)
         window.rows = OrderedDict((number, Member(*member)) for number, *member in rows)
         window.by_value = sorted((row.value, number) for number, row in window.rows.items() if row.value is not None)
         return window
@@ -140,46 +150,51 @@ class Subwindows:
 
     def open(self, partition: Hashable, time: int) -> Subwindow:
         """Return the window of a partition that gets a row, a new one if need be, as the most recently used."""
-        found = self.partitions.get(partition)
-        if found is None:
-            found = self.partitions[partition] = Subwindow(time)
+        window = self.partitions.get(partition)
+        if window is None:
+            window = Subwindow(time)
+            self.partitions[partition] = window
         elif len(self.partitions) > 1:
             self.partitions.move_to_end(partition)
-        return found
+        return window
 
     def remove(self, partition: Hashable) -> None:
-        """Take out a partition."""
+        """Remove a partition with its rows."""
         self.count -= self.partitions.pop(partition).size
 
     def oldest(self) -> Expiring | None:
         """Return the oldest row that time is to remove and that is still there."""
         while self.expiring:
             row = self.expiring[0]
-            found = self.partitions.get(row.partition)
-            if found is not None and found.size and (row.number == found.opened or row.number in found.rows):
+            window = self.partitions.get(row.partition)
+            if window is not None and window.size and (row.number == window.opened or row.number in window.rows):
                 return row
-            self.expiring.popleft()
+            self.expiring.popleft()  # it has left meanwhile
         return None
 
     def overdue(self, stay: int, tick: int) -> Iterator[Expiring]:
-        """Take out the rows that came so long before a tick."""
+        """Remove and yield the rows whose stay ends at a tick or before."""
         while (row := self.oldest()) is not None and row.time + stay <= tick:
             yield self.expiring.popleft()
 
     def to_data(self) -> list[Any]:
-        """Return it as plain data."""
-        return [self.clock, [[partition, *found.to_data()] for partition, found in self.partitions.items()]]
+        """Return the state as plain data: `expiring` and `count` follow from the windows."""
+        windows = [[partition, *window.to_data()] for partition, window in self.partitions.items()]
+        return [self.clock, windows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any], *, is_timed: bool) -> Subwindows:
-        """Undo `to_data`."""
-        clock, stored = data
-        windows = OrderedDict((partition, Subwindow.from_data(found)) for partition, *found in stored)
-        rows = [
-            Expiring(time, number, partition)
-            for partition, found in windows.items()
-            for number, (time, _) in (found.rows or {found.opened: Member(found.first)}).items()
-            if is_timed
-        ]
-        count = sum(found.size for found in windows.values())
-        return cls(clock, windows, count, deque(sorted(rows, key=lambda row: row.number)))
+        """Undo `to_data`; `is_timed` says that time removes rows, or ends windows."""
+        clock, stored_windows = data
+        state = cls(clock)
+        expiring: list[Expiring] = []
+        for partition, *stored in stored_windows:
+            window = Subwindow.from_data(stored)
+            state.partitions[partition] = window
+            state.count += window.size
+            # Of windows that keep no rows, time watches the first one.
+            members = window.rows or {window.opened: Member(window.first)}
+            expiring += [Expiring(member.time, number, partition) for number, member in members.items()]
+        if is_timed:
+            state.expiring.extend(sorted(expiring, key=lambda row: row.number))
+        return state

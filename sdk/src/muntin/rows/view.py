@@ -1,4 +1,4 @@
-"""Rows: as windows take them, and as a module that follows rows sees them."""
+"""Rows, as row windows get them and as a module that follows rows sees them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from muntin.windows.extent import Window
 
 
 class Row(NamedTuple):
-    """A row, as far as windows need to know it.
+    """A row, as row windows get it.
 
     Attributes:
-        number: Tells the rows of a key apart; later rows have larger numbers.
-        time: Its time on the axis; it never goes back.
-        values: What the windows read of it, in the order of `RowWindows.reads`.
+        number: The number of the row among those of its key; later rows have larger numbers.
+        time: The time of the row on the axis; it never goes back.
+        values: The values of the expressions in `RowWindows.reads`, in their order.
     """
 
     number: int
@@ -46,10 +46,10 @@ class Action(NamedTuple):
     """One action of row windows.
 
     Attributes:
-        kind: What is done.
-        partition: The partition in which it is done; 0 where there are none.
-        rows: The numbers of the rows that it is done to; none where it is done to all members, as a flush is.
-        window: What a result of a trigger or a flush is computed for; None for other actions.
+        kind: The kind of the action.
+        partition: The partition of the action; 0 where rows are not partitioned.
+        rows: The numbers of the rows that enter or leave; none where all members do, as with a flush.
+        window: The extent of the results of a trigger or a flush; None for other actions.
     """
 
     kind: ActionKind
@@ -65,10 +65,10 @@ class MemberRow(NamedTuple, Generic[In]):
     """A row of the input, as a module that follows rows sees it.
 
     Attributes:
-        number: Tells the rows of a key apart; later rows have larger numbers. Numbers begin anew when the windows are
-            empty and the module's state is as good as a new one, unless `on_full` was called.
-        time: Its time on the axis, in ticks.
-        payload: What the query gives the module of it. Read-only.
+        number: The number of the row among those of its key; later rows have larger numbers. Numbers begin anew when
+            the windows are empty and the module's state is as good as a new one, unless `on_full` was called.
+        time: The time of the row on the axis, in ticks.
+        payload: The payload that the query makes of the row. Read-only.
     """
 
     number: int
@@ -79,10 +79,10 @@ class MemberRow(NamedTuple, Generic[In]):
 class RowsInWindow(Generic[In]):
     """The window of a partition at a moment, and those of the other partitions of its key.
 
-    It is good during the call alone. Rows that the module does not accept, as they hold a null, are not in it.
+    It is valid during the call alone. Rows that the module does not accept, as they hold a null, are not in it.
 
     Attributes:
-        partition: The partition; 0 where there are none.
+        partition: The partition; 0 where rows are not partitioned.
         time: The tick at which it happens.
         extent: The extent of the window, where it is computed: by a trigger or a flush. None elsewhere.
 
@@ -112,5 +112,6 @@ class RowsInWindow(Generic[In]):
     @property
     def partitions(self) -> dict[Hashable, tuple[MemberRow[In], ...]]:
         """The members of each partition of the key that has any; the partition with the oldest member comes first."""
-        found = [(name, tuple(rows.values())) for name, rows in self._held.items() if rows]
-        return dict(sorted(found, key=lambda item: item[1][0].number))
+        members = {partition: tuple(rows.values()) for partition, rows in self._held.items() if rows}
+        by_oldest = sorted(members, key=lambda partition: members[partition][0].number)
+        return {partition: members[partition] for partition in by_oldest}

@@ -1,4 +1,4 @@
-"""The elements of a stream as data: keyed changes, punctuation, also of some keys alone, and micro-batches."""
+"""The elements of a stream as data: keyed changes, punctuation of all keys or of patterns, and micro-batches."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from muntin.changes import Insertion, Punctuation, Revision, same_id
-from muntin.value_order import value_key
+from muntin.schemas.value_order import value_key
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The values from a low one on and below a high one; null is in no range.
+    """The values from a low value on and below a high one; null is in no range.
 
     Attributes:
-        low: The least value; None if there is none.
-        high: The first value that is too large; None if there is none.
+        low: The least value; None if the range has no lower bound.
+        high: The first value that is too large; None if the range has no upper bound.
 
     Example:
         >>> 10 in KeyRange(10, 20), 20 in KeyRange(10, 20), "z" in KeyRange("m"), None in KeyRange()
@@ -28,12 +28,15 @@ class KeyRange:
     high: Any = None
 
     def __contains__(self, value: object) -> bool:
-        is_below = self.low is not None and value_key(value) < value_key(self.low)
-        return value is not None and not is_below and (self.high is None or value_key(value) < value_key(self.high))
+        if value is None:
+            return False
+        if self.low is not None and value_key(value) < value_key(self.low):
+            return False
+        return self.high is None or value_key(value) < value_key(self.high)
 
 
 def matches(pattern: Hashable, key: Hashable) -> bool:
-    """Return True if a key is one of those that a pattern stands for.
+    """Return True if a key matches a pattern.
 
     Args:
         pattern: `...` for any value, a `KeyRange`, or the value itself; for a composite key a tuple of these.
@@ -51,13 +54,14 @@ def matches(pattern: Hashable, key: Hashable) -> bool:
         return key in pattern
     if isinstance(pattern, tuple) and isinstance(key, tuple):
         return len(pattern) == len(key) and all(map(matches, pattern, key))
-    return (same_id(pattern),) == (same_id(key),)  # as NaN is, in a tuple, equal to itself
+    return (same_id(pattern),) == (same_id(key),)  # in a tuple, NaN is equal to itself
 
 
 def spell_pattern(pattern: Hashable) -> str:
-    """Return a pattern as it is written."""
+    """Spell a pattern as Python has it."""
     if isinstance(pattern, tuple):
-        return f"({', '.join(map(spell_pattern, pattern))}{',' * (len(pattern) == 1)})"
+        parts = ", ".join(map(spell_pattern, pattern))
+        return f"({parts},)" if len(pattern) == 1 else f"({parts})"
     if isinstance(pattern, KeyRange):
         return f"KeyRange({pattern.low!r}, {pattern.high!r})"
     return "..." if pattern is ... else repr(pattern)
@@ -69,7 +73,7 @@ class Boundary(StrEnum):
     BATCH = "batch"
     """One ends, the next begins."""
     RESTART = "restart"
-    """One ends, the engine stops and comes back with what it stored, the next begins."""
+    """One ends, the engine stops and is restored from its checkpoint, the next begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +109,8 @@ class Batch:
     """One micro-batch, as an engine gets it.
 
     Attributes:
-        changes: In order of arrival; all come before the punctuation.
-        punctuation: The highest of the batch, or None if it has none; `INFINITY` closes the stream.
+        changes: The changes in order of arrival; all come before the punctuation.
+        punctuation: The highest punctuation of the batch, or None if it has none; `INFINITY` closes the stream.
         restart_before: True if the engine is stopped and restored before this batch.
         of_keys: The punctuation of some keys alone.
     """

@@ -1,13 +1,13 @@
 """Columnar aggregates as an engine runs them: one lift for all rows, one computation for all windows.
 
-The reference for what runs on arrays, as `reference.py` is for what does not.
+It is the reference for columnar evaluation, as `reference.py` is for evaluation by payloads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,20 @@ from muntin.columnar.exact import exact_sums, nearest
 from muntin.columnar.merging import contributions, fold_rows
 from muntin.columnar.payloads import has_null, payload_arrays
 from muntin.columnar.results import Ragged, results_of
-from muntin.components import Component, Merge
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field
+from muntin.schemas.components import Component, Merge
 
 
 def present(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
-    """Return the payloads that a form does not leave out."""
-    return [payload for payload in payloads if not (form.skips_nulls and has_null(reads, payload))]
+    """Return the payloads that a form reads: where it skips nulls, those without one."""
+    if not form.skips_nulls:
+        return list(payloads)
+    return [payload for payload in payloads if not has_null(reads, payload)]
 
 
 def arrays_of(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> Any:
-    """Return payloads as the form wants them."""
+    """Return payloads as the arrays that `lift` of the form gets."""
     arrays, _ = payload_arrays(reads, payloads, skips_nulls=form.skips_nulls)
     return arrays
 
@@ -39,23 +41,31 @@ def lift(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequen
 
 def keep(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
     """Return the components of n windows, none of which is empty; their payloads are lifted all together."""
-    lifted = lift(form, reads, [payload for group in groups for payload in group])
+    lifted = lift(form, reads, list(chain.from_iterable(groups)))
     places = _places([len(group) for group in groups])
-    return {name: _kept(part, lifted.get(name), places) for name, part in form.components().items()}
+    return {name: _merged(component, lifted.get(name), places) for name, component in form.components().items()}
 
 
 def results(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> list[Any]:
     """Return the results of n windows with these payloads."""
-    kept = [present(form, reads, group) for group in groups]
-    full = [group for group in kept if group]
-    computed = iter(results_of(form, keep(form, reads, full), len(full)) if full else [])
-    return [next(computed) if group else form.empty_result for group in kept]
+    present_groups = [present(form, reads, group) for group in groups]
+    not_empty = [group for group in present_groups if group]
+    if not not_empty:
+        return [form.empty_result for _ in groups]
+    computed = iter(results_of(form, keep(form, reads, not_empty), len(not_empty)))
+    return [next(computed) if group else form.empty_result for group in present_groups]
 
 
 def plain(arrays: object) -> list[Any]:
     """Copy arrays, also those of a mapping or a `Ragged`, into lists."""
-    held = [(array.data, array.mask) if isinstance(array, np.ma.MaskedArray) else (array,) for array in _each(arrays)]
-    return [deepcopy(part.tolist()) for parts in held for part in parts]
+    copies: list[Any] = []
+    for array in _each(arrays):
+        if isinstance(array, np.ma.MaskedArray):
+            copies.append(deepcopy(array.data.tolist()))
+            copies.append(array.mask.tolist())
+        else:
+            copies.append(deepcopy(array.tolist()))
+    return copies
 
 
 def protect(arrays: object) -> None:
@@ -68,9 +78,12 @@ def protect(arrays: object) -> None:
 
 
 def _each(arrays: object) -> list[Any]:
+    """List the arrays of a mapping, by name, or of a `Ragged`, or one array."""
     if isinstance(arrays, Mapping):
-        return [array for name in sorted(arrays) for array in _each(arrays[name])]
-    return [arrays.values, arrays.offsets] if isinstance(arrays, Ragged) else [arrays]
+        return list(chain.from_iterable(_each(arrays[name]) for name in sorted(arrays)))
+    if isinstance(arrays, Ragged):
+        return [arrays.values, arrays.offsets]
+    return [arrays]
 
 
 def _places(lengths: Sequence[int]) -> list[slice]:
@@ -79,16 +92,18 @@ def _places(lengths: Sequence[int]) -> list[slice]:
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
-def _kept(component: Component, values: Any, places: Sequence[slice]) -> Any:
+def _merged(component: Component, values: Any, places: Sequence[slice]) -> Any:
+    """Return the merged values of each group of payloads, from the values of all payloads."""
     if component.merge is Merge.COUNT:
         return np.array([place.stop - place.start for place in places], "int64")
     groups = [values[place] for place in places]
     if component.merge is Merge.COLLECT:
         return Ragged.of(groups)
-    if component.is_exact:
-        divisors = [len(group) if component.merge is Merge.MEAN else 1 for group in groups]
-        sums = [np.asarray(exact_sums(group), object) / by for group, by in zip(groups, divisors, strict=True)]
-        return np.array([[nearest(exact) for exact in np.ravel(value)] for value in sums], component.dtype).reshape(
-            len(groups), *component.shape
-        )
-    return np.concatenate([fold_rows(component, group) for group in groups])
+    if not component.is_exact:
+        return np.concatenate([fold_rows(component, group) for group in groups])
+    rounded: list[list[float]] = []
+    for group in groups:
+        divisor = len(group) if component.merge is Merge.MEAN else 1
+        exact = np.asarray(exact_sums(group), object) / divisor
+        rounded.append([nearest(value) for value in np.ravel(exact)])
+    return np.array(rounded, component.dtype).reshape(len(groups), *component.shape)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -16,9 +17,9 @@ def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
     Lists, tuples, mappings and dataclasses are compared part by part, and sets as they are.
 
     Args:
-        left: A value.
-        right: Another.
-        tolerance: Relative, and absolute for numbers below one.
+        left: The first value.
+        right: The second value.
+        tolerance: The relative tolerance, which is absolute for numbers below one.
 
     Example:
         >>> equal({"mean": [0.1 + 0.2, float("nan")]}, {"mean": [0.3, float("nan")]}, 1e-9)
@@ -26,7 +27,7 @@ def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
         >>> equal(1, "1")
         False
     """
-    return alike(left, right, lambda one, other: _equal_numbers(one, other, tolerance))
+    return alike(left, right, partial(_equal_numbers, tolerance=tolerance))
 
 
 def alike(left: object, right: object, same_numbers: Callable[[object, object], bool]) -> bool:
@@ -37,10 +38,13 @@ def alike(left: object, right: object, same_numbers: Callable[[object, object], 
         return left.keys() == right.keys() and all(alike(left[key], right[key], same_numbers) for key in left)
     if type(left) is not type(right):
         return False
-    parts, others = parts_of(left), parts_of(right)
-    if parts is None or others is None:
+    left_parts = parts_of(left)
+    right_parts = parts_of(right)
+    if left_parts is None or right_parts is None:
         return bool(left == right)
-    return len(parts) == len(others) and all(alike(a, b, same_numbers) for a, b in zip(parts, others, strict=True))
+    if len(left_parts) != len(right_parts):
+        return False
+    return all(alike(*pair, same_numbers) for pair in zip(left_parts, right_parts, strict=True))
 
 
 def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) -> bool:
@@ -50,20 +54,27 @@ def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) 
         >>> same_bag([1, 2, 2], [2, 1, 2]), same_bag([1, 2, 2], [1, 1, 2])
         (True, False)
     """
-    values, rest = list(left), list(right)
-    if len(values) != len(rest):
+    values = sorted(left, key=repr)
+    unmatched = sorted(right, key=repr)
+    if len(values) != len(unmatched):
         return False
-    # Rows mostly agree to the last digit, or once sorted: then there is no need to look for each one's partner.
-    values.sort(key=repr)
-    rest.sort(key=repr)
-    if equal(values, rest, tolerance):
+    # Sorted rows mostly agree pair by pair: then there is no need to look for the partner of each.
+    if equal(values, unmatched, tolerance):
         return True
     for value in values:
-        place = next((i for i, other in enumerate(rest) if equal(value, other, tolerance)), None)
+        place = _place_of(value, unmatched, tolerance)
         if place is None:
             return False
-        del rest[place]
+        del unmatched[place]
     return True
+
+
+def _place_of(value: object, candidates: Sequence[object], tolerance: float) -> int | None:
+    """Return the place of the first candidate that is equal to a value."""
+    for place, candidate in enumerate(candidates):
+        if equal(value, candidate, tolerance):
+            return place
+    return None
 
 
 def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.errors import ModuleContractError, ModuleDefinitionError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.query_checks import undeclared_result
-from muntin.safe_text import safe_repr
-from muntin.schemas import Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct, spell
+from muntin.schemas import DataType, Field, ListOf, MapOf, OneOf, Scalar, ScalarKind, Struct, spell
 from muntin.windows.extent import Window
 
 
@@ -48,20 +48,20 @@ _COLUMN_ACCEPTS: Final[dict[ScalarKind, Callable[[Any], bool]]] = _ACCEPTS | {
     ScalarKind.DECIMAL: lambda value: isinstance(value, Decimal | Integral) and not isinstance(value, bool),
     ScalarKind.INSTANT: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
 }
-"""The values that a column of results takes: also numbers beyond what it holds, which are null there or infinite."""
+"""The values that a column of results takes; numbers beyond its range are null there, or infinite."""
 
 
 def misfit(field: Field, value: object, *, is_result: bool = False) -> str | None:
-    """Return why a value does not fit a field, or None if it does.
+    """Explain why a value does not fit a field; None if it does.
 
     A type variable and `Any` take every value. NumPy's numbers are numbers, and its booleans booleans.
 
     Args:
         field: The declared field.
-        value: The value that is there.
-        is_result: True for what a query refuses of what a module returns, and not for what its writer meant. None is
-            then null whatever is declared, since a column of results can always hold it, and so is a number beyond the
-            column; only the keys of a map are not.
+        value: The value.
+        is_result: True for values that a module returned to a query, of which the query refuses less than the declared
+            type says: None is null whatever is declared, as a column of results can always hold it, and so is a number
+            beyond the column. The keys of a map are compared in full.
 
     Example:
         >>> from muntin.schemas import describe
@@ -76,44 +76,53 @@ def misfit(field: Field, value: object, *, is_result: bool = False) -> str | Non
 def plain_number(value: Any) -> object:
     """Return a number or boolean of NumPy's as Python's; any other value, also an array, as it is."""
     is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
-    return value.item() if is_scalar and value.dtype.kind in "biuf" else value
+    if is_scalar and value.dtype.kind in "biuf":
+        return value.item()
+    return value
 
 
 def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterator[str]:
     is_column = is_result and not path.startswith("a key of ")
     if value is None and (field.is_nullable or is_column):
         return
-    kind = field.type
-    if isinstance(kind, OneOf):
-        part = kind.input_of(value)
-        yield from (
-            [f"{path or 'it'} is {value!r}, expected {_spell(field)}"]
-            if part is None
-            else _misfits(part, value, path, is_result)
-        )
+    data_type = field.type
+    if isinstance(data_type, OneOf):
+        part = data_type.input_of(value)
+        if part is None:
+            yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
+        else:
+            yield from _misfits(part, value, path, is_result)
         return
-    if isinstance(kind, Scalar):
-        accepts = (_COLUMN_ACCEPTS if is_column else _ACCEPTS)[kind.kind]
-        is_fit = accepts(value) and (is_result or not kind.values or value in kind.values)
-    elif isinstance(kind, ListOf):
-        is_array = not is_column and hasattr(value, "dtype")  # which no state holds
-        is_fit = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) and not is_array
-    else:
-        is_fit = not isinstance(kind, MapOf | Struct) or isinstance(value, Mapping)
-        is_fit |= isinstance(kind, Struct) and (
-            isinstance(value, tuple) or is_dataclass(value) or hasattr(value, "__dict__")
-        )
-    if not is_fit:
+    if not _has_type(data_type, value, is_column=is_column, is_result=is_result):
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
-    if isinstance(kind, Struct) and (lacks := _lacking(kind, value)):
-        yield f"{path or 'it'} is {value!r}, {lacks}; expected {_spell(field)}"
+    difference = _difference(data_type, value) if isinstance(data_type, Struct) else ""
+    if difference:
+        yield f"{path or 'it'} is {value!r}, {difference}; expected {_spell(field)}"
         return
-    for part, part_value, part_path in _parts(kind, value, path):
+    for part, part_value, part_path in _parts(data_type, value, path):
         yield from _misfits(part, plain_number(part_value), part_path, is_result)
 
 
+def _has_type(data_type: DataType, value: object, *, is_column: bool, is_result: bool) -> bool:
+    """Return True if a value is of a type, apart from its parts."""
+    if isinstance(data_type, Scalar):
+        accepts = (_COLUMN_ACCEPTS if is_column else _ACCEPTS)[data_type.kind]
+        is_named = is_result or not data_type.values or value in data_type.values
+        return accepts(value) and is_named
+    if isinstance(data_type, ListOf):
+        if not is_column and hasattr(value, "dtype"):
+            return False  # no state holds an array
+        return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if isinstance(data_type, MapOf):
+        return isinstance(value, Mapping)
+    if isinstance(data_type, Struct):
+        return isinstance(value, Mapping | tuple) or is_dataclass(value) or hasattr(value, "__dict__")
+    return True
+
+
 def _spell(field: Field) -> str:
+    """Spell the type of a field; of a `Literal`, its values."""
     values = field.type.values if isinstance(field.type, Scalar) else ()
     return f"one of {', '.join(map(repr, values))}" if values else spell(field)
 
@@ -121,24 +130,32 @@ def _spell(field: Field) -> str:
 def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
     """List the parts of a value with their fields and paths."""
     if isinstance(kind, ListOf):
-        again = () if isinstance(value, Iterator) else value  # an iterator is gone once it is looked at
-        return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(again)]
+        if isinstance(value, Iterator):
+            return []  # looking at its parts would use it up
+        return [(kind.element, part, f"{path}[{place}]") for place, part in enumerate(value)]
     if isinstance(kind, MapOf):
         keys = [(kind.key, key, f"a key of {path or 'it'}") for key in value]
-        return [*keys, *((kind.value, part, f"{path}[{key!r}]") for key, part in value.items())]
+        values = [(kind.value, part, f"{path}[{key!r}]") for key, part in value.items()]
+        return keys + values
     return _struct_parts(kind, value, path) if isinstance(kind, Struct) else []
 
 
-def _lacking(struct: Struct, value: object) -> str:
-    """Return the fields that a value lacks or has in excess, in words; empty if it has those of the struct."""
-    wanted = [field.name for field in struct.fields]
-    if isinstance(value, tuple) and (len(value) == len(wanted) or not hasattr(value, "_fields")):
-        return "" if len(value) == len(wanted) else f"of {len(value)} instead of {len(wanted)} values"
+def _difference(struct: Struct, value: object) -> str:
+    """Name the fields that a value lacks or has in excess; empty if it has those of the struct."""
+    declared = [field.name for field in struct.fields]
+    if isinstance(value, tuple):
+        if len(value) == len(declared):
+            return ""
+        if not hasattr(value, "_fields"):
+            return f"of {len(value)} instead of {len(declared)} values"
     names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)
-    missing = [name for name in wanted if (name not in names if names is not None else not hasattr(value, name))]
-    unknown = [name for name in names or () if name not in wanted]
+    if names is None:
+        missing = [name for name in declared if not hasattr(value, name)]
+    else:
+        missing = [name for name in declared if name not in names]
     if not missing:
         return ""
+    unknown = [name for name in names or () if name not in declared]
     besides = f" but with {', '.join(map(repr, unknown))}" if unknown else ""
     return f"without {', '.join(map(repr, missing))}{besides}"
 
@@ -173,15 +190,16 @@ def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window
 def _check(module: Module, declared: Field | None, value: object, window: Window) -> None:
     if declared is None:
         return
-    is_no_row = value is None and module.is_operator and isinstance(declared.type, Struct)
-    found = f"it is None, expected {spell(declared)}" if is_no_row else misfit(declared, value, is_result=True)
-    if found:
-        raise _error(module, found, window)
+    fault = misfit(declared, value, is_result=True)
+    if value is None and module.is_operator and isinstance(declared.type, Struct):
+        fault = f"it is None, expected {spell(declared)}"  # a row of null is no row
+    if fault:
+        raise _error(module, fault, window)
 
 
-def _error(module: Module, found: str, window: Window) -> ModuleContractError:
+def _error(module: Module, fault: str, window: Window) -> ModuleContractError:
     where = f"  window: [{window.start}, {window.end})\n"
-    return undeclared_result(f"{module.name} {module.version}", found, where)
+    return undeclared_result(f"{module.name} {module.version}", fault, where)
 
 
 def _result_field(module: Module) -> Field | None:

@@ -12,28 +12,31 @@ from muntin.windows.extent import Window
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """Some events of a key, which are evaluated as if they were all events of a key of their own.
+    """The events of a key between two times of silence, evaluated as if they were all events of the key.
 
     Attributes:
         events: The events.
-        end: The tick at which it is over: windows are cut there, and a later event begins another life. `INFINITY` if
-            an event has not ended, or keys are never forgotten.
+        end: The tick at which the life is over: windows are cut there, and a later event begins another life.
+            `INFINITY` if an event has not ended, or keys are never forgotten.
     """
 
     events: Sequence[Event[object]]
     end: int = INFINITY
 
     def cut(self, windows: Iterable[Window]) -> list[Window]:
-        """Return windows as the life has them: none starts at its end or later, and none ends later.
+        """Cut windows at the end of the life; windows that start there or later are left out.
 
-        Windows that are the same once they are cut are one.
+        Windows that are equal once they are cut are one.
 
         Example:
             >>> Life([], 12).cut([Window(0, 10), Window(0, 20), Window(0, 30), Window(10, 20), Window(20, 30)])
             [Window(start=0, end=10), Window(start=0, end=12), Window(start=10, end=12)]
         """
-        known = {Window(w.start, min(w.end, self.end)) for w in windows if w.start < self.end}
-        return sorted(known, key=lambda window: (window.start, window.end))
+        cut: set[Window] = set()
+        for window in windows:
+            if window.start < self.end:
+                cut.add(Window(window.start, min(window.end, self.end)))
+        return sorted(cut, key=lambda window: (window.start, window.end))
 
 
 def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
@@ -51,8 +54,8 @@ def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
     for event in sorted(events, key=lambda event: event.start):
         end = INFINITY if event.end == INFINITY else event.end + age
         if lives and event.start < lives[-1].end:
-            known = lives.pop()
-            lives.append(Life([*known.events, event], max(known.end, end)))
+            life = lives.pop()
+            lives.append(Life([*life.events, event], max(life.end, end)))
         else:
             lives.append(Life([event], end))
     return lives

@@ -1,8 +1,8 @@
-"""The types that a state may be made of, and the values that a checkpoint gives back.
+"""The types that a state may be made of, and the values that come back from a checkpoint.
 
-An engine stores states between batches in an encoding of its own. Here is the least that all of them keep: values,
-order of lists, members of sets and entries of dicts; not which objects are one and the same, nor how an ordered or
-defaulting dict or a bounded deque differs from a plain one.
+An engine stores states between batches in an encoding of its own. All encodings preserve values, the order of lists,
+the members of sets and the entries of dicts; not the identity of objects, nor what an ordered or defaulting dict or a
+bounded deque has beyond a plain one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, Final, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
+from muntin.schemas.type_advice import advice_about
 from muntin.testing.fitting import plain_number
-from muntin.type_advice import advice_about
 
 _VALUES: Final = (type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta)
 _ZONES: Final = (type(None), timezone, ZoneInfo)
@@ -40,7 +40,7 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
     """Return a value as it comes back from a checkpoint: equal, and sharing nothing with the original.
 
     Args:
-        value: Plain data.
+        value: The plain data.
         records: The dataclasses and named tuples that may occur in it; see `records_in`.
 
     Raises:
@@ -77,16 +77,16 @@ def records_in(annotation: Any) -> frozenset[type]:
         >>> records_in(dict[str, list[Event[int]]] | None)
         frozenset({<class 'muntin.events.Event'>})
     """
-    found: set[type] = set()
+    records: set[type] = set()
     pending = [annotation]
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part
         pending += get_args(part)
-        if _is_record(cls) and cls not in found:
-            found.add(cls)
+        if _is_record(cls) and cls not in records:
+            records.add(cls)
             pending += _hints(cls).values()
-    return frozenset(found)
+    return frozenset(records)
 
 
 def _hints(record: type) -> dict[str, object]:
@@ -107,17 +107,20 @@ def _fields(record: Any) -> dict[str, object]:
 
 
 def _record(value: Any, parts: dict[str, object]) -> object:
-    """Return a record as its class makes it of its fields; those that its constructor does not take are set after."""
+    """Make a record of its fields; fields that its constructor does not take are set afterwards."""
     cls: Any = type(value)
-    late = {field.name for field in dataclasses.fields(cls) if not field.init} if dataclasses.is_dataclass(cls) else ()
+    set_afterwards: set[str] = set()
+    if dataclasses.is_dataclass(cls):
+        set_afterwards = {field.name for field in dataclasses.fields(cls) if not field.init}
+    arguments = {name: part for name, part in parts.items() if name not in set_afterwards}
     try:
-        record: object = cls(**{name: part for name, part in parts.items() if name not in late})
+        record: object = cls(**arguments)
     except Exception as error:
         raise TypeError(
             f"{value!r} is refused by its own class: {type(error).__name__}: {error}\n"
             "  expected: a record that its class can create again from its fields, as when a checkpoint is read"
         ) from error
-    for name in late:
+    for name in set_afterwards:
         object.__setattr__(record, name, parts[name])
     return record
 

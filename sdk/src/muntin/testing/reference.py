@@ -1,8 +1,21 @@
 """The reference evaluator: the meaning of a windowed query, computed plainly.
 
 The meaning of a query is a function from the canonical history table of its input to that of its output. This file is
-that function, for one key: it lists the windows, finds the members of each by looking at every event, and calls the
-module on them. It is slow, obvious and trusted; every evaluator of the engine is tested against it.
+that function, for one key. It is slow, obvious and trusted; every evaluator of the engine is tested against it.
+
+Over windows that cut the axis, `evaluate` does this:
+
+1. *Filter.* Events that the query does not keep are ignored.
+2. *Lives.* If keys are forgotten, the events are divided where the key was silent for long enough (`lives_of`).
+3. *Windows.* Each event counts on a stretch of the axis, and the stretches cut the axis into windows (`windows`).
+4. *Members.* An event is a member of each window with which its stretch shares a tick (`belongs`).
+5. *Closing.* A window is final when no change after the watermark can alter it or its result (`is_closed`).
+6. *Clipping.* A time-sensitive module sees lifetimes as the clipping policy has them (`clip`).
+7. *Results.* Each module is called once with all members of a window that it accepts (`_call`).
+8. *Timestamps.* The timestamp policy gives each result its lifetime (`_stamp`).
+
+Queries that follow rows or events in order have no steps 2 to 5: `row_reference.py` and `stream_operator_run.py` run
+their windows and operators one row at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +37,7 @@ from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted
 from muntin.testing.key_lives import Life, lives_of
-from muntin.testing.row_reference import Given, operator_rows, row_windows
+from muntin.testing.row_reference import HandlerRow, operator_rows, row_windows
 from muntin.testing.stream_operator_run import stream_rows
 from muntin.windows import Stretches, WindowKind, WindowSpecification
 from muntin.windows.extent import Window
@@ -37,8 +50,8 @@ class Computation:
 
     Attributes:
         module: The module.
-        select: Returns the module's input of a payload.
-        accepts: True of a payload whose input the module is given.
+        select: The function from a payload to the module's input.
+        accepts: The predicate of payloads whose input the module gets.
     """
 
     module: Module
@@ -58,18 +71,18 @@ class WindowedQuery:
         computations: One operator, or any number of aggregates.
         clip: The clipping of lifetimes before time-sensitive modules see them.
         timestamps: The lifetime of the output.
-        keeps: The query's filter: True of a payload whose event is kept. The query ignores all others, except that
-            the horizon is that of the whole input.
+        keeps: The query's filter, a predicate of payloads. The query ignores all other events, except that the horizon
+            is that of the whole input.
         event_ends_move: True if events may be revised, or are samples that last until the next one.
-        forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
-            a key is never forgotten.
-        order: Returns the order of an event among those of its time, of a payload; null comes first. Events that are
-            alike in it, or all of one time if it is None, come as they are given.
+        forget_keys_after: The time for which a key may be silent before its next event begins a new life, in ticks;
+            None if a key is never forgotten.
+        order: The function from a payload to the place of its event among those of its time; null comes first. Events
+            that are alike in it, or all of one time if it is None, keep their order.
 
     Raises:
         QueryError: The window is not a specification, or an operator is not alone or not for such a query.
-        PolicyError: A module cannot find what it looks for in such windows, or a policy is not right for a module or
-            for the windows. The engine refuses the same, by the same checks.
+        PolicyError: The windows do not fit the needs of a module, or a policy is not right for a module or for the
+            windows. The engine refuses such queries too, by the same checks.
     """
 
     window: WindowSpecification
@@ -87,15 +100,22 @@ class WindowedQuery:
         check_needs(self.modules, self.window)
 
     def check_events(self, events: Iterable[Event[object]]) -> None:
-        """Refuse what the engine refuses, of the query and of events that last longer than it takes.
+        """Refuse the query, and events that last longer than a tick where it follows points, as the engine does.
 
         Raises:
             QueryError: As where the query is made; or events do not all last one tick, and rows are followed in order.
             PolicyError: As where the query is made.
         """
-        lasting = "events with an end of their own" if any(event.end != event.start + 1 for event in events) else ""
-        modules, age = self.modules, self.forget_keys_after
-        QueryShape(modules, self.window, self.clip, self.timestamps, age, lasting=lasting).check()
+        are_points = all(event.end == event.start + 1 for event in events)
+        shape = QueryShape(
+            self.modules,
+            self.window,
+            self.clip,
+            self.timestamps,
+            self.forget_keys_after,
+            lasting="" if are_points else "events with an end of their own",
+        )
+        shape.check()
 
     @property
     def modules(self) -> list[Module]:
@@ -132,7 +152,12 @@ class WindowedQuery:
         """True if a window's result depends on ends that lie after it and may move."""
         if not self.event_ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
             return False
-        return any(c.module.reads_times for c in self.computations)
+        return any(module.reads_times for module in self.modules)
+
+    @property
+    def is_operator(self) -> bool:
+        """True if the one module of the query returns rows, false for aggregates."""
+        return self.modules[0].is_operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +165,10 @@ class OutputEvent:
     """One row of the output's canonical history table.
 
     Attributes:
-        window: The window it was computed from; without windows, the tick of its cause.
-        start: Start of its lifetime.
-        end: End of its lifetime.
-        value: An operator's row, or the tuple of the aggregates' results.
+        window: The window from which it was computed; without windows, the tick of its cause.
+        start: The start of its lifetime.
+        end: The end of its lifetime.
+        value: The row of an operator, or the tuple of the aggregates' results.
     """
 
     window: Window
@@ -187,19 +212,45 @@ def evaluate(
     query.check_events(whole)
     limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
     history = [event for event in whole if query.keeps(event.payload)]
-    if not isinstance(query.window, WindowKind):
-        history = query.in_order(history)
-    if isinstance(query.computations[0].module, RowOperator):
-        given = [each for each in _followed(query, history, complete_to, limit) if not each.is_evicted]
-        stamped = [_stamp(query.timestamps, window, row) for _, window, row in given]
-        return [row for row in stamped if row is not None]
-    if isinstance(query.computations[0].module, StreamOperator):
-        return _streamed(query, history, complete_to, limit)
-    if isinstance(query.window, RowWindows):
-        computed = row_windows(query.window, history, complete_to, limit)
-        return [row for window, members in computed for row in _evaluate_once(query, window, members)]
+    if isinstance(query.window, WindowKind):
+        return _evaluate_windows(query, history, complete_to, limit)
+
+    ordered = query.in_order(history)
+    if isinstance(query.modules[0], RowOperator):
+        return _evaluate_row_operator(query, ordered, complete_to, limit)
+    if isinstance(query.modules[0], StreamOperator):
+        return _evaluate_stream_operator(query, ordered, complete_to, limit)
+    assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
     output: list[OutputEvent] = []
-    for life, window, members in windows_with_members(query, history, limit):
+    for window, members in row_windows(query.window, ordered, complete_to, limit):
+        output += _evaluate_once(query, window, members)
+    return output
+
+
+def evaluate_evicted(
+    query: WindowedQuery, events: Iterable[Event[object]], complete_to: int = INFINITY, horizon: int | None = None
+) -> list[OutputEvent]:
+    """Return the second output of one key: the rows that `on_evict` of a `RowOperator` returns, each at its tick.
+
+    The arguments are those of `evaluate`.
+    """
+    whole = list(events)
+    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
+    history = query.in_order(event for event in whole if query.keeps(event.payload))
+    output: list[OutputEvent] = []
+    for is_evicted, window, row in _rows_of_handlers(query, history, complete_to, limit):
+        if is_evicted:
+            output.append(OutputEvent(window, window.start, window.end, row))
+    return output
+
+
+def _evaluate_windows(
+    query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
+) -> list[OutputEvent]:
+    """Return the output of windows that cut the axis."""
+    output: list[OutputEvent] = []
+    for life, window, members in windows_with_members(query, events, horizon):
+        # Nothing can join a life that is over, so all of its windows are final.
         if complete_to >= life.end or is_closed(query, window, members, complete_to):
             output += evaluate_window(query, window, members)
     return output
@@ -210,86 +261,113 @@ def windows_with_members(
 ) -> Iterator[tuple[Life, Window, list[Event[object]]]]:
     """Yield the windows of one key that have members, with the life that they are of and with these members.
 
-    The members are the events that belong to a window, found with one look at each event.
+    Every event is compared with every window: see `belongs`.
     """
     for life in lives_of(events, query.forget_keys_after):
-        counted = ((event, *query.kind.membership(event.start, event.end)) for event in life.events)
-        stretches = [(event, start, end) for event, start, end in counted if start < end]
+        stretches: list[tuple[Event[object], int, int]] = []
+        for event in life.events:
+            start, end = query.kind.membership(event.start, event.end)
+            if start < end:
+                stretches.append((event, start, end))
         for window in life.cut(windows(query.kind, life.events, horizon)):
-            since, until = window.start, window.end
-            members = [event for event, start, end in stretches if start < until and end > since]
+            members = [event for event, start, end in stretches if start < window.end and end > window.start]
             if members:
                 yield life, window, members
 
 
-def evaluate_evicted(
-    query: WindowedQuery, events: Iterable[Event[object]], complete_to: int = INFINITY, horizon: int | None = None
-) -> list[OutputEvent]:
-    """Return the second output of one key: what a `RowOperator` gives of rows that leave, each at its tick.
-
-    The arguments are those of `evaluate`.
-    """
-    whole = list(events)
-    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
-    history = query.in_order(event for event in whole if query.keeps(event.payload))
-    given = _followed(query, history, complete_to, limit)
-    return [OutputEvent(window, window.start, window.end, row) for is_evicted, window, row in given if is_evicted]
-
-
-def _followed(query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int) -> list[Given]:
-    """Return the output of the module that follows the rows of a key."""
-    (one,), windows = query.computations, query.window
-    assert isinstance(one.module, RowOperator), f"{one.module.name} follows no rows"
-    assert isinstance(windows, RowWindows), f"{windows} do not follow rows"
-    seen = [
-        (event, one.select(event.payload) if is_accepted else None, is_accepted)
-        for event in events
-        for is_accepted in [one.accepts(event.payload)]
-    ]
-    found = operator_rows(windows, one.module, seen, complete_to, horizon)
-    for is_evicted, window, row in found:
-        if is_evicted:
-            check_evicted(one.module, row, window)
-        else:
-            check_declared(one.module, [row], window)
-    return found
-
-
-def _streamed(
+def _evaluate_row_operator(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the output of a module that follows the events of a key, those of one time as they are given."""
-    (one,) = query.computations
-    module: Any = one.module
-    seen = [Event(event.start, event.end, one.select(event.payload)) for event in events if one.accepts(event.payload)]
-    found = stream_rows(module, seen, complete_to, horizon)
-    for cause, start, _, row in found:
+    """Return the first output of a module that follows rows, with the lifetimes of the timestamp policy."""
+    output: list[OutputEvent] = []
+    for is_evicted, window, row in _rows_of_handlers(query, events, complete_to, horizon):
+        if is_evicted:
+            continue
+        stamped = _stamp(query.timestamps, window, row)
+        if stamped is not None:
+            output.append(stamped)
+    return output
+
+
+def _rows_of_handlers(
+    query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
+) -> list[HandlerRow]:
+    """Return both outputs of the module that follows the rows of a key, checked against the declared types."""
+    (computation,) = query.computations
+    module = computation.module
+    assert isinstance(module, RowOperator), f"{module.name} follows no rows"
+    assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
+    inputs: list[tuple[Event[object], object, bool]] = []
+    for event in events:
+        is_accepted = computation.accepts(event.payload)
+        inputs.append((event, computation.select(event.payload) if is_accepted else None, is_accepted))
+    rows = operator_rows(query.window, module, inputs, complete_to, horizon)
+    for is_evicted, window, row in rows:
+        if is_evicted:
+            check_evicted(module, row, window)
+        else:
+            check_declared(module, [row], window)
+    return rows
+
+
+def _evaluate_stream_operator(
+    query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
+) -> list[OutputEvent]:
+    """Return the output of a module that follows the events of a key; events of one time keep their order."""
+    (computation,) = query.computations
+    module: Any = computation.module
+    inputs = [
+        Event(event.start, event.end, computation.select(event.payload))
+        for event in events
+        if computation.accepts(event.payload)
+    ]
+    output: list[OutputEvent] = []
+    for cause, start, end, row in stream_rows(module, inputs, complete_to, horizon):
+        window = Window(cause, cause + 1)
         check_cause(module, start, cause)
-        check_declared(module, [row], Window(cause, cause + 1))
-    return [OutputEvent(Window(cause, cause + 1), start, end, row) for cause, start, end, row in found]
+        check_declared(module, [row], window)
+        output.append(OutputEvent(window, start, end, row))
+    return output
 
 
 def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
     """Return the first tick past all starts, known ends and punctuation."""
-    whole = list(events)
-    ends = [event.end + kind.reach for event in whole if event.end != INFINITY]
-    complete = [complete_to] if complete_to != INFINITY else []
-    return max([*(event.start + 1 for event in whole), *ends, *complete], default=0)
+    ticks: list[int] = []
+    if complete_to != INFINITY:
+        ticks.append(complete_to)
+    for event in events:
+        ticks.append(event.start + 1)
+        if event.end != INFINITY:
+            ticks.append(event.end + kind.reach)
+    return max(ticks, default=0)
 
 
 def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> list[Window]:
-    """Return every window that could have a member, in order: the whole cut, where members may be.
+    """Return every window that could have a member, in order.
 
-    Where there is no end of windows, they start before the horizon.
+    Windows that are there without events, such as hopping ones, have no end: of these, those that start before the
+    horizon.
     """
-    stretches = [kind.membership(event.start, event.end) for event in events]
-    known = Stretches((start, end) for start, end in stretches if start < end)
+    stretches: list[tuple[int, int]] = []
+    for event in events:
+        start, end = kind.membership(event.start, event.end)
+        if start < end:
+            stretches.append((start, end))
+    known = Stretches(stretches)
     last = INFINITY if kind.waits_for_events else horizon
-    spans = Stretches((start, last if end == INFINITY else end) for start, end in known.all).covered
-    found = {window for start, end in spans for window in kind.cut(known, start, end)}
-    # an event without an end may start at the horizon, if it was late and moved: windows that began before have it
-    moved = [start for start, end in known.all if end == INFINITY and start >= last]
-    return sorted(found | {cut for start in moved for cut in kind.cut(known, start, start + 1) if cut.start < last})
+
+    # The cut, where there may be members: an event without an end is a member up to the horizon.
+    bounded = [(start, last if end == INFINITY else end) for start, end in known.all]
+    cut: set[Window] = set()
+    for start, end in Stretches(bounded).covered:
+        cut.update(kind.cut(known, start, end))
+
+    # A late event without an end may have been moved to the watermark, and so start at the horizon or after it: the
+    # windows that began before the horizon hold it as well.
+    for start, end in known.all:
+        if end == INFINITY and start >= last:
+            cut.update(window for window in kind.cut(known, start, start + 1) if window.start < last)
+    return sorted(cut)
 
 
 def belongs(kind: WindowKind, event: Event[object], window: Window) -> bool:
@@ -307,13 +385,21 @@ def is_closed(query: WindowedQuery, window: Window, members: Sequence[Event[obje
     """
     if complete_to == INFINITY:
         return True
-    if window.end > complete_to or (query.kind.ends_move and window.end == complete_to):
+    if window.end > complete_to:
         return False
-    return not query.waits_for_ends or all(event.end < complete_to for event in members)
+    if query.kind.ends_move and window.end == complete_to:
+        return False
+    if query.waits_for_ends:
+        return all(event.end < complete_to for event in members)
+    return True
 
 
 def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
-    """Return the output of one window from all its members."""
+    """Return the output of one window from all its members.
+
+    Modules see, and results report, the extent of the window, which for some kinds is longer than the part of the axis
+    that they cut.
+    """
     window = query.kind.extent(window)
     if query.timestamps is TimestampPolicy.TIME_BOUND:
         return _as_it_becomes_known(query, window, members)
@@ -321,36 +407,61 @@ def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Even
 
 
 def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
-    """Return the output of a window at each tick, from what the input says up to that tick."""
+    """Return the output of a window at each tick, computed from the input up to that tick.
+
+    The result changes only at starts and ends of members. Neighbouring results with equal values are one output event.
+    """
     known_at = query.kind.known_at(window)
     first = window.start if known_at is None else known_at
-    changes = {tick for event in members for tick in (event.start, event.end) if first < tick < window.end}
+    ticks = {first}
+    for event in members:
+        ticks.update(tick for tick in (event.start, event.end) if first < tick < window.end)
+
     output: list[OutputEvent] = []
-    for start, end in pairwise([*sorted({first, *changes}), window.end]):
-        known = [_as_of(query, event, start) for event in members if event.start <= start]
-        for result in _evaluate_once(query, window, known) if known else []:
-            same = next((row for row in output if row.end == start and equal(row.value, result.value)), None)
-            if same is not None:
-                output.remove(same)
-            output.append(OutputEvent(window, start if same is None else same.start, end, result.value))
+    for start, end in pairwise([*sorted(ticks), window.end]):
+        members_so_far = [_as_of(query, event, start) for event in members if event.start <= start]
+        if not members_so_far:
+            continue
+        for result in _evaluate_once(query, window, members_so_far):
+            since = start
+            for row in output:
+                if row.end == start and equal(row.value, result.value):
+                    output.remove(row)
+                    since = row.start
+                    break
+            output.append(OutputEvent(window, since, end, result.value))
     return output
 
 
 def _as_of(query: WindowedQuery, event: Event[object], tick: int) -> Event[object]:
     """Return the event as known at a tick: a later end may still move."""
-    return Event(event.start, INFINITY, event.payload) if query.event_ends_move and event.end > tick else event
+    if query.event_ends_move and event.end > tick:
+        return Event(event.start, INFINITY, event.payload)
+    return event
 
 
 def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[OutputEvent]:
-    found = [_call(query, computation, window, members) for computation in query.computations]
-    results: list[Any] = rows_of(found[0]) if query.modules[0].is_operator else [tuple(found)]
-    for module, own in zip(query.modules, [results] if query.modules[0].is_operator else zip(found), strict=True):
-        check_declared(module, own, window)
-    if query.timestamps is TimestampPolicy.UNCHANGED:
-        for row in (result for result in results if isinstance(result, Event)):
-            check_start(query.computations[0].module, row, window)
-    stamped = [_stamp(query.timestamps, window, result) for result in results]
-    return [output for output in stamped if output is not None]
+    """Return the output of a window from its members, with the lifetimes of the timestamp policy."""
+    output: list[OutputEvent] = []
+    for result in _results(query, window, members):
+        if query.timestamps is TimestampPolicy.UNCHANGED and isinstance(result, Event):
+            check_start(query.modules[0], result, window)
+        stamped = _stamp(query.timestamps, window, result)
+        if stamped is not None:
+            output.append(stamped)
+    return output
+
+
+def _results(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[Any]:
+    """Return the rows of the operator, or one tuple with the result of each aggregate."""
+    returned = [_call(query, computation, window, members) for computation in query.computations]
+    if query.is_operator:
+        rows = rows_of(returned[0])
+        check_declared(query.modules[0], rows, window)
+        return rows
+    for module, result in zip(query.modules, returned, strict=True):
+        check_declared(module, [result], window)
+    return [tuple(returned)]
 
 
 def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[object]]) -> Any:
@@ -360,23 +471,26 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
     has an `empty_result`, that is its result, or its one row.
     """
     module: Any = computation.module
-    arguments = (window,) if module.is_time_sensitive else ()
     accepted = [event for event in members if computation.accepts(event.payload)]
-    if module.reads_order:
-        accepted = query.in_order(accepted)
     if not accepted:
         empty = getattr(module, "empty_result", None)
         if module.is_operator:
             return () if empty is None else (empty,)
         return empty
-    seen = [_see(query, computation, window, event) for event in accepted]
+
+    if module.reads_order:
+        accepted = query.in_order(accepted)
+    inputs = [_input_of(query, computation, window, event) for event in accepted]
+    window_argument = (window,) if module.is_time_sensitive else ()
     if not module.is_incremental:
-        return module.compute_result(seen, *arguments)
-    state = module.create_state(*arguments)
-    return module.compute_result(module.add_events(state, seen, *arguments), *arguments)
+        return module.compute_result(inputs, *window_argument)
+    state = module.create_state(*window_argument)
+    state = module.add_events(state, inputs, *window_argument)
+    return module.compute_result(state, *window_argument)
 
 
-def _see(query: WindowedQuery, computation: Computation, window: Window, event: Event[object]) -> object:
+def _input_of(query: WindowedQuery, computation: Computation, window: Window, event: Event[object]) -> object:
+    """Return a member as the module gets it: the payload, or for a time-sensitive module an event with its lifetime."""
     payload = computation.select(event.payload)
     if not computation.module.is_time_sensitive:
         return payload
@@ -389,21 +503,26 @@ def clip(event: Event[object], window: Window, policy: ClipPolicy) -> Event[Any]
     A member by count or by reach may lie wholly outside its window on one side; clipping then leaves it alone on
     that side, since there is nothing inside to keep.
     """
-    start = max(event.start, window.start) if policy.clips_left and event.end > window.start else event.start
-    end = min(event.end, window.end) if policy.clips_right and event.start < window.end else event.end
+    start = event.start
+    end = event.end
+    if policy.clips_left and event.end > window.start:
+        start = max(event.start, window.start)
+    if policy.clips_right and event.start < window.end:
+        end = min(event.end, window.end)
     return Event(start, end, event.payload)
 
 
 def _stamp(policy: TimestampPolicy, window: Window, result: object) -> OutputEvent | None:
+    """Return a result with its lifetime; None if the policy leaves no tick of it."""
+    value = result.payload if isinstance(result, Event) else result
     if policy is TimestampPolicy.POINT_AT_END:
-        return None if window.end == INFINITY else OutputEvent(window, window.end, window.end + 1, _bare(result))
-    if policy in (TimestampPolicy.ALIGN, TimestampPolicy.TIME_BOUND) or not isinstance(result, Event):
-        return OutputEvent(window, window.start, window.end, _bare(result))
+        if window.end == INFINITY:
+            return None
+        return OutputEvent(window, window.end, window.end + 1, value)
+    if not policy.is_set_by_module or not isinstance(result, Event):
+        return OutputEvent(window, window.start, window.end, value)
     if policy is TimestampPolicy.UNCHANGED:
-        return OutputEvent(window, result.start, result.end, result.payload)
-    start, end = max(result.start, window.start), min(result.end, window.end)
-    return OutputEvent(window, start, end, result.payload) if start < end else None
-
-
-def _bare(result: object) -> object:
-    return result.payload if isinstance(result, Event) else result
+        return OutputEvent(window, result.start, result.end, value)
+    start = max(result.start, window.start)
+    end = min(result.end, window.end)
+    return OutputEvent(window, start, end, value) if start < end else None

@@ -1,26 +1,26 @@
-"""Row windows and row operators as they are defined, a row at a time."""
+"""The meaning of row windows and row operators, computed one row at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from muntin.axis import INFINITY
 from muntin.errors import QueryError
+from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.row_operator import RowOperator
 from muntin.rows import Action, ActionKind, MemberRow, Row, RowsInWindow, RowWindows
-from muntin.safe_text import safe_repr
 from muntin.testing.equality import equal
 from muntin.windows.extent import Window
 
 
-class Given(NamedTuple):
-    """A row of a result, and where it lies.
+class HandlerRow(NamedTuple):
+    """A row that a handler returned.
 
     Attributes:
-        is_evicted: True if it is of the second output.
-        window: The extent of the window that is computed, or the tick at which something happens.
+        is_evicted: True if the row belongs to the second output.
+        window: The extent of the window that is computed, or the tick of the step.
         row: The row.
     """
 
@@ -42,89 +42,105 @@ class RowOperatorRun:
         self._module = module
         self._begin()
 
-    def take(self, time: int, values: tuple[Any, ...], payload: Any, *, is_accepted: bool = True) -> list[Given]:
-        """Take the next row.
+    def process(
+        self, time: int, values: tuple[Any, ...], payload: Any, *, is_accepted: bool = True
+    ) -> list[HandlerRow]:
+        """Process the next row: time passes up to it, the windows step, and each action calls a handler.
 
         Args:
-            time: Its time.
-            values: What the windows read of it.
-            payload: What the module reads of it.
-            is_accepted: False if that holds a null that the module does not read; it is told nothing of such a row.
+            time: The time of the row.
+            values: The values that the windows read of it.
+            payload: The input of the module.
+            is_accepted: False if the input holds a null that the module does not read: no handler gets such a row.
         """
-        found = self.advance(time)
-        is_empty = not self._was_full and self._windows.is_empty(self._followed)
-        if is_empty and equal(self.state, self._module.create_state(), 0.0):
+        output = self.advance(time)
+        if self._is_forgotten:
             self._begin()
         self._number += 1
         row = MemberRow(self._number, time, payload) if is_accepted else None
-        actions = list(self._windows.step(self._followed, Row(self._number, time, values)))
-        found += self._told(actions, time, row)
-        if row is not None and all(action.kind is not ActionKind.INSERT for action in actions):
-            by = self._windows.partition_by
-            partition = 0 if by is None else values[self._windows.reads.index(by)]
-            found += self._shown(time, self._module.on_pass(self.state, row, self._view(partition, time)))
-        return found
+        actions = list(self._windows.step(self._window_state, Row(self._number, time, values)))
+        output += self._handle_all(actions, time, row)
+        is_inserted = any(action.kind is ActionKind.INSERT for action in actions)
+        if row is not None and not is_inserted:
+            partition_by = self._windows.partition_by
+            partition = 0 if partition_by is None else values[self._windows.reads.index(partition_by)]
+            output += self._rows(time, self._module.on_pass(self.state, row, self._view(partition, time)))
+        return output
 
-    def advance(self, tick: int) -> list[Given]:
-        """Let time pass."""
-        found: list[Given] = []
-        while (due := self._windows.next_tick(self._followed)) <= tick and due < INFINITY:
-            found += self._told(self._windows.advance(self._followed, due), due)
-        return found
+    def advance(self, tick: int) -> list[HandlerRow]:
+        """Let time pass up to a tick."""
+        output: list[HandlerRow] = []
+        while (due := self._windows.next_tick(self._window_state)) <= tick and due < INFINITY:
+            output += self._handle_all(self._windows.advance(self._window_state, due), due)
+        return output
 
-    def close(self, tick: int) -> list[Given]:
-        """End the stream."""
-        return [*self.advance(tick), *self._told(self._windows.close(self._followed, tick), tick)]
+    def close(self, tick: int) -> list[HandlerRow]:
+        """End the stream at a tick."""
+        output = self.advance(tick)
+        return output + self._handle_all(self._windows.close(self._window_state, tick), tick)
+
+    @property
+    def _is_forgotten(self) -> bool:
+        """True if the key is as good as a new one, as an engine forgets it then."""
+        if self._was_full or not self._windows.is_empty(self._window_state):
+            return False
+        return equal(self.state, self._module.create_state(), 0.0)
 
     def _begin(self) -> None:
         self.state: Any = self._module.create_state()
-        self._followed = self._windows.create_state()
-        self._held: dict[Hashable, dict[int, MemberRow[Any]]] = {}
+        self._window_state = self._windows.create_state()
+        self._members: dict[Hashable, dict[int, MemberRow[Any]]] = {}
         self._number = 0
         self._was_full = False  # on_full was called: it is called once, also where the window has been empty since
 
-    def _told(self, actions: Iterable[Action], time: int, row: MemberRow[Any] | None = None) -> list[Given]:
-        return [given for action in actions for given in self._done(action, time, row)]
+    def _handle_all(self, actions: Iterable[Action], time: int, row: MemberRow[Any] | None = None) -> list[HandlerRow]:
+        output: list[HandlerRow] = []
+        for action in actions:
+            output += self._handle(action, time, row)
+        return output
 
-    def _done(self, action: Action, time: int, row: MemberRow[Any] | None) -> Iterator[Given]:
+    def _handle(self, action: Action, time: int, row: MemberRow[Any] | None) -> list[HandlerRow]:
+        """Call the handler of an action; members that leave are gone from the view before `on_evict` is called."""
         kind, partition, numbers, extent = action
-        module, members = self._module, self._held.setdefault(partition, {})
+        module = self._module
+        members = self._members.setdefault(partition, {})
         view = self._view(partition, time, extent)
         if kind is ActionKind.INSERT:
-            if row is not None:
-                members[row.number] = row
-                yield from self._shown(time, module.on_insert(self.state, row, view))
-        elif kind is ActionKind.TRIGGER:
-            yield from self._shown(time, module.on_trigger(self.state, view), extent)
-        elif kind is ActionKind.FULL:
+            if row is None:
+                return []  # a row that the module does not accept
+            members[row.number] = row
+            return self._rows(time, module.on_insert(self.state, row, view))
+        if kind is ActionKind.TRIGGER:
+            return self._rows(time, module.on_trigger(self.state, view), extent)
+        if kind is ActionKind.FULL:
             self._was_full = type(module).on_full is not RowOperator.on_full
-            yield from self._shown(time, module.on_full(self.state, view))
-        elif kind is ActionKind.EMPTY:
-            yield from self._shown(time, module.on_empty(self.state, view))
-        elif kind is ActionKind.EVICT:
-            yield from self._left(numbers, members, partition, time)
+            return self._rows(time, module.on_full(self.state, view))
+        if kind is ActionKind.EMPTY:
+            return self._rows(time, module.on_empty(self.state, view))
+        if kind is ActionKind.EVICT:
+            return self._evict(numbers, partition, time)
+        if kind is ActionKind.FLUSH:
+            output = self._rows(time, module.on_flush(self.state, view), extent)
         else:
-            if kind is ActionKind.FLUSH:
-                yield from self._shown(time, module.on_flush(self.state, view), extent)
-            else:
-                yield from self._shown(time, module.on_remove(self.state, view))
-            yield from self._left([*members], members, partition, time)
+            output = self._rows(time, module.on_remove(self.state, view))
+        return output + self._evict([*members], partition, time)
 
-    def _left(
-        self, numbers: Sequence[int], members: dict[int, MemberRow[Any]], partition: Hashable, time: int
-    ) -> Iterator[Given]:
-        gone = [members.pop(number) for number in numbers if number in members]
-        if gone:
-            rows = self._module.on_evict(self.state, gone, self._view(partition, time))
-            yield from (given._replace(is_evicted=True) for given in self._shown(time, rows))
+    def _evict(self, numbers: Sequence[int], partition: Hashable, time: int) -> list[HandlerRow]:
+        members = self._members[partition]
+        evicted = [members.pop(number) for number in numbers if number in members]
+        if not evicted:
+            return []
+        rows = self._module.on_evict(self.state, evicted, self._view(partition, time))
+        return [row._replace(is_evicted=True) for row in self._rows(time, rows)]
 
     def _view(self, partition: Hashable, time: int, extent: Window | None = None) -> RowsInWindow[Any]:
-        return RowsInWindow(self._held, partition, time, extent)
+        return RowsInWindow(self._members, partition, time, extent)
 
     @staticmethod
-    def _shown(time: int, rows: Iterable[Any] | None, extent: Window | None = None) -> list[Given]:
+    def _rows(time: int, rows: Iterable[Any] | None, extent: Window | None = None) -> list[HandlerRow]:
+        """Return the rows of a handler with the extent of the window that is computed, or else the tick of the step."""
         window = Window(time, time + 1) if extent is None else extent
-        return [Given(False, window, row) for row in rows or ()]
+        return [HandlerRow(False, window, row) for row in rows or ()]
 
 
 class _MembersOfWindows(RowOperator[Any, None, list[Any], None]):
@@ -145,14 +161,11 @@ def row_windows(
 ) -> list[tuple[Window, list[Event[Any]]]]:
     """Return the windows that are computed of rows before a tick, each with its members in order.
 
-    Rows of one time are in the order in which they are given. What windows read of a row is a field of its payload, or
-    an attribute, of that name.
+    Rows of one time keep their order. A name that windows read is a field of the payload of a row, or an attribute.
     """
     rows = ((event, event, True) for event in events)
-    return [
-        (window, members)
-        for _, window, members in operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)
-    ]
+    computed = operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)
+    return [(window, members) for _, window, members in computed]
 
 
 def operator_rows(
@@ -161,18 +174,28 @@ def operator_rows(
     events: Iterable[tuple[Event[Any], Any, bool]],
     complete_to: int,
     horizon: int,
-) -> list[Given]:
-    """Return both outputs of a module that follows rows, for the rows before a tick."""
-    run, found = RowOperatorRun(windows, module), list[Given]()
-    before = (each for each in events if each[0].start < complete_to)
-    for event, payload, is_accepted in sorted(before, key=lambda each: each[0].start):
+) -> list[HandlerRow]:
+    """Return both outputs of a module that follows rows, for the rows before a tick.
+
+    Args:
+        windows: The windows.
+        module: The module.
+        events: The rows, each with the input of the module and True if the module accepts that.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The tick at which a closed stream ends.
+    """
+    run = RowOperatorRun(windows, module)
+    output: list[HandlerRow] = []
+    for event, payload, is_accepted in sorted(events, key=lambda row: row[0].start):
+        if event.start >= complete_to:
+            break
         values = tuple(value_read(event.payload, name) for name in windows.reads)
-        found += run.take(event.start, values, payload, is_accepted=is_accepted)
-    return [*found, *(run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))]
+        output += run.process(event.start, values, payload, is_accepted=is_accepted)
+    return output + (run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))
 
 
 def value_read(payload: Any, name: str) -> Any:
-    """Return the value that windows read of a payload: the field of that name, or the attribute."""
+    """Return the value of a name that windows read: the field of the payload, or its attribute."""
     try:
         return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)
     except (KeyError, AttributeError):

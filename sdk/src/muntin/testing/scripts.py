@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.changes import Identity, Insertion, Punctuation, Revision, fold, retraction
-from muntin.drawings import Drawing
+from muntin.drawings import Bar, Drawing
 from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.progress import ProgressPolicy, SourceProgress
@@ -35,7 +35,7 @@ class Script:
     Meaning: `history`, `last_watermark`, `horizon`, `run`. Input of an engine: `batches`. Text: `drawing`.
 
     Attributes:
-        steps: In order of arrival; may be given as a list of their own.
+        steps: The steps in order of arrival; a constructor takes any sequence.
         allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
 
     Raises:
@@ -73,7 +73,7 @@ class Script:
         Raises:
             StreamError: An event of that id and start is alive. To insert a second one all the same, use `add`.
         """
-        if any(event.start == start for event in self._so_far.events(key, id)):
+        if any(event.start == start for event in self._stream_history.events(key, id)):
             raise StreamError(f"an event {id!r} that starts at {start} is alive here\n{self}", id=id)
         return self.add(Insertion(id, Event(start, end, payload)), key=key)
 
@@ -117,9 +117,9 @@ class Script:
         """Advance the watermark: no later change has a sync time below `time`.
 
         Args:
-            time: That tick.
-            key: The key that it holds for, or a pattern of keys: `...` for any value, a `KeyRange`, and a tuple of
-                these for a composite key. By default it holds for all keys.
+            time: The tick.
+            key: The key of the watermark, or a pattern of keys: `...` for any value, a `KeyRange`, and a tuple of these
+                for a composite key. By default the watermark is that of all keys.
 
         Example:
             >>> script = Script().point("a", 1, key=("eu", 7)).point("b", 1, key=("us", 7))
@@ -141,10 +141,9 @@ class Script:
         return self._then(Boundary.RESTART)
 
     def with_progress(self, policy: ProgressPolicy) -> Script:
-        """Return the stream with the watermark that a policy derives after each micro-batch, instead of its own.
+        """Replace the watermark of all keys by the one that a policy derives after each micro-batch.
 
-        The stream is one source and brings no clock. Where it is closed, and punctuation of some keys, stay as they
-        are.
+        The stream is one source and brings no clock. The end of the stream and punctuation of keys stay as they are.
 
         Raises:
             StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.
@@ -155,21 +154,25 @@ class Script:
             >>> script.last_watermark()
             7
         """
-        steps, starts = list[Step](), list[int]()
-        before, watermark = 0, EARLIEST
-        for step in (*self.steps, Boundary.BATCH):
+        steps: list[Step] = []
+        starts: list[int] = []
+        rows_before = 0
+        watermark = EARLIEST
+        for step in (*self.steps, Boundary.BATCH):  # the last micro-batch ends, too
             if isinstance(step, Boundary) and starts:
                 latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
-                said = policy.watermark(SourceProgress(max(starts), len(starts), latest, before))
-                if said is not None and said > watermark:
-                    watermark = said
-                    steps.append(Punctuation(said))
-                before = len(starts)
+                answer = policy.watermark(SourceProgress(max(starts), len(starts), latest, rows_before))
+                if answer is not None and answer > watermark:
+                    watermark = answer
+                    steps.append(Punctuation(watermark))
+                rows_before = len(starts)
             if isinstance(step, KeyedChange) and isinstance(step.change, Insertion):
                 starts.append(step.change.event.start)
-            if not isinstance(step, Punctuation) or step.time == INFINITY:
+            if not isinstance(step, Punctuation):
                 steps.append(step)
-                watermark = INFINITY if isinstance(step, Punctuation) else watermark
+            elif step.time == INFINITY:
+                steps.append(step)
+                watermark = INFINITY
         return replace(self, steps=tuple(steps[:-1]))
 
     def batches(self) -> Iterator[Batch]:
@@ -177,14 +180,14 @@ class Script:
 
         A batch also ends before a change that its own punctuation forbids, so that an engine can see the offence.
         """
-        draft = _Draft()
+        draft = _BatchDraft()
         for step in self.steps:
             if draft.ends_before(step):
-                yield draft.done()
-                draft = _Draft(restart_before=step is Boundary.RESTART)
-            draft.take(step)
-        if draft.says_something:
-            yield draft.done()
+                yield draft.batch()
+                draft = _BatchDraft(restart_before=step is Boundary.RESTART)
+            draft.add(step)
+        if not draft.is_empty:
+            yield draft.batch()
 
     def changes(self) -> tuple[KeyedChange, ...]:
         """Return the changes alone, in order of arrival."""
@@ -192,25 +195,29 @@ class Script:
 
     def illegal(self) -> tuple[Step, ...]:
         """Return the steps that an engine must reject as late; empty unless `allow_illegal`."""
-        return tuple(self._so_far.illegal)
+        return tuple(self._stream_history.illegal)
 
     def history(self) -> dict[Hashable, Mapping[Identity, Event[Any]]]:
         """Return the canonical history table of each key: the last state of each event, by id and start."""
-        return {key: fold(changes) for key, changes in self._so_far.accepted.items()}
+        return {key: fold(changes) for key, changes in self._stream_history.accepted.items()}
 
     def last_watermark(self) -> int:
         """Return the highest punctuation of all keys: `EARLIEST` if none came, `INFINITY` if the stream is closed."""
-        return self._so_far.watermark
+        return self._stream_history.watermark
 
     def watermark_of(self, key: Hashable) -> int:
         """Return the highest punctuation that holds for a key."""
-        return self._so_far.watermark_of(key)
+        return self._stream_history.watermark_of(key)
 
     def horizon(self, specification: WindowSpecification) -> int:
-        """Return the first tick of which no key and no finite punctuation says anything (see `horizon_of`)."""
-        events = [event for table in self.history().values() for event in table.values()]
-        marks = [step for step in self.steps if isinstance(step, Punctuation | KeyPunctuation)]
-        times = [mark.time for mark in marks if mark.time != INFINITY]
+        """Return the first tick past all events and all finite punctuation of the stream (see `horizon_of`)."""
+        events: list[Event[Any]] = []
+        for table in self.history().values():
+            events += table.values()
+        times: list[int] = []
+        for step in self.steps:
+            if isinstance(step, Punctuation | KeyPunctuation) and step.time != INFINITY:
+                times.append(step.time)
         return horizon_of(specification, events, max(times, default=INFINITY))
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
@@ -222,11 +229,15 @@ class Script:
             QueryError: Events last longer than a tick, at any time, and the query follows rows or events in order.
         """
         query.check_events(step.change.event for step in self.changes())
-        horizon, found = self.horizon(query.window), dict[Hashable, list[OutputEvent]]()
+        horizon = self.horizon(query.window)
+        outputs: dict[Hashable, list[OutputEvent]] = {}
         for key, table in self.history().items():
-            limit = horizon if (heard := self._heard_by(key, query.window)) is self else heard.horizon(query.window)
-            found[key] = evaluate(query, table.values(), self.watermark_of(key), limit)
-        return {key: output for key, output in found.items() if output}
+            stream = self._until_closed(key, query.window)
+            limit = horizon if stream is self else stream.horizon(query.window)
+            output = evaluate(query, table.values(), self.watermark_of(key), limit)
+            if output:
+                outputs[key] = output
+        return outputs
 
     def drawing(self, query: WindowedQuery | None = None) -> Drawing:
         """Return the stream as a drawing in order of arrival; given a query, with the rows of its output below.
@@ -237,39 +248,45 @@ class Script:
             + 'a'  [-----)   None
             + 'b'    [)      None
         """
-        steps = tuple(row_of(step) for step in self.steps)
+        rows: list[Bar | str] = [row_of(step) for step in self.steps]
         if query is None:
-            return Drawing(steps, "a stream in order of arrival")
-        output = tuple(bar_of(key, row, query) for key, rows in self.run(query).items() for row in rows)
-        nothing = "no window is complete: end the stream with .close(), or .punctuate() further"
-        return Drawing((*steps, "", *(output or (nothing,))), f"a stream, and what comes out of {query.window}")
+            return Drawing(rows, "a stream in order of arrival")
+        bars: list[Bar] = []
+        for key, output in self.run(query).items():
+            bars += [bar_of(key, row, query) for row in output]
+        rows.append("")
+        rows += bars or ["no window is complete: end the stream with .close(), or .punctuate() further"]
+        return Drawing(rows, f"a stream, and what comes out of {query.window}")
 
-    def _heard_by(self, key: Hashable, window: WindowSpecification) -> Script:
-        """Return the stream up to the micro-batch in which punctuation of some keys closes one; all of it if none does.
+    def _until_closed(self, key: Hashable, window: WindowSpecification) -> Script:
+        """Return the stream up to the end of the micro-batch in which punctuation of keys closes a key.
 
-        Row windows of such a key end with its own rows, so those of others are left out.
+        It is this stream itself if none does. Row windows of such a key end with its own rows, so those of other keys
+        are left out.
         """
-        closing = (
-            s for s in self.steps if isinstance(s, KeyPunctuation) and s.time == INFINITY and matches(s.key, key)
-        )
-        if (step := next(closing, None)) is None:
+        is_closed = False
+        end = len(self.steps)
+        for place, step in enumerate(self.steps):
+            if isinstance(step, KeyPunctuation) and step.time == INFINITY and matches(step.key, key):
+                is_closed = True
+            elif is_closed and isinstance(step, Boundary):
+                end = place
+                break
+        if not is_closed:
             return self
-        place = self.steps.index(step)
-        ends = (end for end, other in enumerate(self.steps) if end > place and isinstance(other, Boundary))
-        steps = self.steps[: next(ends, None)]
+        steps = self.steps[:end]
         if isinstance(window, RowWindows) and Punctuation(INFINITY) not in steps:
-            others = KeyedChange | KeyPunctuation
-            steps = tuple(step for step in steps if not isinstance(step, others) or matches(step.key, key))
+            steps = tuple(step for step in steps if _concerns(step, key))
         return replace(self, steps=steps)
 
     def _then(self, step: Step) -> Script:
         return replace(self, steps=(*self.steps, step))
 
     def _find(self, id: Hashable, key: Hashable, start: int | None) -> tuple[Hashable, Event[Any]]:
-        keys = self._so_far.keys_of(id) if key is _ANY else [key]
+        keys = self._stream_history.keys_of(id) if key is _ANY else [key]
         if len(keys) > 1:
             raise StreamError(f"the keys {keys} all have an event {id!r}\n  to do: say which, with key=...", id=id)
-        events = self._so_far.events(keys[0], id) if keys else []
+        events = self._stream_history.events(keys[0], id) if keys else []
         if start is not None:
             events = [event for event in events if event.start == start]
         if not events:
@@ -280,15 +297,20 @@ class Script:
         return keys[0], events[0]
 
     @cached_property
-    def _so_far(self) -> StreamHistory:
+    def _stream_history(self) -> StreamHistory:
         history = StreamHistory(is_strict=not self.allow_illegal)
         for step in self.steps:
-            history.take(step)
+            history.add(step)
         return history
 
 
-class _Draft:
-    """A batch that is not complete yet."""
+def _concerns(step: Step, key: Hashable) -> bool:
+    """Return True if a step is of all keys, or of a key."""
+    return not isinstance(step, KeyedChange | KeyPunctuation) or matches(step.key, key)
+
+
+class _BatchDraft:
+    """A micro-batch that is not complete yet."""
 
     def __init__(self, *, restart_before: bool = False) -> None:
         self._changes: list[KeyedChange] = []
@@ -297,17 +319,20 @@ class _Draft:
         self._restart_before = restart_before
 
     @property
-    def says_something(self) -> bool:
-        return bool(self._changes or self._of_keys) or self._punctuation is not None or self._restart_before
+    def is_empty(self) -> bool:
+        has_steps = bool(self._changes or self._of_keys) or self._punctuation is not None
+        return not has_steps and not self._restart_before
 
     def ends_before(self, step: Step) -> bool:
-        if isinstance(step, KeyedChange):
-            marks = [mark.time for mark in self._of_keys if matches(mark.key, step.key)]
-            marks += [] if self._punctuation is None else [self._punctuation]
-            return step.change.sync_time < max(marks, default=EARLIEST)
-        return isinstance(step, Boundary)
+        if not isinstance(step, KeyedChange):
+            return isinstance(step, Boundary)
+        watermark = EARLIEST if self._punctuation is None else self._punctuation
+        for punctuation in self._of_keys:
+            if matches(punctuation.key, step.key):
+                watermark = max(watermark, punctuation.time)
+        return step.change.sync_time < watermark
 
-    def take(self, step: Step) -> None:
+    def add(self, step: Step) -> None:
         if isinstance(step, KeyedChange):
             self._changes.append(step)
         elif isinstance(step, KeyPunctuation):
@@ -315,5 +340,5 @@ class _Draft:
         elif isinstance(step, Punctuation):
             self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
 
-    def done(self) -> Batch:
+    def batch(self) -> Batch:
         return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._of_keys))

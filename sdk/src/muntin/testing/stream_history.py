@@ -1,4 +1,4 @@
-"""The state of a stream up to a point: its live events, and the changes that its watermark forbids."""
+"""The history of a stream up to a point: its live events, and the changes that its watermark forbids."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ _Place: TypeAlias = tuple[Hashable, Hashable, int]
 
 
 class StreamHistory:
-    """Takes the steps of a stream one by one and keeps the legal ones.
+    """The legal steps of a stream, added one by one.
 
-    The changes of an event may come in any order. Each applies to the state that another one left: an insertion to
+    The changes of an event may come in any order. Each applies to the state that another change left: an insertion to
     nothing, a revision to the event as it expects it. A change that applies to no state yet waits.
 
-    A change is illegal if its sync time lies below an earlier punctuation of its key. So is one that still waits when a
-    watermark passes its sync time, if the missing change would alter the axis below the watermark. So is a revision
-    of an event that ended before the watermark, or was retracted and started before it: nothing legal brings it back.
+    Three kinds of changes are illegal:
+
+    * one whose sync time lies below an earlier punctuation of its key;
+    * one that still waits when a watermark passes its sync time, if the missing change would alter the axis below the
+      watermark;
+    * a revision of an event that ended before the watermark, or was retracted and started before it: no legal change
+      brings the event back.
 
     Attributes:
         watermark: The highest punctuation of all keys so far.
@@ -36,25 +40,26 @@ class StreamHistory:
         self.watermark = EARLIEST
         self.illegal: list[Step] = []
         self._is_strict = is_strict
-        self._of_keys: dict[Hashable, int] = {}
-        self._trails: dict[_Place, list[KeyedChange]] = {}
-        self._waiting: dict[_Place, list[KeyedChange]] = {}
+        self._watermarks: dict[Hashable, int] = {}  # by key or pattern of keys
+        self._trails: dict[_Place, list[KeyedChange]] = {}  # of each event, each change after the one it applies to
+        self._waiting: dict[_Place, list[KeyedChange]] = {}  # of each event, the changes that apply to no state yet
 
     @property
     def accepted(self) -> dict[Hashable, list[Insertion[Any] | Revision[Any]]]:
         """The legal changes per key, each after the one that it applies to."""
-        found: dict[Hashable, list[Insertion[Any] | Revision[Any]]] = {}
-        for (key, *_), trail in self._trails.items():
-            found.setdefault(key, []).extend(step.change for step in trail)
-        return {key: changes for key, changes in found.items() if changes}
+        changes: dict[Hashable, list[Insertion[Any] | Revision[Any]]] = {}
+        for (key, _, _), trail in self._trails.items():
+            if trail:
+                changes.setdefault(key, []).extend(step.change for step in trail)
+        return changes
 
     @property
     def waiting(self) -> int:
         """The number of changes that wait for others of their event."""
         return sum(map(len, self._waiting.values()))
 
-    def take(self, step: Step) -> None:
-        """Take the next step.
+    def add(self, step: Step) -> None:
+        """Add the next step.
 
         Raises:
             StreamError: The step is illegal, or makes one illegal that waits, and the history is strict.
@@ -62,62 +67,82 @@ class StreamHistory:
         if isinstance(step, Punctuation | KeyPunctuation):
             self._punctuate(step)
         elif isinstance(step, KeyedChange) and not self._is_late(step):
-            place = (step.key, step.change.id, step.change.event.start)
-            trail = self._trails.setdefault(place, [])
-            known = _left(trail)
-            if isinstance(step.change, Revision) and _end(place[2], known) < self.watermark_of(step.key):
-                self._reject(step, self._misfit(step, known))
-                return
-            waiting = self._waiting.pop(place, [])
-            if not waiting and _expected(step) == known:
-                trail.append(step)  # as ordering all of them anew would
-                return
-            self._trails[place], waiting = _trail([*trail, *waiting, step])
-            if waiting:
-                self._waiting[place] = waiting
+            self._add_change(step)
+
+    def _add_change(self, step: KeyedChange) -> None:
+        start = step.change.event.start
+        place = (step.key, step.change.id, start)
+        trail = self._trails.setdefault(place, [])
+        event = _state_after(trail)
+        if isinstance(step.change, Revision) and _end(start, event) < self.watermark_of(step.key):
+            self._reject(step, self._misfit(step, event))
+            return
+        waiting = self._waiting.pop(place, [])
+        if not waiting and _expected(step) == event:
+            trail.append(step)  # as ordering all changes anew would
+            return
+        self._trails[place], waiting = _trail([*trail, *waiting, step])
+        if waiting:
+            self._waiting[place] = waiting
 
     def watermark_of(self, key: Hashable) -> int:
-        """Return the watermark of a key: the highest punctuation of all keys, or of some that it is one of."""
-        return max([self.watermark, *(time for pattern, time in self._of_keys.items() if matches(pattern, key))])
+        """Return the watermark of a key: the highest punctuation of all keys, or of a pattern that the key matches."""
+        times = [time for pattern, time in self._watermarks.items() if matches(pattern, key)]
+        return max([self.watermark, *times])
 
     def events(self, key: Hashable, id: Hashable) -> list[Event[Any]]:
         """Return the events of an id that are alive, as they are now."""
-        found = (_left(trail) for (of, known, _), trail in self._trails.items() if (of, known) == (key, same_id(id)))
-        return [event for event in found if event is not None]
+        events: list[Event[Any]] = []
+        for (key_of_event, id_of_event, _), trail in self._trails.items():
+            event = _state_after(trail)
+            # In tuples, NaN is equal to itself.
+            if event is not None and (key_of_event, id_of_event) == (key, same_id(id)):
+                events.append(event)
+        return events
 
     def keys_of(self, id: Hashable) -> list[Hashable]:
         """Return the keys that have an event of that id alive."""
-        return list(
-            dict.fromkeys(
-                key for (key, known, _), trail in self._trails.items() if (known,) == (same_id(id),) and _left(trail)
-            )
-        )
+        keys: dict[Hashable, None] = {}
+        for (key, id_of_event, _), trail in self._trails.items():
+            if (id_of_event,) == (same_id(id),) and _state_after(trail) is not None:
+                keys[key] = None
+        return list(keys)
 
     def _punctuate(self, step: Punctuation | KeyPunctuation) -> None:
         if isinstance(step, Punctuation):
-            whose, before = "the watermark", self.watermark
-            self.watermark = max(before, step.time)
+            name = "the watermark"
+            previous = self.watermark
+            self.watermark = max(previous, step.time)
         else:
-            whose, before = f"the watermark of {spell_pattern(step.key)}", self._of_keys.get(step.key, EARLIEST)
-            self._of_keys[step.key] = max(before, step.time)
-        if step.time < before:
-            self._reject(step, f"{whose} goes back from {before} to {step.time}")
-        for place, waiting in list(self._waiting.items()):
-            watermark, known = self.watermark_of(place[0]), _left(self._trails[place])
-            is_over = watermark == INFINITY or _end(place[2], known) < watermark
-            late = waiting if is_over else []
-            if not is_over and _has_gap(waiting, watermark):
-                late = [other for other in waiting if other.change.sync_time < watermark]
-            self._waiting[place] = [other for other in waiting if other not in late]
-            if not self._waiting[place]:
-                del self._waiting[place]
-            for other in late:
-                self._reject(other, self._misfit(other, known))
+            name = f"the watermark of {spell_pattern(step.key)}"
+            previous = self._watermarks.get(step.key, EARLIEST)
+            self._watermarks[step.key] = max(previous, step.time)
+        if step.time < previous:
+            self._reject(step, f"{name} goes back from {previous} to {step.time}")
+        for place in list(self._waiting):
+            self._reject_late(place)
 
-    def _misfit(self, step: KeyedChange, known: Event[object] | None) -> str:
+    def _reject_late(self, place: _Place) -> None:
+        """Reject the changes of an event that wait for a change that can no longer come."""
+        key, _, start = place
+        waiting = self._waiting.pop(place)
+        watermark = self.watermark_of(key)
+        event = _state_after(self._trails[place])
+        late: list[KeyedChange] = []
+        if watermark == INFINITY or _end(start, event) < watermark:
+            late = waiting
+        elif _has_gap(waiting, watermark):
+            late = [step for step in waiting if step.change.sync_time < watermark]
+        still_waiting = [step for step in waiting if step not in late]
+        if still_waiting:
+            self._waiting[place] = still_waiting
+        for step in late:
+            self._reject(step, self._misfit(step, event))
+
+    def _misfit(self, step: KeyedChange, event: Event[object] | None) -> str:
         if isinstance(step.change, Insertion):
-            return f"{_spell(step)}, but that event is alive: {known}"
-        return f"{_spell(step)} expects {step.change.event}, but the event is {known or 'gone'}"
+            return f"{_spell(step)}, but that event is alive: {event}"
+        return f"{_spell(step)} expects {step.change.event}, but the event is {event or 'gone'}"
 
     def _is_late(self, step: KeyedChange) -> bool:
         watermark = self.watermark_of(step.key)
@@ -138,57 +163,72 @@ class StreamHistory:
 
 
 def _has_gap(waiting: Sequence[KeyedChange], watermark: int) -> bool:
-    """Return True if changes that wait for others of their event depend on one below a watermark, which cannot come.
+    """Return True if changes that wait depend on a change below a watermark, which cannot come any more.
 
-    They lack one if they expect an end below the watermark more often, or less often, than others of them leave it.
+    In a complete chain each end is expected as often as it is left. So a change is missing if an end below the
+    watermark is expected more often, or less often, than these changes leave it.
     """
     start = waiting[0].change.event.start
-    ends = Counter(_end(start, _left([step])) for step in waiting)
-    ends.subtract(_end(start, _expected(step)) for step in waiting)
-    return any(count and end < watermark for end, count in ends.items())
+    surplus: Counter[int] = Counter()
+    for step in waiting:
+        surplus[_end(start, _state_after([step]))] += 1
+        surplus[_end(start, _expected(step))] -= 1
+    return any(count and end < watermark for end, count in surplus.items())
 
 
 def _end(start: int, event: Event[object] | None) -> int:
+    """Return the end of an event that starts at a tick; of one that is deleted, the start."""
     return start if event is None else event.end
 
 
 def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
-    """Order the changes of one event so that each applies to the state that the one before left.
+    """Order the changes of one event so that each applies to the state that the previous one left.
+
+    This is Hierholzer's way to an Eulerian trail: states are nodes and changes are edges. The first walk may skip
+    changes that are a detour, which leads from a state back to it; such detours are then inserted.
 
     Returns:
-        Those in order, and those that fit nowhere.
+        The changes in order, and those that fit nowhere.
     """
-    trail, rest = _walk(None, changes)
+    trail, unused = _walk(None, changes)
     place = 0
-    while place <= len(trail):  # changes that were skipped may be a detour that leads back to where it left
-        state = _left(trail[:place])
-        detour, others = _walk(state, rest)
-        while detour and _left(detour) != state:
-            others.append(detour.pop())
+    while place <= len(trail):
+        state = _state_after(trail[:place])
+        detour, left_over = _walk(state, unused)
+        while detour and _state_after(detour) != state:
+            left_over.append(detour.pop())
         if detour:
-            trail[place:place], rest = detour, others
+            trail[place:place] = detour
+            unused = left_over
         else:
             place += 1
-    return trail, rest
+    return trail, unused
 
 
 def _walk(state: Event[object] | None, changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
-    """Apply changes to an event, or to nothing, until none applies; return those that did and the others."""
+    """Apply changes to an event, or to nothing, until none applies; return the applied changes and the others."""
     walk: list[KeyedChange] = []
-    rest = list(changes)
-    while (step := next((step for step in rest if _expected(step) == state), None)) is not None:
-        rest = [other for other in rest if other is not step]
-        walk.append(step)
-        state = _left(walk)
-    return walk, rest
+    unused = list(changes)
+    while (place := _first_that_applies(unused, state)) is not None:
+        walk.append(unused.pop(place))
+        state = _state_after(walk)
+    return walk, unused
+
+
+def _first_that_applies(changes: Sequence[KeyedChange], state: Event[object] | None) -> int | None:
+    for place, step in enumerate(changes):
+        if _expected(step) == state:
+            return place
+    return None
 
 
 def _expected(step: KeyedChange) -> Event[object] | None:
+    """Return the state of its event that a change applies to: for an insertion none."""
     return None if isinstance(step.change, Insertion) else step.change.event
 
 
-def _left(trail: Sequence[KeyedChange]) -> Event[object] | None:
-    """Return the event after the last change of a trail; None if it is deleted."""
+def _state_after(trail: Sequence[KeyedChange]) -> Event[object] | None:
+    """Return the event after the last change of a trail; None if it is deleted, or not inserted yet."""
     if not trail:
         return None
     change = trail[-1].change
@@ -198,5 +238,6 @@ def _left(trail: Sequence[KeyedChange]) -> Event[object] | None:
 
 
 def _spell(step: KeyedChange) -> str:
-    verb = "the insertion" if isinstance(step.change, Insertion) else "the revision"
-    return f"{verb} of event {step.change.id!r}" + ("" if step.key is None else f" of key {step.key!r}")
+    change = "the insertion" if isinstance(step.change, Insertion) else "the revision"
+    key = "" if step.key is None else f" of key {step.key!r}"
+    return f"{change} of event {step.change.id!r}{key}"

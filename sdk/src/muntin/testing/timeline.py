@@ -38,12 +38,15 @@ def row_of(step: Step) -> Bar | str:
     if isinstance(step, Boundary):
         return "------- batch" if step is Boundary.BATCH else "======= restart"
     if isinstance(step, Punctuation):
-        is_last = step.time == INFINITY
-        return "the stream is closed" if is_last else Bar("punctuation", step.time, step.time, str(step.time))
+        if step.time == INFINITY:
+            return "the stream is closed"
+        return Bar("punctuation", step.time, step.time, str(step.time))
     if isinstance(step, KeyPunctuation):
-        keys, is_last = spell_pattern(step.key), step.time == INFINITY
-        return f"{keys} is closed" if is_last else Bar("punctuation", step.time, step.time, f"{step.time} of {keys}")
-    return _change(step, step.change.event)
+        keys = spell_pattern(step.key)
+        if step.time == INFINITY:
+            return f"{keys} is closed"
+        return Bar("punctuation", step.time, step.time, f"{step.time} of {keys}")
+    return _bar_of_change(step, step.change.event)
 
 
 def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
@@ -53,12 +56,12 @@ def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
 
 
 def spell_value(value: Any, query: WindowedQuery) -> str:
-    """Return the value of a row of a query's output in words; one of a single aggregate without its tuple."""
+    """Spell the value of a row of a query's output; the result of a single aggregate without its tuple."""
     is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
     return repr(value[0] if is_single else value)
 
 
-def _change(step: KeyedChange, event: Event[object]) -> Bar:
+def _bar_of_change(step: KeyedChange, event: Event[object]) -> Bar:
     name = f"{step.change.id!r}" if step.key is None else f"{step.key!r} {step.change.id!r}"
     if isinstance(step.change, Insertion):
         return Bar(f"+ {name}", event.start, event.end, repr(event.payload))

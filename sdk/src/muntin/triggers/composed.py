@@ -1,4 +1,4 @@
-"""Triggers made of others: side by side, one after the other, the same again, or one until another fires."""
+"""Triggers composed of triggers: in parallel, in sequence, repeated, or bounded by one that ends them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from typing import Any, ClassVar
 
 from muntin.axis import INFINITY
 from muntin.errors import PolicyError
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 
 class Composed(Trigger):
-    """A trigger that is woken when one of those is that it waits for."""
+    """A trigger made of parts: it is woken when a part is that it waits for."""
 
     __slots__ = ()
 
     @abstractmethod
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        """Return the triggers that it waits for, each with its state."""
+        """Return the parts that it waits for, each with its state."""
 
     def next_clock(self, state: Any, window: Window) -> int:
-        """Return the earliest wake-up."""
-        return min((part.next_clock(own, window) for part, own in self._waiting(state)), default=INFINITY)
+        """Return the earliest reading of the clock at which a part is to be called."""
+        readings = [part.next_clock(part_state, window) for part, part_state in self._waiting(state)]
+        return min(readings, default=INFINITY)
 
     def next_event_time(self, state: Any, window: Window) -> int:
-        """Return the earliest wake-up."""
-        return min((part.next_event_time(own, window) for part, own in self._waiting(state)), default=INFINITY)
+        """Return the earliest max event time at which a part is to be called."""
+        times = [part.next_event_time(part_state, window) for part, part_state in self._waiting(state)]
+        return min(times, default=INFINITY)
 
 
 def check_parts(call: str, parts: Iterable[object]) -> None:
-    """Refuse to make a trigger of what is none, such as a period.
+    """Refuse to compose a trigger of anything but triggers, such as a period.
 
     Raises:
         PolicyError: A part is something else.
@@ -62,46 +64,57 @@ class Several(Composed):
 
 
 class Parallel(Several):
-    """Triggers side by side. The state is a pair for each: whether it has had its say, and its state."""
+    """Triggers in parallel.
+
+    The state is a pair for each part: True if it is done, because it has fired or stopped, and its state.
+    """
 
     __slots__ = ()
 
     def create_state(self, window: Window) -> list[list[object]]:
-        """Return the states of all."""
+        """Return the first states of all parts."""
         return [[False, part.create_state(window)] for part in self.triggers]
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Merge the states of each; where the whole is finished, each of them has had its say.
+        """Merge the states of each part; in a state that is finished, all parts are done.
 
-        If the last of them had it in another window than the first, the next step decides for the whole.
+        If the parts were done in different windows, the next step decides for the whole.
         """
         merged: list[list[object]] = []
         for place, part in enumerate(self.triggers):
-            of_part = []
+            part_states = []
             for state in states:
                 is_done = state is FINISHED or state[place][0]
-                of_part.append(FINISHED if is_done else state[place][1])
-            own = part.merge(of_part, window)
-            merged.append([True, None] if own is FINISHED else [False, own])
-        is_finished = FINISHED in states and all(is_done for is_done, _ in merged)
+                part_states.append(FINISHED if is_done else state[place][1])
+            part_state = part.merge(part_states, window)
+            merged.append([True, None] if part_state is FINISHED else [False, part_state])
+        is_finished = FINISHED in states and _all_done(merged)
         return FINISHED if is_finished else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        return [(part, own) for part, (is_done, own) in zip(self.triggers, state, strict=True) if not is_done]
+        waiting: list[tuple[Trigger, Any]] = []
+        for part, (is_done, part_state) in zip(self.triggers, state, strict=True):
+            if not is_done:
+                waiting.append((part, part_state))
+        return waiting
 
-    def _ask(self, state: Any, window: Window, view: TriggerView) -> tuple[list[list[object]], list[Decision]]:
-        """Ask those that have not had their say; return the new state, and what each of them says."""
-        new: list[list[object]] = []
+    def _step_waiting(self, state: Any, window: Window, view: TriggerView) -> tuple[list[list[object]], list[Decision]]:
+        """Step the parts that are not done; return the new state, and the decisions of these parts."""
+        new_state: list[list[object]] = []
         decisions: list[Decision] = []
-        for part, (was_done, old) in zip(self.triggers, state, strict=True):
+        for part, (was_done, part_state) in zip(self.triggers, state, strict=True):
             if was_done:
-                new.append([True, None])
+                new_state.append([True, None])
                 continue
-            own, decision = part.step(old, window, view)
+            new_part_state, decision = part.step(part_state, window, view)
             is_done = decision is not Decision.WAIT
-            new.append([is_done, None if is_done else own])
+            new_state.append([is_done, None if is_done else new_part_state])
             decisions.append(decision)
-        return new, decisions
+        return new_state, decisions
+
+
+def _all_done(state: list[list[object]]) -> bool:
+    return all(is_done for is_done, _ in state)
 
 
 class AllOf(Parallel):
@@ -111,11 +124,11 @@ class AllOf(Parallel):
     name: ClassVar[str] = "all_of"
 
     def step(self, state: list[list[object]], window: Window, view: TriggerView) -> tuple[list[list[object]], Decision]:
-        """Remember who has fired."""
-        state, decisions = self._ask(state, window, view)
+        """Fire when the last part has fired; stop when a part stops without firing."""
+        state, decisions = self._step_waiting(state, window, view)
         if Decision.STOP in decisions:
             return state, Decision.STOP
-        return state, Decision.FIRE_LAST if all(is_done for is_done, _ in state) else Decision.WAIT
+        return state, Decision.FIRE_LAST if _all_done(state) else Decision.WAIT
 
 
 class AnyOf(Parallel):
@@ -125,15 +138,18 @@ class AnyOf(Parallel):
     name: ClassVar[str] = "any_of"
 
     def step(self, state: list[list[object]], window: Window, view: TriggerView) -> tuple[list[list[object]], Decision]:
-        """See whether one fires."""
-        state, decisions = self._ask(state, window, view)
+        """Fire when a part fires; stop when all have stopped without firing."""
+        state, decisions = self._step_waiting(state, window, view)
         if any(decision.fires for decision in decisions):
             return state, Decision.FIRE_LAST
-        return state, Decision.STOP if all(is_done for is_done, _ in state) else Decision.WAIT
+        return state, Decision.STOP if _all_done(state) else Decision.WAIT
 
 
 class Each(Several):
-    """Fires as each of its triggers in turn; made by `each`. The state is the place of the current one, and its own."""
+    """Fires as each of its triggers in turn; made by `each`.
+
+    The state is the place of the current part, and its state.
+    """
 
     __slots__ = ()
     name: ClassVar[str] = "each"
@@ -143,31 +159,32 @@ class Each(Several):
         return [0, self.triggers[0].create_state(window)]
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
-        """Ask the current one, and go on to the next if it is finished."""
-        place, own = state
-        own, decision = self.triggers[place].step(own, window, view)
-        if not decision.is_finished or place + 1 == len(self.triggers):
-            return [place, own], decision
+        """Step the current part, and go on to the next if it is finished."""
+        place, part_state = state
+        part_state, decision = self.triggers[place].step(part_state, window, view)
+        is_last = place + 1 == len(self.triggers)
+        if is_last or not decision.is_finished:
+            return [place, part_state], decision
         following = [place + 1, self.triggers[place + 1].create_state(window)]
         return following, Decision.FIRE if decision.fires else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Go on with the first that is not finished once it is merged; those after it have not started (as in Beam)."""
+        """Go on with the first part that is not finished when merged; parts after it have not started (as in Beam)."""
         for place, part in enumerate(self.triggers):
-            of_part = []
+            part_states = []
             for state in states:
                 if state is FINISHED or state[0] > place:
-                    of_part.append(FINISHED)
+                    part_states.append(FINISHED)
                 elif state[0] == place:
-                    of_part.append(state[1])
-            own = part.merge(of_part, window) if of_part else part.create_state(window)
-            if own is not FINISHED:
-                return [place, own]
+                    part_states.append(state[1])
+            part_state = part.merge(part_states, window) if part_states else part.create_state(window)
+            if part_state is not FINISHED:
+                return [place, part_state]
         return FINISHED
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        place, own = state
-        return [(self.triggers[place], own)]
+        place, part_state = state
+        return [(self.triggers[place], part_state)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +203,7 @@ class Repeat(Composed):
         return self.repeated.create_state(window)
 
     def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
-        """Ask the repeated trigger, and start it anew if it is finished."""
+        """Step the repeated trigger, and start it anew if it is finished."""
         state, decision = self.repeated.step(state, window, view)
         if decision.is_finished:
             state = self.repeated.create_state(window)
@@ -210,8 +227,8 @@ class Repeat(Composed):
 class Until(Composed):
     """Fires as one trigger until another one fires; made by `until`.
 
-    The state is that of the trigger, that of its end, and whether the end can still come; after a merge of windows in
-    which it was finished, also that the trigger starts anew with the next step.
+    The state is a list: the state of the trigger, the state of the end, and if the end can still come. A fourth entry,
+    after a merge of windows in which it was finished, says that the trigger starts anew with the next step.
     """
 
     name: ClassVar[str] = "until"
@@ -227,45 +244,46 @@ class Until(Composed):
         return [self.trigger.create_state(window), self.end.create_state(window), True]
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
-        """Ask the end first, then the trigger."""
-        own, end, has_end, *starts_anew = state
+        """Step the end first, then the trigger."""
+        trigger_state, end_state, has_end, *starts_anew = state
         if starts_anew:
-            own = self.trigger.create_state(window)
+            trigger_state = self.trigger.create_state(window)
         if has_end:
-            end, ending = self.end.step(end, window, view)
-            if ending.fires:
+            end_state, end_decision = self.end.step(end_state, window, view)
+            if end_decision.fires:
                 return [None, None, False], Decision.FIRE_LAST
-            has_end = not ending.is_finished
-        own, decision = self.trigger.step(own, window, view)
-        return [own, end if has_end else None, has_end], decision
+            has_end = not end_decision.is_finished
+        trigger_state, decision = self.trigger.step(trigger_state, window, view)
+        return [trigger_state, end_state if has_end else None, has_end], decision
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Merge the states of both; where all were finished and the end is not any more, the trigger starts anew."""
-        running: list[Any] = []
-        ends: list[Any] = []
+        trigger_states: list[Any] = []
+        end_states: list[Any] = []
         for state in states:
             if state is FINISHED:
-                ends.append(FINISHED)
+                end_states.append(FINISHED)
                 continue
-            own, end, has_end, *starts_anew = state
+            trigger_state, end_state, has_end, *starts_anew = state
             if has_end:
-                ends.append(end)
+                end_states.append(end_state)
             if not starts_anew:
-                running.append(own)
-        has_end = bool(ends)
-        end = self.end.merge(ends, window) if has_end else None
-        if end is FINISHED:
+                trigger_states.append(trigger_state)
+
+        has_end = bool(end_states)
+        merged_end = self.end.merge(end_states, window) if has_end else None
+        if merged_end is FINISHED:
             return FINISHED
-        if not running:
-            return [None, end, has_end, True]
-        own = self.trigger.merge(running, window)
-        return FINISHED if own is FINISHED else [own, end, has_end]
+        if not trigger_states:
+            return [None, merged_end, has_end, True]
+        merged = self.trigger.merge(trigger_states, window)
+        return FINISHED if merged is FINISHED else [merged, merged_end, has_end]
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        own, end, has_end, *starts_anew = state
-        waiting = [] if starts_anew else [(self.trigger, own)]
+        trigger_state, end_state, has_end, *starts_anew = state
+        waiting = [] if starts_anew else [(self.trigger, trigger_state)]
         if has_end:
-            waiting.append((self.end, end))
+            waiting.append((self.end, end_state))
         return waiting
 
 
@@ -322,10 +340,10 @@ def each(*triggers: Trigger) -> Trigger:
 def repeat(trigger: Trigger) -> Trigger:
     """Return a trigger that starts another one anew each time that is finished (Beam's Repeatedly).
 
-    What is repeated begins with the next micro-batch after it finished.
+    A repetition begins with the micro-batch after the one in which the trigger finished.
 
     Raises:
-        PolicyError: It is not a trigger.
+        PolicyError: The argument is not a trigger.
 
     Example:
         >>> from muntin.triggers import after_count, any_of, on_signal
@@ -341,7 +359,7 @@ def until(trigger: Trigger, end: Trigger) -> Trigger:
     The end fires too. If it ends without firing, the trigger goes on without it.
 
     Raises:
-        PolicyError: One of them is not a trigger.
+        PolicyError: An argument is not a trigger.
 
     Example:
         >>> from muntin.triggers import every, past_end

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from muntin.definitions.methods import check_name, undefined_methods
 from muntin.errors import ModuleDefinitionError, PolicyError
-from muntin.modules.methods import check_name, undefined_methods
-from muntin.refining import ResultRefinement
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 
 
@@ -16,7 +16,7 @@ def to_dict(part: object) -> dict[str, Any]:
     """Return a trigger or a refinement as JSON-able data: its name, its version and its parameters.
 
     Raises:
-        PolicyError: Its class has no name, is not a dataclass, or has a field that is not plain data.
+        PolicyError: The class has no name, is not a dataclass, or has a field that is not plain data.
 
     Example:
         >>> from muntin.triggers import every_count
@@ -60,5 +60,6 @@ def check_trigger(cls: Any) -> None:
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not _is_frozen(cls):
         raise ModuleDefinitionError(f"{name} is not a trigger\n  expected: a frozen dataclass that subclasses Trigger")
-    if missing := getattr(cls, "__abstractmethods__", ()):
-        raise undefined_methods(cls, name, missing)
+    missing_methods = getattr(cls, "__abstractmethods__", ())
+    if missing_methods:
+        raise undefined_methods(cls, name, missing_methods)

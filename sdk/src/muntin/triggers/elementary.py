@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
 from muntin.errors import PolicyError
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin.triggers.composed import Repeat
 from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
@@ -35,7 +35,7 @@ class AfterCount(Trigger):
         return 0
 
     def step(self, state: int, window: Window, view: TriggerView) -> tuple[int, Decision]:
-        """Count."""
+        """Count the new members, and fire at the count."""
         came = state + view.came
         return came, Decision.FIRE_LAST if came >= self.count else Decision.WAIT
 
@@ -82,7 +82,7 @@ class Timer(Trigger):
     Its state is the reading at which it fires, or None while no member came.
 
     Attributes:
-        period: In microseconds.
+        period: The period in microseconds.
         is_aligned: True if it fires at the next multiple of the period, false if a whole period later.
     """
 
@@ -94,36 +94,37 @@ class Timer(Trigger):
     def __post_init__(self) -> None:
         if self.period < 1:
             is_bare = isinstance(self.period, BareClockLength)
-            given = self.period if is_bare else repr(spell_ticks(self.period))
-            raise PolicyError(f"a timer needs a period above zero, got {given}")
+            period = self.period if is_bare else repr(spell_ticks(self.period))
+            raise PolicyError(f"a timer needs a period above zero, got {period}")
 
     def __str__(self) -> str:
         return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"
 
     @property
     def reads_clock(self) -> bool:
-        """It does."""
+        """True: time is that of the clock."""
         return True
 
     def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
-        """Set the timer at the first member, and see whether its time has come."""
+        """Set the timer at the first member, and fire when its time has come."""
         if state is None and not view.came:
             return None, Decision.WAIT
-        if state is None or state == _UNKNOWN:
-            if view.clock == EARLIEST:
-                return _UNKNOWN, Decision.WAIT
-            aligned = (view.clock // self.period + 1) * self.period
-            return aligned if self.is_aligned else view.clock + self.period, Decision.WAIT
-        return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
+        if state is not None and state != _UNKNOWN:
+            return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
+        if view.clock == EARLIEST:
+            return _UNKNOWN, Decision.WAIT
+        if self.is_aligned:
+            return (view.clock // self.period + 1) * self.period, Decision.WAIT
+        return view.clock + self.period, Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Keep the earliest reading; it is finished if it was for all parts of the window."""
         waiting = [state for state in states if state is not FINISHED]
         if not waiting:
             return FINISHED
-        readings = [state for state in waiting if state is not None]
-        known = [reading for reading in readings if reading != _UNKNOWN]
-        return min(known or readings, default=None)
+        with_members = [state for state in waiting if state is not None]
+        readings = [state for state in with_members if state != _UNKNOWN]
+        return min(readings or with_members, default=None)
 
     def next_clock(self, state: int | None, window: Window) -> int:
         """Return the reading at which it fires."""
@@ -139,7 +140,7 @@ def after(delay: Duration) -> Trigger:
 
     Raises:
         DurationError: The delay cannot be read.
-        PolicyError: It is not above zero.
+        PolicyError: The delay is not above zero.
 
     Example:
         >>> after("30 seconds")
@@ -156,7 +157,7 @@ def every(period: Duration) -> Trigger:
 
     Raises:
         DurationError: The period cannot be read.
-        PolicyError: It is not above zero.
+        PolicyError: The period is not above zero.
 
     Example:
         >>> print(every("1 minute"))
@@ -175,7 +176,7 @@ class Once(Trigger):
         """Return True if it fires."""
 
     def step(self, state: None, window: Window, view: TriggerView) -> tuple[None, Decision]:
-        """Look at the condition."""
+        """Fire if the condition is met."""
         return None, Decision.FIRE_LAST if self.is_met(window, view) else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
@@ -303,7 +304,7 @@ class OnSignal(Once):
 
     @property
     def signals(self) -> frozenset[str]:
-        """The one signal."""
+        """The signal that it waits for."""
         return frozenset({self.signal})
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
@@ -352,8 +353,10 @@ class When(Once):
 
 def conditions_of(trigger: Trigger) -> list[str]:
     """Return the conditions in a trigger, at any depth."""
-    own = [trigger.condition] if isinstance(trigger, When) else []
-    return own + [condition for part in trigger.parts for condition in conditions_of(part)]
+    conditions = [trigger.condition] if isinstance(trigger, When) else []
+    for part in trigger.parts:
+        conditions += conditions_of(part)
+    return conditions
 
 
 def when(condition: str) -> Trigger:
@@ -364,7 +367,7 @@ def when(condition: str) -> Trigger:
             `"kind = 'settlement'"`. Spark computes it for each row.
 
     Raises:
-        PolicyError: It is not a text, or empty.
+        PolicyError: The condition is not a text, or empty.
 
     Example:
         >>> from muntin.triggers import repeat

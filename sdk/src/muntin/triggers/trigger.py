@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
+from itertools import chain
 from typing import Any, ClassVar, Final
 
 from muntin.axis import EARLIEST, INFINITY, TimeLength, spell_given
@@ -66,8 +67,8 @@ class TriggerView:
         left: The number of members that it lost.
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
-        values: By each expression in the trigger's `reads`, its values in the new members, ordered by their start.
-        results: By each name in the trigger's `reads_results`, the result that the whole window has now.
+        values: The values of each expression in the trigger's `reads` in the new members, ordered by their start.
+        results: The result that the whole window has now, by each name in the trigger's `reads_results`.
     """
 
     max_event_time: int = EARLIEST
@@ -163,7 +164,8 @@ class Trigger(ABC):
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns, or other SQL expressions, whose values in the new members it reads."""
-        return tuple(dict.fromkeys(expression for part in self.parts for expression in part.reads))
+        expressions = chain.from_iterable(part.reads for part in self.parts)
+        return tuple(dict.fromkeys(expressions))
 
     @property
     def reads_results(self) -> tuple[str, ...]:
@@ -172,12 +174,13 @@ class Trigger(ABC):
         They are then computed before each call, as if the window fired, and not only where it does. By the third law, a
         trigger decides by them where members have come or left.
         """
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.reads_results))
+        names = chain.from_iterable(part.reads_results for part in self.parts)
+        return tuple(dict.fromkeys(names))
 
     @property
     def signals(self) -> frozenset[str]:
         """The names of the external events that wake it."""
-        return frozenset(signal for part in self.parts for signal in part.signals)
+        return frozenset().union(*(part.signals for part in self.parts))
 
     @property
     def reads_clock(self) -> bool:

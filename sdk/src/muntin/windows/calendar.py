@@ -44,7 +44,7 @@ class CalendarWindows(WindowKind):
 
     Attributes:
         unit: `"day"` or `"month"`.
-        second: How many ticks a second has; a query sets it by the unit of its times.
+        second: The number of ticks in a second; a query sets it by the unit of its times.
     """
 
     name: ClassVar[str] = "calendar"
@@ -68,8 +68,10 @@ class CalendarWindows(WindowKind):
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
                 raise WindowError(f"a calendar window needs a size above zero, got {self.size} {self.unit}s")
-            given = f"a size of {self.size} and a hop of {self.hop} {self.unit}s"
-            raise WindowError(f"a calendar window needs a size and a hop above zero, got {given}")
+            raise WindowError(
+                "a calendar window needs a size and a hop above zero, got "
+                f"a size of {self.size} and a hop of {self.hop} {self.unit}s"
+            )
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
         zone_named(self.zone)
@@ -110,7 +112,7 @@ class CalendarWindows(WindowKind):
 
     @property
     def longest(self) -> int | None:
-        """The size where windows are a grid; elsewhere it is the zone that decides."""
+        """The size where windows are a grid of ticks; elsewhere the zone decides."""
         grid = self.grid()
         return None if grid is None or grid.periods is not None else grid.size
 
@@ -120,7 +122,7 @@ class CalendarWindows(WindowKind):
         return self.zone
 
     def with_reach(self, reach: int) -> CalendarWindows:
-        """Return the same windows with a reach that is long enough."""
+        """Extend the reach to at least this one."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod
@@ -130,7 +132,7 @@ class CalendarWindows(WindowKind):
 
     @property
     def holds_past(self) -> int:
-        """The reach, and what neighbours have in common for certain."""
+        """The reach, and the least time that neighbouring windows share."""
         shared = max(0, self.size - self.hop)
         days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
         return self.reach + max(0, days) * DAY * self.second
@@ -148,20 +150,33 @@ class CalendarWindows(WindowKind):
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `calendar` and its arguments."""
-        found: dict[str, Any] = {"size": spell_size(self.size, self.unit)}
-        found |= {"hop": spell_size(self.hop, self.unit)} if self.hop != self.size else {}
-        found |= {"zone": self.zone} if self.zone != "UTC" else {}
-        found |= {"start": self.start} if self.start != read_start(None, self.unit, self.size, self.hop) else {}
-        return self.name, found | ({"reach": self.reach} if self.reach else {})
+        arguments: dict[str, Any] = {"size": spell_size(self.size, self.unit)}
+        if self.hop != self.size:
+            arguments["hop"] = spell_size(self.hop, self.unit)
+        if self.zone != "UTC":
+            arguments["zone"] = self.zone
+        if self._has_start:
+            arguments["start"] = self.start
+        if self.reach:
+            arguments["reach"] = self.reach
+        return self.name, arguments
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `calendar`."""
-        said = [repr(spell_size(self.size, self.unit))]
-        said += [repr(spell_size(self.hop, self.unit))] if self.hop != self.size else []
-        said += [f"zone={self.zone!r}"]
-        said += [f"start={self.start!r}"] if self.start != read_start(None, self.unit, self.size, self.hop) else []
-        said += [f"reach={self.spell_field('reach', axis)}"] if self.reach else []
-        return f"calendar({', '.join(said)})"
+        arguments = [repr(spell_size(self.size, self.unit))]
+        if self.hop != self.size:
+            arguments.append(repr(spell_size(self.hop, self.unit)))
+        arguments.append(f"zone={self.zone!r}")
+        if self._has_start:
+            arguments.append(f"start={self.start!r}")
+        if self.reach:
+            arguments.append(f"reach={self.spell_field('reach', axis)}")
+        return f"calendar({', '.join(arguments)})"
+
+    @property
+    def _has_start(self) -> bool:
+        """True if windows start otherwise than by default."""
+        return self.start != read_start(None, self.unit, self.size, self.hop)
 
     def _ending_after(self, tick: int) -> Iterator[Window]:
         """Yield the windows that end after a tick."""
@@ -192,19 +207,24 @@ def _counted(kind: CalendarWindows) -> _Counted:
 
 @lru_cache(maxsize=256)
 def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
-    """Return the ends of some windows that follow each other, and the windows, without those a skipped day leaves out.
+    """Return a page of consecutive windows with their ends, without windows that a skipped day leaves out.
 
-    Each event of a key asks for windows, mostly of a page that another one has opened.
+    Each event of a key asks for windows, mostly of a page that another event has opened.
     """
-    counted, places = _counted(kind), range(page * _PAGE, (page + 1) * _PAGE)
-    starts = [counted.periods.begins(counted.offset + place * kind.hop) for place in (*places, places.stop)]
-    lasts = [counted.offset + place * kind.hop + kind.size for place in (places.start - 1, *places)]
-    ends = list(map(counted.periods.begins, lasts))
-    windows = [
-        Window(start, end)
-        for start, next_start, last_end, end in zip(starts, starts[1:], ends, ends[1:], strict=False)
-        if start < next_start and max(start, last_end) < end
-    ]
+    counted = _counted(kind)
+    begins = counted.periods.begins
+    first = counted.offset + page * _PAGE * kind.hop
+    previous_end = begins(first - kind.hop + kind.size)
+    start = begins(first)
+    windows: list[Window] = []
+    for number in range(first, first + _PAGE * kind.hop, kind.hop):
+        next_start = begins(number + kind.hop)
+        end = begins(number + kind.size)
+        # Of windows that begin at one instant the last is there, of windows that end at one instant the first.
+        if start < next_start and max(start, previous_end) < end:
+            windows.append(Window(start, end))
+        start = next_start
+        previous_end = end
     return [window.end for window in windows], windows
 
 
@@ -228,10 +248,10 @@ def calendar(
         hop: Distance between neighbouring starts; by default the size. Days and weeks go together, and so do months,
             quarters and years.
         zone: The time zone whose clock counts, by its name in the IANA database, such as `"America/New_York"`.
-        start: When one of the windows starts, by that clock: a date (`"2024-04-06"`), a day of the week
+        start: The start of any of the windows, by that clock: a date (`"2024-04-06"`), a day of the week
             (`"sunday"`), a month (`"april"`), a time of day (`"06:00"`), or one of them and a time. By default
             windows start at midnight, on Mondays where they are whole weeks, and in January where they are years.
-        reach: For how long after its end an event stays a member.
+        reach: The time after its end for which an event stays a member.
 
     Raises:
         WindowError: A size, a zone or a start does not exist by that name, or the reach is negative.
@@ -255,8 +275,9 @@ def calendar(
         ...     print(f"{year.starts_at:%Y-%m-%d %H:%M} - {year.ends_at:%Y-%m-%d %H:%M}")
         2023-04-05 23:00 - 2024-04-05 23:00
     """
-    (length, unit), (distance, other) = read_size(size), read_size(size if hop is None else hop)
-    if unit != other:
+    length, unit = read_size(size)
+    distance, unit_of_hop = read_size(size if hop is None else hop)
+    if unit != unit_of_hop:
         raise WindowError(
             f"a calendar window of {size!r} cannot hop by {hop!r}: months have no fixed number of days\n"
             "  expected: days and weeks, or months, quarters and years"

@@ -24,7 +24,7 @@ class CalendarPeriods(Periods):
         zone: The name of the time zone in the IANA database.
         date: The day of the month on which a month begins.
         clock: The second of the day at which a day or a month begins, by that clock.
-        second: How many ticks a second has.
+        second: The number of ticks in a second.
 
     Example:
         >>> days = CalendarPeriods("day", "Europe/Berlin", 1, 0, second=1)
@@ -97,10 +97,13 @@ def _days_near_jumps(zone: str) -> tuple[int, ...]:
 
     Cost: a few milliseconds, once for each zone.
     """
-    named = zone_named(zone)
-    offsets = [(day, shown_at(named, day * DAY) - day * DAY) for day in _LOOKED_AT]
-    jumps = [(day, later) for (day, offset), (later, other) in pairwise(offsets) if other - offset > DAY * 3 // 4]
-    return tuple(day for first, last in jumps for day in range(first - 2, last + 2))
+    clock = zone_named(zone)
+    offsets = [(day, shown_at(clock, day * DAY) - day * DAY) for day in _LOOKED_AT]
+    days: list[int] = []
+    for (day, offset), (later_day, later_offset) in pairwise(offsets):
+        if later_offset - offset > DAY * 3 // 4:
+            days += range(day - 2, later_day + 2)
+    return tuple(days)
 
 
 @lru_cache(maxsize=256)

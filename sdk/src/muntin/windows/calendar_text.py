@@ -36,8 +36,8 @@ def read_size(size: str) -> tuple[int, Unit]:
         >>> read_size("quarter"), read_size("2 weeks")
         ((3, 'month'), (14, 'day'))
     """
-    found = _SIZE.fullmatch(str(size).strip().lower())
-    if found is None or found[2] not in SIZES:
+    match = _SIZE.fullmatch(str(size).strip().lower())
+    if match is None or match[2] not in SIZES:
         number, word = re.findall(r"^(\d*)\s*(.*)", str(size).strip().lower())[0]
         close = get_close_matches(word, (*SIZES, *(f"{unit}s" for unit in SIZES)), n=1, cutoff=0.75)
         suggestion = f"  did you mean {f'{number} {close[0]}'.strip()!r}?\n" if close else ""
@@ -45,8 +45,8 @@ def read_size(size: str) -> tuple[int, Unit]:
             f"a calendar has no {size!r}\n{suggestion}"
             f"  expected: {', '.join(map(repr, SIZES))}, or some of them, as in '3 months'; for hours use tumbling"
         )
-    length, unit = SIZES[found[2]]
-    return int(found[1] or 1) * length, unit
+    length, unit = SIZES[match[2]]
+    return int(match[1] or 1) * length, unit
 
 
 def spell_size(size: int, unit: str) -> str:
@@ -56,10 +56,12 @@ def spell_size(size: int, unit: str) -> str:
         >>> spell_size(12, "month"), spell_size(14, "day"), spell_size(10, "day")
         ('year', '2 weeks', '10 days')
     """
-    number, name = min(
-        (size // length, name) for name, (length, of) in SIZES.items() if of == unit and not size % length
-    )
-    return name if number == 1 else f"{number} {name}s"
+    spelled = ""
+    for name, (length, of) in SIZES.items():  # the largest unit comes last
+        if of == unit and size % length == 0:
+            number = size // length
+            spelled = name if number == 1 else f"{number} {name}s"
+    return spelled
 
 
 def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
@@ -93,22 +95,26 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
         date = word
     text = f"{date} {clock}"
     year, month, day, second = start_of(text, start)
-    hours, minutes, seconds = second // 3600, second // 60 % 60, second % 60
-    time = f" {hours:02}:{minutes:02}" * bool(second) + f":{seconds:02}" * bool(seconds)
-    return f"{year:04}-{month:02}-{day:02}{time}"
+    canonical_date = f"{year:04}-{month:02}-{day:02}"
+    if second == 0:
+        return canonical_date
+    time = f"{second // 3600:02}:{second // 60 % 60:02}"
+    if second % 60:
+        time += f":{second % 60:02}"
+    return f"{canonical_date} {time}"
 
 
 @lru_cache(maxsize=256)
-def start_of(text: str, given: object = None) -> tuple[int, int, int, int]:
-    """Return the year, the month, the day and the second of the day of a start."""
+def start_of(text: str, written: object = None) -> tuple[int, int, int, int]:
+    """Return the year, the month, the day and the second of the day of a start; `written` is the text of messages."""
     try:
-        found = datetime.fromisoformat(text)
+        start = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        found = None
-    if found is None or found.tzinfo is not None or found.microsecond:
+        start = None
+    if start is None or start.tzinfo is not None or start.microsecond:
         raise WindowError(
-            f"{text if given is None else given!r} is not a start of calendar windows\n"
+            f"{text if written is None else written!r} is not a start of calendar windows\n"
             "  expected: a date such as '2024-04-06', a month such as 'april', a time of day such as '06:00', "
             "or for whole weeks a day of the week such as 'sunday'"
         )
-    return found.year, found.month, found.day, found.hour * 3600 + found.minute * 60 + found.second
+    return start.year, start.month, start.day, start.hour * 3600 + start.minute * 60 + start.second

@@ -64,17 +64,22 @@ class CountWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows with a counted time in a stretch, or between two of theirs."""
-        ticks, more = known.starts, self.count - 1
-        first = max(self._origin(known), bisect_left(ticks, start) - more)
-        for place in range(self._next_opening(known, first), len(ticks) - more, self.every):
+        ticks = known.starts
+        successors = self.count - 1
+        first = max(self._origin(known), bisect_left(ticks, start) - successors)
+        for place in range(self._next_opening(known, first), len(ticks) - successors, self.every):
             if ticks[place] >= end:
                 return
-            yield Window(ticks[place], ticks[place + more] + 1)
+            yield Window(ticks[place], ticks[place + successors] + 1)
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the events that start (or end) inside."""
-        counted = ((event, event[0] if self.by == "start" else event[1]) for event in events)
-        return [event for event, at in counted if window.start <= at < window.end]
+        members: list[tuple[int, int]] = []
+        for start, end in events:
+            counted = start if self.by == "start" else end
+            if window.start <= counted < window.end:
+                members.append((start, end))
+        return members
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch; all from its start on, where the ranks of later times say which of them open windows."""
@@ -122,7 +127,7 @@ class CountWindows(WindowKind):
             return WindowContext.FORWARD
         if self.every == 1:
             return WindowContext.FREE
-        # What ends earlier may start later.
+        # An event that ends earlier may start later.
         return WindowContext.BACKWARD if self.by == "start" else WindowContext.FORWARD
 
     @classmethod
@@ -137,10 +142,13 @@ class CountWindows(WindowKind):
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `count_by_start` or `count_by_end` and its arguments."""
-        return f"count_by_{self.by}", {"count": self.count, **({"every": self.every} if self.every > 1 else {})}
+        arguments = {"count": self.count}
+        if self.every > 1:
+            arguments["every"] = self.every
+        return f"count_by_{self.by}", arguments
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as data; without `every` where each time opens a window, as before there was that field."""
+        """Return JSON-able data; without `every` where each time opens a window, as checkpoints before that field."""
         data = super(CountWindows, self).to_dict()
         return {name: value for name, value in data.items() if name != "every" or value != 1}
 
@@ -156,12 +164,12 @@ def count_by_start(count: int, every: int = 1) -> CountWindows:
     go. Time-bound results are refused, except with `every=1`.
 
     Args:
-        count: How many distinct starts a window spans.
-        every: How many distinct starts lie between the starts of neighbouring windows: by default each start opens a
+        count: The number of distinct starts that a window spans.
+        every: The number of distinct starts between the starts of neighbouring windows: by default each start opens a
             window; `count_by_start(10, every=10)` puts windows of ten end to end.
 
     Raises:
-        WindowError: One is not a whole number above zero.
+        WindowError: An argument is not a whole number above zero.
 
     Example:
         >>> print(count_by_start(10), count_by_start(10, every=10))
@@ -176,11 +184,11 @@ def count_by_end(count: int, every: int = 1) -> CountWindows:
     An event that has not ended is not counted yet.
 
     Args:
-        count: How many distinct ends a window spans.
-        every: How many distinct ends lie between the starts of neighbouring windows, as for `count_by_start`.
+        count: The number of distinct ends that a window spans.
+        every: The number of distinct ends between the starts of neighbouring windows, as for `count_by_start`.
 
     Raises:
-        WindowError: One is not a whole number above zero.
+        WindowError: An argument is not a whole number above zero.
 
     Example:
         >>> print(count_by_end(5, every=5))

@@ -109,8 +109,13 @@ class WindowKind(WindowSpecification):
             >>> hopping(10, 5).members(Window(0, 10), [(7, 8), (9, 30), (10, 11)])
             [(7, 8), (9, 30)]
         """
-        found = [(event, *self.membership(*event)) for event in events]
-        return [event for event, since, until in found if since < until and since < window.end and until > window.start]
+        members: list[tuple[int, int]] = []
+        for event in events:
+            since, until = self.membership(*event)
+            is_empty = since >= until
+            if not is_empty and since < window.end and until > window.start:
+                members.append(event)
+        return members
 
     def extent_start(self, start: int) -> int:
         """Return the start of the extent of a window that `cut` yields with a start; by default that start.
@@ -149,18 +154,18 @@ class WindowKind(WindowSpecification):
         """Return the data to keep of the past when its stretches are forgotten, as plain data; by default nothing.
 
         Args:
-            known: What was known, with what was carried before.
+            known: The stretches before any is forgotten, with the data that was carried last.
             frontier: Windows that start before it are closed. Stretches that end there or before may be forgotten.
         """
         return None
 
     def outlives(self, carried: Any) -> bool:
-        """Return True if what is carried still matters when a key has no events left; by default it does not.
+        """Return True if carried data still matter when a key has no events left; by default they do not.
 
-        The engine forgets a key without events, with what is carried of it, unless it matters.
+        The engine forgets a key without events, with its carried data, unless they matter.
 
         Args:
-            carried: What `carried` returned last.
+            carried: The data that `carried` returned last.
         """
         return False
 
@@ -200,7 +205,10 @@ def next_frontier(kind: WindowKind, known: Stretches, limit: int) -> int:
     if limit == EARLIEST:
         return known.frontier
     first = first_open_window(kind, known, limit)
-    starts = [first.start] if first is not None else []
+    starts: list[int] = []
+    if first is not None:
+        starts.append(first.start)
     if kind.waits_for_events:
-        starts += [limit, kind.unborn(known)]
+        starts.append(limit)  # a later event opens windows there or later
+        starts.append(kind.unborn(known))
     return max(known.frontier, min(starts, default=limit))

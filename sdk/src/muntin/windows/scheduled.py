@@ -28,8 +28,8 @@ class ScheduledWindows(WindowKind):
 
     A subclass defines `ending_after` and has its parameters as fields. Times are those that a clock on the wall shows,
     without a zone; the field `zone` says where the wall is. A time that the clock skips is the instant at which it is
-    set forward, and one that it shows twice counts where it is shown first. What is left of no length is no window; of
-    windows that would begin together the last one is there, of windows that would end together the first.
+    set forward, and one that it shows twice counts where it is shown first. A window without any length left is
+    left out; of windows that would begin together the last one is there, of windows that would end together the first.
 
     An event between two windows is a member of none. There may be a last window, and events after it are members of
     none. There is no window before the year 2, and none begins after 9997.
@@ -39,7 +39,7 @@ class ScheduledWindows(WindowKind):
 
     Attributes:
         zone: The name of the time zone in the IANA database.
-        second: How many ticks a second has; a query sets it by the unit of its times.
+        second: The number of ticks in a second; a query sets it by the unit of its times.
 
     Example:
         Every noon, an hour:
@@ -65,12 +65,12 @@ class ScheduledWindows(WindowKind):
 
     @abstractmethod
     def ending_after(self, shown: datetime) -> Iterable[tuple[datetime, datetime]]:
-        """Yield when windows start and end, in order: all those that end after a time, or more before them.
+        """Yield the times at which windows start and end, in order: of all windows that end after a time, or of more.
 
-        Each starts and ends later than the one before. There may be no end of them.
+        Each window starts and ends later than the previous one. There may be no last window.
 
         Args:
-            shown: What the clock shows, to the second.
+            shown: The time that the clock shows, to the second.
         """
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
@@ -93,8 +93,8 @@ class ScheduledWindows(WindowKind):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `window`, without the length of a second."""
-        said = [f"{name}={self.spell_field(name, axis)}" for name in self._fields() if name != "second"]
-        return f"window({', '.join([repr(self.name), *said])})"
+        arguments = [f"{name}={self.spell_field(name, axis)}" for name in self._fields() if name != "second"]
+        return f"window({', '.join([repr(self.name), *arguments])})"
 
     def _from(self, start: int) -> Iterator[Window]:
         """Yield the windows that the clock makes of the timetable from a tick on."""
@@ -103,28 +103,32 @@ class ScheduledWindows(WindowKind):
         first = max(shown, _seconds(_FIRST))
         if first >= _seconds(_LAST):
             return
-        before: tuple[datetime, datetime] | None = None
-        last: Window | None = None
+        previous: tuple[datetime, datetime] | None = None
+        candidate: Window | None = None  # the last window, which one that begins at the same instant replaces
         for opens, closes in self.ending_after(_EPOCH + first * _SECOND):
-            _check(opens, closes, before)
+            _check(opens, closes, previous)
             if opens >= _LAST:
                 break
-            before = opens, closes
-            window = Window(*(first_shown(zone, _seconds(time)) * self.second for time in before))
-            if window.start < window.end and (last is None or window.end > last.end):
-                if last is not None and window.start > last.start:
-                    yield last
-                last = window
-        if last is not None:
-            yield last
+            previous = (opens, closes)
+            start = first_shown(zone, _seconds(opens)) * self.second
+            end = first_shown(zone, _seconds(closes)) * self.second
+            if start >= end:
+                continue  # the clock skipped it
+            if candidate is not None and end <= candidate.end:
+                continue  # of windows that end together, the first is there
+            if candidate is not None and start > candidate.start:
+                yield candidate
+            candidate = Window(start, end)
+        if candidate is not None:
+            yield candidate
 
 
 def _seconds(shown: datetime) -> int:
     return (shown - _EPOCH) // _SECOND
 
 
-def _check(opens: datetime, closes: datetime, before: tuple[datetime, datetime] | None) -> None:
-    """Refuse times that are no next window of a timetable."""
+def _check(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
+    """Refuse times that cannot be the next window of a timetable."""
     for time in (opens, closes):
         if time.tzinfo is not None or time.microsecond:
             raise WindowError(
@@ -134,8 +138,8 @@ def _check(opens: datetime, closes: datetime, before: tuple[datetime, datetime] 
             )
     if opens >= closes:
         raise WindowError(f"a timetable has a window that ends at {closes} and starts at {opens}")
-    if before is not None and (opens <= before[0] or closes <= before[1]):
+    if previous is not None and (opens <= previous[0] or closes <= previous[1]):
         raise WindowError(
-            f"a timetable has a window from {opens} to {closes} after one from {before[0]} to {before[1]}\n"
+            f"a timetable has a window from {opens} to {closes} after one from {previous[0]} to {previous[1]}\n"
             "  expected: windows in order, each of which starts and ends later than the one before"
         )

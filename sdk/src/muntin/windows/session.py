@@ -41,10 +41,12 @@ class SessionWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime and the gap after its last tick."""
-        return start, end if end == INFINITY else end - 1 + self.gap
+        if end == INFINITY:
+            return start, INFINITY
+        return start, end - 1 + self.gap
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the connected parts of what the stretches cover."""
+        """Yield the connected parts that the stretches cover."""
         parts = known.covered
         first = max(0, bisect_right(parts, (start, INFINITY)) - 1)
         for place in range(first, len(parts)):
@@ -68,7 +70,7 @@ class SessionWindows(WindowKind):
 
     @property
     def reach(self) -> int:
-        """The gap: what starts sooner after the end of an event is in its session."""
+        """The gap: an event that starts sooner after the end of another is in its session."""
         return self.gap
 
     @property
@@ -86,7 +88,7 @@ class SessionWindows(WindowKind):
         return cls(max(1, axis.round_up(reach))).spell(axis)
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return `session` and its gap, unless it is that of `session()`, which has no length."""
+        """Return `session` and its gap, which `session()` leaves out."""
         return self.name, {} if self.gap == 1 else {"gap": self.gap}
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
@@ -104,7 +106,7 @@ def session(gap: Duration | None = None) -> SessionWindows:
     that has not ended has no end; samples, which last until the next one, are one session.
 
     Args:
-        gap: For how long a key is silent before its session ends, for example `"30 minutes"`. Without one, events that
+        gap: The silence after which the session of a key ends, for example `"30 minutes"`. Without a gap, events that
             overlap or touch are one session. So each event may have a gap of its own, as its end:
             `events(..., start="at", end=F.expr("at + gap"))`.
 

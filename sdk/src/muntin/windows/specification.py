@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
+from muntin.definitions.attributes import check_attributes
+from muntin.definitions.methods import check_name, undefined_methods
+from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError, WindowError
-from muntin.messages import Code
-from muntin.modules.attributes import check_attributes
-from muntin.modules.methods import check_name, undefined_methods
-from muntin.versions import continues
+from muntin.errors.messages import Code
 from muntin.windows.regular import GrowingSteps, RegularWindows
 
 
@@ -46,7 +46,7 @@ class WindowSpecification(ABC):
         version: The kind's version; it is part of a query's identity in a checkpoint.
         continues_since: The oldest version whose checkpoints this one goes on with, because windows mean the same
             since then. None, the default: none but its own.
-        title: What windows of the kind are called in messages, such as `"snapshot windows"`.
+        title: The name of windows of the kind in messages, such as `"snapshot windows"`.
         lengths: The names of the fields that are lengths on the axis. A query may give them as `"10 minutes"`, and they
             are spelled that way.
         waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
@@ -106,7 +106,7 @@ class WindowSpecification(ABC):
 
     @property
     def reach(self) -> int:
-        """For how long after its end an event may count; where windows do not wait for events, none counts longer."""
+        """The time after its end for which an event may count; where windows wait for events, some may count longer."""
         return 0
 
     @property
@@ -130,12 +130,12 @@ class WindowSpecification(ABC):
         return WindowContext.FORWARD if self.waits_for_events else WindowContext.FREE
 
     def with_reach(self, reach: int) -> Self:
-        """Return the same windows with at least this reach, in ticks; themselves where a reach means nothing."""
+        """Extend the windows to at least this reach, in ticks; unchanged where a reach means nothing."""
         return self
 
     @property
     def holds_past(self) -> int:
-        """For how long after its end an event certainly shares a window with what comes then.
+        """The time after its end for which an event certainly shares a window with each later event.
 
         `INFINITY`, the default, if that is not a matter of time; no module is then refused for its `Needs.reach`.
         """
@@ -146,13 +146,13 @@ class WindowSpecification(ABC):
         """Return a call to write for a module that needs such windows.
 
         Args:
-            reach: For how long after its end the module wants an event as a member.
-            axis: What ticks measure.
+            reach: The time after its end for which the module wants an event as a member.
+            axis: The unit of ticks.
         """
         return f"window({cls.name!r}, ...)"
 
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
-        """Return the same windows with each length converted, as into another unit."""
+        """Convert each length, as into another unit."""
         lengths = {name: convert(getattr(self, name)) for name in self.lengths}
         return replace(self, **lengths)  # type: ignore[type-var]  # every specification is a dataclass
 
@@ -164,7 +164,7 @@ class WindowSpecification(ABC):
             written: The windows as the query has them; None to spell their ticks.
 
         Raises:
-            WindowError: One is.
+            WindowError: A length is longer.
         """
 
         def check(length: int) -> int:
@@ -187,13 +187,16 @@ class WindowSpecification(ABC):
         kind, fields without a default by place, and those with one by name where they have another value.
         """
         if "." in self.name:
-            parts = [repr(self.name), *(f"{name}={self.spell_field(name, axis)}" for name in self._fields())]
-            return f"window({', '.join(parts)})"
-        all_fields = fields(self)  # type: ignore[arg-type]  # every specification is a dataclass
-        parts = [self.spell_field(part.name, axis) for part in all_fields if part.default is MISSING]
-        named = [part.name for part in all_fields if part.default not in (MISSING, getattr(self, part.name))]
-        parts += [f"{name}={self.spell_field(name, axis)}" for name in named]
-        return f"{self.name}({', '.join(parts)})"
+            named = [f"{name}={self.spell_field(name, axis)}" for name in self._fields()]
+            return f"window({', '.join([repr(self.name), *named])})"
+        by_place: list[str] = []
+        by_name: list[str] = []
+        for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
+            if part.default is MISSING:
+                by_place.append(self.spell_field(part.name, axis))
+            elif part.default != getattr(self, part.name):
+                by_name.append(f"{part.name}={self.spell_field(part.name, axis)}")
+        return f"{self.name}({', '.join(by_place + by_name)})"
 
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""
@@ -205,21 +208,22 @@ class WindowSpecification(ABC):
         return repr(_plain(value))
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return the function that makes it, or the name of its kind, and the arguments that are no defaults."""
-        parts = {part.name: (getattr(self, part.name), part.default) for part in fields(self)}  # type: ignore[arg-type]
-        return self.name, {name: own for name, (own, default) in parts.items() if default is MISSING or own != default}
+        """Return the function that makes the windows, or the name of their kind, and arguments that are no defaults."""
+        arguments: dict[str, Any] = {}
+        for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
+            value = getattr(self, part.name)
+            if part.default is MISSING or value != part.default:
+                arguments[part.name] = value
+        return self.name, arguments
 
     def describe(self, axis: Axis = Axis.TICKS) -> str:
         """Describe the windows for `explain()`: the call, and the version if the kind is a plugin's."""
         return f"{self.spell(axis)}, version {self.version}" if "." in self.name else self.spell(axis)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data: its name, its version and its fields, with lists in place of tuples."""
-        return {
-            "kind": self.name,
-            "version": self.version,
-            **{name: self._field_written(v) for name, v in self._fields().items()},
-        }
+        """Return JSON-able data: the name, the version and the fields of the windows, with lists in place of tuples."""
+        written_fields = {name: self._field_written(value) for name, value in self._fields().items()}
+        return {"kind": self.name, "version": self.version, **written_fields}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -228,9 +232,9 @@ class WindowSpecification(ABC):
         Raises:
             WindowError: A field is not one of the kind, or one is missing.
         """
-        given = {name: cls._field_read(value) for name, value in data.items() if name not in ("kind", "version")}
+        values = {name: cls._field_read(value) for name, value in data.items() if name not in ("kind", "version")}
         try:
-            return cls(**given)
+            return cls(**values)
         except TypeError as error:
             raise WindowError(f"{dict(data)!r} is not a {cls.name} window: {error}") from error
 
@@ -274,7 +278,7 @@ class WrittenWindows(Code):
 
     Attributes:
         specification: The windows.
-        axis: What their ticks measure.
+        axis: The unit of their ticks.
         in_python: The windows as Python has them; empty for the call that makes them.
 
     Example:
@@ -295,8 +299,8 @@ class WrittenWindows(Code):
 class Unwindowed(WindowSpecification):
     """The specification of a query that has no windows, such as one that applies a stream operator or joins streams.
 
-    It takes the place of windows in plans and checkpoints, and nobody writes it: the calls of an event stream that need
-    no windows do. Results have a column `lifetime` and none with the name `window`.
+    It takes the place of windows in plans and checkpoints. A query writer never names it: `apply` and `join` of an
+    event stream use it. Results have a column `lifetime`, and no column `window`.
     """
 
     name: ClassVar[str] = "unwindowed"
@@ -310,17 +314,17 @@ class Unwindowed(WindowSpecification):
         return "events(...).apply(module(...)), without .window(...)"
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return words, as no call makes it."""
+        """Return words: no call makes it."""
         return "no windows"
 
 
 def check_kind(cls: type[WindowSpecification]) -> None:
     """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own."""
     for attribute in ("name", "version"):
-        of = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
-        if of is not cls:
+        owner = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
+        if owner is not cls:
             raise ModuleDefinitionError(
-                f"{cls.__qualname__} has the {attribute} {getattr(cls, attribute)!r} of {of.__qualname__}\n"
+                f"{cls.__qualname__} has the {attribute} {getattr(cls, attribute)!r} of {owner.__qualname__}\n"
                 "  a checkpoint tells windows apart by name and version, so set both: name = 'shop.visits', version = "
                 "'1.0'"
             )
@@ -330,15 +334,16 @@ def check_kind(cls: type[WindowSpecification]) -> None:
         raise ModuleDefinitionError(
             f"{name} is not a frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)"
         )
-    if missing := getattr(cls, "__abstractmethods__", ()):
-        raise undefined_methods(cls, name, missing)
+    missing_methods = getattr(cls, "__abstractmethods__", ())
+    if missing_methods:
+        raise undefined_methods(cls, name, missing_methods)
     for attribute, example in (("version", "1.0"), ("title", "windows between sales")):
         value = getattr(cls, attribute, None)
         if not isinstance(value, str) or not value:
             fault = f"has no {attribute}" if value in (None, "") else f"has {attribute} {value!r}, which is not text"
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
     check_attributes(cls, name)
-    known: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
-    unknown = sorted(set(cls.lengths) - set(known))
+    field_names: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
+    unknown = sorted(set(cls.lengths) - set(field_names))
     if unknown:
         raise ModuleDefinitionError(f"{name} has the lengths {unknown}, which are none of its fields")

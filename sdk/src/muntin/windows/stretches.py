@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from muntin.axis import EARLIEST
@@ -49,28 +50,30 @@ class Stretches:
     def edges(self) -> Sequence[int]:
         """The distinct starts and ends, in order."""
         if self._edges is None:
-            self._edges = sorted({edge for stretch in self.all for edge in stretch})
+            self._edges = sorted(set(chain.from_iterable(self.all)))
         return self._edges
 
     @property
     def covered(self) -> Sequence[tuple[int, int]]:
-        """The connected parts `(start, end)` of what they cover, in order; stretches that touch are connected."""
+        """The connected parts `(start, end)` that the stretches cover, in order; stretches that touch are connected."""
         if self._covered is None:
             self._covered = _connected(self.all)
         return self._covered
 
 
 def _connected(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the connected parts of what stretches in order of their starts cover."""
+    """Return the connected parts that stretches, in order of their starts, cover."""
     parts: list[tuple[int, int]] = []
-    low, high = EARLIEST, EARLIEST
-    for start, end in stretches:
+    part = (EARLIEST, EARLIEST)
+    for stretch in stretches:
+        low, high = part
+        start, end = stretch
         if start <= high:
-            high = max(high, end)
-        else:
-            if low < high:
-                parts.append((low, high))
-            low, high = start, end
-    if low < high:
-        parts.append((low, high))
+            part = (low, max(high, end))
+            continue
+        if low < high:
+            parts.append(part)
+        part = stretch
+    if part[0] < part[1]:
+        parts.append(part)
     return parts

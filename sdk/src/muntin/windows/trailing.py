@@ -49,7 +49,8 @@ class TrailingWindows(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the ticks of the starts that are counted."""
-        starts, (since, rank) = known.starts, _carried(known)
+        starts = known.starts
+        since, rank = _carried(known)
         first = bisect_left(starts, since)
         for place in range(bisect_left(starts, max(start, since)), len(starts)):
             if starts[place] >= end:
@@ -58,7 +59,7 @@ class TrailingWindows(WindowKind):
                 yield Window(starts[place], starts[place] + 1)
 
     def extent_start(self, start: int) -> int:
-        """Return from where a window looks."""
+        """Return the first tick that a window looks back to."""
         return start if start in (EARLIEST, INFINITY) else start - self.length + 1
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
@@ -95,6 +96,7 @@ class TrailingWindows(WindowKind):
 
 
 def _carried(known: Stretches) -> tuple[int, int]:
+    """Return a tick from which on all starts are kept, and the number of starts before it, modulo `every`."""
     since, rank = known.carried or (EARLIEST, 0)
     return since, rank
 
@@ -107,8 +109,8 @@ def trailing(length: Duration, every: int = 1) -> TrailingWindows:
     `last("5 minutes")`, these windows need no order of rows, and their events may be revised.
 
     Args:
-        length: How far they look back, for example `"5 minutes"`.
-        every: How many distinct starts lie between those of neighbouring windows, in the order of time: 1 for a window
+        length: The time that they look back, for example `"5 minutes"`.
+        every: The number of distinct starts between those of neighbouring windows, in the order of time: 1 for a window
             at each; 5 for one at the first start of a key, at the sixth, and so on.
 
     Raises:

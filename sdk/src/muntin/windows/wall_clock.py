@@ -1,4 +1,4 @@
-"""The clock on the wall of a time zone: what it shows at an instant, and when it first shows a time.
+"""The clock on the wall of a time zone: its reading at an instant, and the instant at which it first shows a time.
 
 Times are seconds: of an instant since 1970-01-01 00:00 UTC, of a wall clock since 1970-01-01 00:00 as it shows it.
 The calendar is the Gregorian one, also for times before it was introduced. Python's datetimes end with the years 1 and
@@ -36,14 +36,14 @@ def zone_named(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError, TypeError) as error:
-        known = available_timezones()
-        if not known:
+        names = available_timezones()
+        if not names:
             raise WindowError(
                 f"the time zone {name!r} cannot be looked up: this machine has no time zone database\n"
                 "  install one, for example with pip install tzdata, here and where the workers run"
             ) from error
-        meant = get_close_matches(str(name), known, n=1, cutoff=0.6)
-        suggestion = f"did you mean {meant[0]!r}?" if meant else "expected a name such as 'Europe/Berlin' or 'UTC'"
+        close = get_close_matches(str(name), names, n=1, cutoff=0.6)
+        suggestion = f"did you mean {close[0]!r}?" if close else "expected a name such as 'Europe/Berlin' or 'UTC'"
         raise WindowError(f"no time zone is named {name!r}\n  {suggestion}") from error
 
 
@@ -70,13 +70,13 @@ def first_shown(zone: tzinfo, shown: int) -> int:
     before, after = _offsets(zone, near)
     if before >= after:
         return shown - before
-    # The clock is set forward over it, at some time between what the two offsets make of it.
-    least = near - after
-    return (
-        least
-        + bisect_left(range(near - before - least), near, key=lambda past: shown_at(zone, least + past))
-        + (shown - near)
-    )
+    # The clock is set forward over the time, at an instant between the two that the offsets make of it: look for the
+    # first instant at which it shows the time or a later one.
+    earliest = near - after
+    latest = near - before
+    seconds = range(latest - earliest)
+    forward = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
+    return earliest + forward + (shown - near)
 
 
 def day_of(year: int, month: int, day: int) -> int:
@@ -98,21 +98,25 @@ def date_of(day: int) -> tuple[int, int, int]:
         ((2024, 2, 29), (-400, 3, 1))
     """
     cycles, near = divmod(day + _FIRST_DAY - 1, _CYCLE // DAY)
-    found = date.fromordinal(near + 1)
-    return found.year + cycles * _CYCLE_YEARS, found.month, found.day
+    date_near = date.fromordinal(near + 1)
+    return date_near.year + cycles * _CYCLE_YEARS, date_near.month, date_near.day
 
 
 def _shift(second: int) -> int:
     """Return the multiple of 400 years that leads into the years of datetimes."""
     if second < _LEAST:
         return -(-(_LEAST - second) // _CYCLE) * _CYCLE
-    return (_MOST - 1 - second) // _CYCLE * _CYCLE if second >= _MOST else 0
+    if second >= _MOST:
+        return (_MOST - 1 - second) // _CYCLE * _CYCLE
+    return 0
 
 
 @lru_cache(maxsize=1024)
 def _offsets(zone: tzinfo, shown: int) -> tuple[int, int]:
-    """Return the offsets before and after a change of the clock near a time that it shows; mostly the same."""
-    naive = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
-    found = (naive.replace(fold=fold).utcoffset() for fold in (0, 1))
-    before, after = (offset // timedelta(seconds=1) for offset in found if offset is not None)
-    return before, after
+    """Return the offsets before and after a change of the clock near a time that it shows; mostly they are equal."""
+    time = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
+    before = time.replace(fold=0).utcoffset()
+    after = time.replace(fold=1).utcoffset()
+    assert before is not None, "a zone of the database has an offset at any time"
+    assert after is not None, "a zone of the database has an offset at any time"
+    return before // timedelta(seconds=1), after // timedelta(seconds=1)

@@ -16,8 +16,8 @@ import muntin
 import muntin.progress
 import muntin.rows
 import muntin.triggers
+from muntin.catalog.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.errors import MuntinError, QueryError
-from muntin.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.progress import ProgressPolicy, bounded_delay
 from muntin.windows import WindowSpecification
 from muntin_engine.api.text.kinds import FUNCTIONS, GivenClasses

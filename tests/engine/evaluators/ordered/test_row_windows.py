@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from muntin import INFINITY, Event, Module, RowOperator, TimestampPolicy, Window
+from muntin.catalog.named_windows import from_dict
 from muntin.changes import Insertion
 from muntin.errors import ModuleFailedError, PolicyError
-from muntin.named_windows import from_dict
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import KeyedChange, Script
 from muntin.windows import WindowSpecification

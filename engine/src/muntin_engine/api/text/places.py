@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from muntin.errors import MuntinError, QueryError, message_of
-from muntin.messages import ErrorMessage
+from muntin.errors.messages import ErrorMessage
 
 MOST_VALUES: Final = 100_000
 """How many values a text may have; YAML, whose parts may stand for others, has more in a few lines."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import muntin
 import muntin.progress
-from muntin.named_windows import OWN_KINDS, OWN_ROWS
+from muntin.catalog.named_windows import OWN_KINDS, OWN_ROWS
+from muntin.definitions.source_parsing import parse_source
 from muntin.rows import Partitions
-from muntin.source_parsing import parse_source
 from muntin_engine.api.events import events
 from muntin_engine.api.query import EventStream, Query, WindowedStream
 from muntin_engine.api.text.kinds import KIND, POLICIES, ROWS, TRIGGERS, WINDOWS

@@ -14,7 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Refinement, TimestampPolicy
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.spark.tasks import PassingReader
 from muntin_engine.backends.spark.types import arrow_schema_of
 from muntin_engine.plan import Plan

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin.errors import PolicyError, QueryError
-from muntin.messages import Earlier
+from muntin.errors.messages import Earlier
 from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin.windows.specification import WrittenWindows

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from muntin import Function
 from muntin.catalog import installed
 from muntin.errors import ModuleError
-from muntin.safe_text import safe_cause, safe_message, safe_repr
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.backends.spark.code_in_use import remember_function
 from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.backends.spark.shipping.by_value import by_value

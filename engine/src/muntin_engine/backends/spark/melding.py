@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis
 from muntin.errors import QueryError
-from muntin.messages import Earlier
+from muntin.errors.messages import Earlier
 from muntin_engine.backends.spark.columns import as_column, fields_of, orders_by_name
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.types import axis_of, places_of

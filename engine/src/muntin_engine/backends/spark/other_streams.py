@@ -12,7 +12,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
-from muntin.messages import Argument
+from muntin.errors.messages import Argument
 from muntin_engine.backends.spark.columns import as_column, fields_of
 from muntin_engine.backends.spark.types import axis_of, places_of
 from muntin_engine.plan.lengths import UNITS, AxisScale

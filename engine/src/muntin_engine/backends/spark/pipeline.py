@@ -20,7 +20,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
-from muntin.messages import Argument, Call
+from muntin.errors.messages import Argument, Call
 from muntin.schemas import Field
 from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.spark.chaining import event_rows

@@ -16,7 +16,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis, ClipPolicy, EarlyEmission, TimestampPolicy
 from muntin.errors import PolicyError, QueryError
-from muntin.messages import Call, SparkFunction
+from muntin.errors.messages import Call, SparkFunction
 from muntin.query_checks import clip_of, timestamps_of
 from muntin.rows import RowWindows
 from muntin.schemas import Field

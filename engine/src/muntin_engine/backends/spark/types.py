@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.axis import MOST_PLACES
 from muntin.errors import QueryError
-from muntin.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
+from muntin.errors.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.plan import Plan
 from muntin_engine.plan.input_binding import matching

@@ -15,11 +15,11 @@ from muntin.columnar import Ragged, identities
 from muntin.columnar.arrays import Array, IntArray, PayloadArrays
 from muntin.columnar.merging import contributions
 from muntin.columnar.payloads import DTYPES
-from muntin.components import ColumnarState
 from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.errors.safe_text import safe_cause
 from muntin.modules.columnar_aggregate import Form
-from muntin.safe_text import safe_cause
 from muntin.schemas import Field, Scalar, Struct
+from muntin.schemas.components import ColumnarState
 from muntin_engine.modules.calls import CURRENT_CALL, Meter
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.plan import Plan

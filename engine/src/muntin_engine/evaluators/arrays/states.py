@@ -13,8 +13,8 @@ import numpy.typing as npt
 from muntin import Module, Window
 from muntin.columnar.arrays import IntArray
 from muntin.errors import ModuleFailedError
+from muntin.errors.safe_text import safe_cause
 from muntin.modules.aggregate import rows_of
-from muntin.safe_text import safe_cause
 from muntin_engine.evaluators.arrays.coding import first_places
 from muntin_engine.modules.calls import CURRENT_CALL
 from muntin_engine.modules.evaluator_query import Binding

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 
 from muntin import INFINITY, Component, Merge
+from muntin.catalog.named_windows import from_dict
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin.named_windows import from_dict
 from muntin.windows import WindowKind
 from muntin_engine.evaluators.arrays.bound_form import PAYLOADS
 from muntin_engine.evaluators.arrays.edges import sessions_of

@@ -18,7 +18,7 @@ import pyarrow as pa
 from muntin import INFINITY, Component, Merge
 from muntin.columnar.arrays import IntArray
 from muntin.columnar.single import records_of
-from muntin.versions import is_same_version
+from muntin.definitions.versions import is_same_version
 from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, parts_of

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from muntin import INFINITY, Axis
 from muntin.axis import AnyAxis
-from muntin.value_order import comes_after
+from muntin.schemas.value_order import comes_after
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents, Samples
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows, chain_rows, sync_time

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from muntin import INFINITY, ClipPolicy, Event, TimestampPolicy, Window
 from muntin.errors import ModuleFailedError
+from muntin.errors.safe_text import safe_cause
 from muntin.modules.aggregate import rows_of
 from muntin.query_checks import check_start
-from muntin.safe_text import safe_cause
 from muntin.windows import WindowKind, WindowSpecification
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.keyed.live_output import OutputRow

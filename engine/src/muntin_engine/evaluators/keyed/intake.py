@@ -8,8 +8,8 @@ from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from muntin import EARLIEST, INFINITY, LatePolicy
-from muntin.safe_text import safe_repr
-from muntin.value_order import sorted_by_value
+from muntin.errors.safe_text import safe_repr
+from muntin.schemas.value_order import sorted_by_value
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.admission import Admission, NetChanges
 from muntin_engine.evaluators.keyed.event_index import StoredEvent

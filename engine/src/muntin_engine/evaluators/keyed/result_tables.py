@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from muntin import EARLIEST, INFINITY, RowOperator
-from muntin.safe_text import safe_repr
+from muntin.errors.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.time.changes import Key, OutputChange
 from muntin_engine.wire.result_columns import ResultColumns

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import INFINITY
-from muntin.value_order import sorted_by_value
+from muntin.schemas.value_order import sorted_by_value
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import InputChange
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any, TypeVar
 
-from muntin.value_order import sorted_by_value
+from muntin.schemas.value_order import sorted_by_value
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from muntin import EmitPolicy
-from muntin.named_windows import from_dict
+from muntin.catalog.named_windows import from_dict
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.key_store import joined
 from muntin_engine.modules.evaluator_query import EvaluatorQuery

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from muntin import INFINITY, Event, StreamOperator, Window
 from muntin.errors import ModuleFailedError
+from muntin.errors.safe_text import safe_cause
 from muntin.query_checks import check_cause
-from muntin.safe_text import safe_cause
 from muntin_engine.modules.calls import CURRENT_CALL
 from muntin_engine.modules.evaluator_query import Binding
 from muntin_engine.modules.plain_results import listing

@@ -9,9 +9,9 @@ import numpy as np
 
 from muntin.columnar.arrays import Array, PayloadArrays
 from muntin.columnar.results import Ragged, python_values
-from muntin.components import ColumnarState, Component
 from muntin.modules.columnar_aggregate import ColumnarAggregate, Form
 from muntin.schemas import Field
+from muntin.schemas.components import ColumnarState, Component
 
 
 class AllOfForm(ColumnarAggregate[Any, Any]):

@@ -9,11 +9,11 @@ from typing import Any, Final, Generic
 from typing_extensions import TypeVar
 
 from muntin.errors import ModuleContractError
+from muntin.errors.safe_text import safe_message
 from muntin.events import Event
 from muntin.modules.aggregate import rows_of
 from muntin.modules.module import Module
 from muntin.policies import OutputContract
-from muntin.safe_text import safe_message
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, get_args, get_origin
 
-from muntin.modules.methods import hints_of
+from muntin.definitions.methods import hints_of
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
 from muntin_adapters.combinators.annotations import with_null

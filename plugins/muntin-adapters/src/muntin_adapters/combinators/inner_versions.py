@@ -7,8 +7,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from muntin.components import ColumnarState
 from muntin.modules.columnar_aggregate import Form
+from muntin.schemas.components import ColumnarState
 
 
 @dataclass(frozen=True, slots=True)

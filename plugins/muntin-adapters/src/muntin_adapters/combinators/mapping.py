@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from muntin.definitions.methods import hints_of
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.methods import hints_of
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
 from muntin_adapters.annotations import type_taken

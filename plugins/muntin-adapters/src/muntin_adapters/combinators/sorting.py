@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
-from muntin.value_order import sorted_by_value
+from muntin.schemas.value_order import sorted_by_value
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
 from muntin_adapters.made import maker

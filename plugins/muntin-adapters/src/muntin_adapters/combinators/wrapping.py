@@ -8,12 +8,12 @@ from copy import copy
 from typing import Any, ClassVar, Final
 
 from muntin.catalog import installed
+from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleDefinitionError
 from muntin.events import Event
 from muntin.modules.aggregate import Aggregate, Operator
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
-from muntin.modules.methods import signature_of
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.windows.extent import Window

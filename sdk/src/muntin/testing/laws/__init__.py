@@ -1,9 +1,9 @@
 """The laws of the base classes, as classes that a module writer's tests subclass.
 
-What they do not see is listed in docs/reference/laws.md.
+Their blind spots are listed in docs/reference/laws.md.
 """
 
-# Every file of this package imports one of them: said here once, a missing one is told with its remedy.
+# Every file of this package imports one of the two: a missing package is reported here, once, with its remedy.
 try:
     import hypothesis  # noqa: F401
     import pytest  # noqa: F401

@@ -1,4 +1,4 @@
-"""The laws classes of what computes on the events of a window, one for each base class."""
+"""The laws classes of modules that compute on the events of a window, one for each base class."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from muntin.testing.laws.state_laws import CombiningLaws, RemovingLaws, StateLaw
 
 
 class WholeLaws(DefinitionLaws, PurityLaws, SeveralInputsLaws, ClipLaws):
-    """The laws of all that compute on the events of a window."""
+    """The laws of all modules that compute on the events of a window."""
 
 
 class IncrementalLaws(WholeLaws, StateLaws, RemovingLaws, CombiningLaws, UpgradingLaws):
-    """The laws of all that keep a state of a window."""
+    """The laws of all modules that keep a state of a window."""
 
 
 class AggregateLaws(WholeLaws, of=Aggregate):
@@ -65,7 +65,7 @@ class IncrementalOperatorLaws(IncrementalLaws, LifetimeLaws, of=IncrementalOpera
 
 
 class ColumnarAggregateLaws(LiftingLaws, MergingLaws, IncrementalAggregateLaws, of=ColumnarAggregate):
-    """The laws of a `ColumnarAggregate`: those of what it does on arrays, and those of an `IncrementalAggregate`.
+    """The laws of a `ColumnarAggregate`: the laws of its arrays, and those of an `IncrementalAggregate`.
 
     Example:
         >>> from muntin import ColumnarAggregate, Component

@@ -1,11 +1,12 @@
-"""Laws of what runs on arrays: columnar forms, what is lifted and computed, and how values become one."""
+"""Laws of columnar aggregates and columnar forms: lifting payloads, merging components, computing results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from math import inf, isclose, isfinite, isnan
 from typing import Any, Final
 
@@ -16,11 +17,11 @@ from hypothesis import strategies as st
 from muntin.columnar.merging import contributions, fold_rows, identities, inverter, merge
 from muntin.columnar.payloads import observed, observed_types
 from muntin.columnar.results import results_of
-from muntin.components import Component, Merge
 from muntin.errors import ModuleContractError
 from muntin.events import Event
 from muntin.modules.columnar_aggregate import ColumnarAggregate
 from muntin.schemas import Field, Scalar, ScalarKind, bind, spell, variables_in
+from muntin.schemas.components import Component, Merge
 from muntin.testing import columns
 from muntin.testing.equality import alike, equal, parts_of
 from muntin.testing.fitting import misfit
@@ -35,7 +36,7 @@ _EPSILON: Final = 2.0**-52
 
 @contextmanager
 def on_arrays(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
-    """Report what a writer's function raises, or what it returned that it must not."""
+    """Report an exception of a writer's function, or a result that breaks its contract."""
     with calling(what, remedy):
         try:
             yield
@@ -56,11 +57,11 @@ class ArraySubject:
     reads: Field
 
     def present(self, members: Sequence[Event[object]]) -> list[Any]:
-        """Return the payloads of members, but those that the aggregate leaves out."""
+        """Return the payloads of members that the aggregate reads."""
         return columns.present(self.form, self.reads, [event.payload for event in members])
 
     def components(self) -> dict[str, Component]:
-        """Return its components."""
+        """Return the components of the aggregate."""
         with on_arrays("components"):
             return dict(self.form.components())
 
@@ -70,34 +71,36 @@ class ArraySubject:
             return columns.lift(self.form, self.reads, payloads)
 
     def keep(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
-        """Return its components for the payloads of some windows."""
+        """Return the values of the components for windows, given by their payloads."""
         with on_arrays("lift"):
             return columns.keep(self.form, self.reads, groups)
 
-    def compute(self, kept: dict[str, Any], count: int, remedy: str | None = ANY_PAYLOAD) -> list[Any]:
-        """Return the results of some windows."""
+    def compute(self, components: dict[str, Any], count: int, remedy: str | None = ANY_PAYLOAD) -> list[Any]:
+        """Return the results of windows."""
         with on_arrays("compute_results", remedy):
-            return results_of(self.form, kept, count)
+            return results_of(self.form, components, count)
 
     def values(self, payloads: Sequence[Any], chosen: Callable[[Component], bool]) -> list[tuple[str, Component, Any]]:
-        """Return values of some components, in which one payload and in which several had a part."""
-        lifted, found = self.lift(payloads), list[tuple[str, Component, Any]]()
-        for name, part in self.components().items():
-            if part.merge is not Merge.COLLECT and chosen(part):
-                values = lifted[name] if part.is_lifted else np.ones(len(payloads), "int64")
-                with on_arrays("the function of a component"):
-                    folded = [fold_rows(part, values[:end]) for end in range(2, len(values) + 1)]
-                found.append((name, part, np.concatenate([values, *folded])))
-        return found
+        """Return values of the chosen components: of each payload alone, and of several merged."""
+        lifted = self.lift(payloads)
+        values_of: list[tuple[str, Component, Any]] = []
+        for name, component in self.components().items():
+            if component.merge is Merge.COLLECT or not chosen(component):
+                continue
+            values = lifted[name] if component.is_lifted else np.ones(len(payloads), "int64")
+            with on_arrays("the function of a component"):
+                folded = [fold_rows(component, values[:end]) for end in range(2, len(values) + 1)]
+            values_of.append((name, component, np.concatenate([values, *folded])))
+        return values_of
 
     def merge(self, component: Component, first: Any, second: Any, remedy: str | None = ANY_PAYLOAD) -> Any:
-        """Return two arrays of values merged."""
+        """Merge two arrays of values."""
         with on_arrays("the function of a component", remedy):
             return merge(component, first, second)
 
 
 class ArrayLaws(ModuleLaws):
-    """Laws of what gets payloads as arrays, in the types that a query would bind."""
+    """Laws of modules that get payloads as arrays, in the types that a query would bind."""
 
     @classmethod
     def reads(cls) -> Field:
@@ -126,7 +129,12 @@ class ColumnarFormLaws(ArrayLaws):
         result, and n * 2**-52 times the magnitude. Where that is infinite sums overflow, and nothing is compared. By
         default all numbers in the payloads are added up; for a form that sums their squares, say, override this.
         """
-        return sum(abs(float(number)) for payload in payloads for number in _numbers(payload) if isfinite(number))
+        magnitude = 0.0
+        for payload in payloads:
+            for number in _numbers(payload):
+                if isfinite(number):
+                    magnitude += abs(float(number))
+        return magnitude
 
     @law(
         "compare lift, components and compute_results with what the module itself does; or return None for that input",
@@ -141,7 +149,8 @@ class ColumnarFormLaws(ArrayLaws):
         type variables are bound by the first payloads. Skipped for a module without `columnar_form`, or where
         that returns None.
         """
-        module, reads = trial.tested, self.reads()
+        module = trial.tested
+        reads = self.reads()
         if variables_in(reads):
             pytest.skip(f"does not apply: the payloads of {named(module)} are not of one type that a column has")
         with on_arrays("columnar_form"):
@@ -154,8 +163,10 @@ class ColumnarFormLaws(ArrayLaws):
             span = trial.subject.window
             for label, members in windows.items():
                 windows[label] = [Event(span.start, span.end, member.payload) for member in members]
-        payloads = [[event.payload for event in members] for members in windows.values()]
-        if any(misfit(reads, payload) for group in payloads for payload in group):
+        payloads: list[list[object]] = []
+        for members in windows.values():
+            payloads.append([member.payload for member in members])
+        if any(misfit(reads, payload) for payload in chain.from_iterable(payloads)):
             return  # no query has such payloads
         with on_arrays("the columnar form"):
             results = columns.results(form, reads, payloads)
@@ -164,17 +175,22 @@ class ColumnarFormLaws(ArrayLaws):
 
     def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[object]], result: object) -> None:
         variables = observed_types(trial.tested.input_field(), self._first_payloads())
-        own, declared = trial.subject.result(members), bind(trial.tested.result_field(), variables)
-        if misfit(declared, own, is_result=True):
-            return  # a column does not have it either, such as an integer of more than 64 bits
+        expected = trial.subject.result(members)
+        declared = bind(trial.tested.result_field(), variables)
+        if misfit(declared, expected, is_result=True):
+            return  # no column holds it either, such as an integer of more than 64 bits
         reason = misfit(declared, result, is_result=True)
         trial.expect(reason is None, f"the result {result!r} of the form does not fit: {reason}")
         payloads = [event.payload for event in members]
         rounding = len(payloads) * _EPSILON
-        relative, absolute = max(trial.tolerance, rounding), max(trial.tolerance, rounding * self.magnitude(payloads))
+        are_close = partial(
+            _close,
+            relative=max(trial.tolerance, rounding),
+            absolute=max(trial.tolerance, rounding * self.magnitude(payloads)),
+        )
         trial.expect(
-            alike(own, result, lambda one, other: _close(one, other, relative, absolute)),
-            lambda: f"{label} window, columnar form: {result!r}\nmodule: {own!r}",
+            alike(expected, result, are_close),
+            lambda: f"{label} window, columnar form: {result!r}\nmodule: {expected!r}",
         )
 
 
@@ -198,15 +214,15 @@ def _has_own(component: Component) -> bool:
     return component.merge is Merge.CUSTOM
 
 
-def _lacks(chosen: Callable[[Component], bool], told: str) -> Reason:
-    """Say of a module that no component of it is of some kind."""
+def _lacks(chosen: Callable[[Component], bool], fault: str) -> Reason:
+    """Return the reason that a module has no component of a kind, for laws of such components."""
 
     def reason(module: Any) -> str | None:
         try:
-            parts = module.components().values()
-        except Exception:  # a law says so in better words
+            components = module.components().values()
+        except Exception:  # another law reports it in full
             return None
-        return None if any(map(chosen, parts)) else f"{named(module)} {told}"
+        return None if any(map(chosen, components)) else f"{named(module)} {fault}"
 
     return reason
 
@@ -224,12 +240,13 @@ class LiftingLaws(ArrayLaws):
         They are the layout of a checkpoint.
         """
         subject = self.arrays(trial)
-        before = _layout(subject)
-        trial.expect(bool(before), "there is no component")
-        if payloads := subject.present(trial.members()):
+        first_layout = _layout(subject)
+        trial.expect(bool(first_layout), "there is no component")
+        payloads = subject.present(trial.members())
+        if payloads:
             subject.compute(subject.keep([payloads]), 1)
-        after = _layout(subject)
-        trial.expect(after == before, f"at first: {before}\nafter a window: {after}")
+        layout = _layout(subject)
+        trial.expect(layout == first_layout, f"at first: {first_layout}\nafter a window: {layout}")
 
     @law(
         "return an array for each component that is no count: the first axis has length n, the others its shape",
@@ -250,25 +267,35 @@ class LiftingLaws(ArrayLaws):
         payloads = subject.present(trial.members())
         order = trial.order(len(payloads))
         cut = trial.draw(st.integers(0, len(payloads)))
-        batches = [[payloads[place] for place in places] for places in (order[:cut], order[cut:])]
-        together = {name: values[order] for name, values in subject.lift(payloads).items()}
-        first, second = (subject.lift(batch) for batch in batches)
+        first_batch = [payloads[place] for place in order[:cut]]
+        second_batch = [payloads[place] for place in order[cut:]]
+        together = subject.lift(payloads)
+        first = subject.lift(first_batch)
+        second = subject.lift(second_batch)
         for name, values in together.items():
             trial.expect_same(
-                (f"{name!r} of {batches[0]!r}, then {batches[1]!r}", [*first[name].tolist(), *second[name].tolist()]),
-                ("of all together", values.tolist()),
+                (f"{name!r} of {first_batch!r}, then {second_batch!r}", first[name].tolist() + second[name].tolist()),
+                ("of all together", values[order].tolist()),
             )
 
     @law("compute each window from its own components alone: no sums or ranks over windows")
     def test_results_are_independent(self, trial: ModuleTrial) -> None:
         """The result of a window does not depend on those computed along with it, nor on their order."""
         subject = self.arrays(trial)
-        groups = [payloads for label in ("first", "second") if (payloads := subject.present(trial.members(label)))]
-        alone = [result for group in groups for result in subject.compute(subject.keep([group]), 1)]
-        for order in (1, -1):
-            if windows := groups[::order]:
-                together = subject.compute(subject.keep(windows), len(windows))
-                trial.expect_same(("windows one by one", alone), ("together", together[::order]))
+        groups: list[list[Any]] = []
+        for label in ("first", "second"):
+            payloads = subject.present(trial.members(label))
+            if payloads:
+                groups.append(payloads)
+        if not groups:
+            return
+        alone: list[Any] = []
+        for group in groups:
+            alone += subject.compute(subject.keep([group]), 1)
+        together = subject.compute(subject.keep(groups), len(groups))
+        trial.expect_same(("windows one by one", alone), ("together", together))
+        backwards = subject.compute(subject.keep(groups[::-1]), len(groups))
+        trial.expect_same(("windows one by one", alone), ("together", backwards[::-1]))
 
     @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
     def test_arrays_are_read_only(self, trial: ModuleTrial) -> None:
@@ -277,17 +304,19 @@ class LiftingLaws(ArrayLaws):
         Arrays may be views that the engine or another module reads: `payloads * 2`, not `payloads *= 2`.
         """
         subject = self.arrays(trial)
-        if payloads := subject.present(trial.members()):
-            arrays = columns.arrays_of(subject.form, subject.reads, payloads)
-            with _protected(trial, "lift", arrays), on_arrays("lift", None):
-                contributions(subject.form, arrays, len(payloads))
-            for name, part, values in subject.values(payloads, _has_own):
-                operands = {"first": values.copy(), "second": values[::-1].copy()}
-                with _protected(trial, f"the function of {name!r}", operands):
-                    subject.merge(part, operands["first"], operands["second"], remedy=None)
-            kept = subject.keep([payloads])
-            with _protected(trial, "compute_results", kept):
-                subject.compute(kept, 1, remedy=None)
+        payloads = subject.present(trial.members())
+        if not payloads:
+            return
+        arrays = columns.arrays_of(subject.form, subject.reads, payloads)
+        with _protected(trial, "lift", arrays), on_arrays("lift", None):
+            contributions(subject.form, arrays, len(payloads))
+        for name, part, values in subject.values(payloads, _has_own):
+            operands = {"first": values.copy(), "second": values[::-1].copy()}
+            with _protected(trial, f"the function of {name!r}", operands):
+                subject.merge(part, operands["first"], operands["second"], remedy=None)
+        components = subject.keep([payloads])
+        with _protected(trial, "compute_results", components):
+            subject.compute(components, 1, remedy=None)
 
 
 def _layout(subject: ArraySubject) -> list[str]:
@@ -295,13 +324,14 @@ def _layout(subject: ArraySubject) -> list[str]:
 
 
 def _spell(part: Component) -> str:
-    own = [name for name in ("function", "inverse") if getattr(part, name) is not None]
+    functions = [name for name in ("function", "inverse") if getattr(part, name) is not None]
     shape = f" of the shape {part.shape}" if part.shape else ""
-    return f"{part.merge.name} {part.dtype}{shape} from {part.identity!r}{' with a ' if own else ''}{' and '.join(own)}"
+    with_functions = f" with a {' and '.join(functions)}" if functions else ""
+    return f"{part.merge.name} {part.dtype}{shape} from {part.identity!r}{with_functions}"
 
 
 def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractContextManager[None]:
-    """Make arrays read-only, as those of an engine may be, and look that they stay as they are."""
+    """Make arrays read-only, as those of an engine may be, and raise if they change all the same."""
     columns.protect(arrays)
     return trial.unchanged(f"given to {method}", "afterwards", arrays, columns.plain)
 
@@ -322,12 +352,12 @@ class MergingLaws(ArrayLaws):
         """
         subject = self.arrays(trial)
         for name, part, values in subject.values(subject.present(trial.members()), _has_own):
-            others = _turned(trial, values)
-            together = subject.merge(part, values, others)
-            alone = [
-                subject.merge(part, values[place : place + 1], others[place : place + 1])[0].tolist()
-                for place in range(len(values))
-            ]
+            second_values = _turned(trial, values)
+            together = subject.merge(part, values, second_values)
+            alone: list[Any] = []
+            for place in range(len(values)):
+                pair = slice(place, place + 1)
+                alone.append(subject.merge(part, values[pair], second_values[pair])[0].tolist())
             _expect_same(trial, name, ("pairs alone", alone), ("together", together.tolist()))
 
     @law("merge by a function for which (a + b) + c is a + (b + c)", does_not_apply=_NEEDS_FUNCTION)
@@ -335,7 +365,8 @@ class MergingLaws(ArrayLaws):
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
         for name, part, a in subject.values(subject.present(trial.members()), _has_own):
-            b, c = _turned(trial, a), _turned(trial, a)
+            b = _turned(trial, a)
+            c = _turned(trial, a)
             left = subject.merge(part, subject.merge(part, a, b), c)
             right = subject.merge(part, a, subject.merge(part, b, c))
             _expect_same(trial, name, ("(1+2)+3", left.tolist()), ("1+(2+3)", right.tolist()))
@@ -346,8 +377,9 @@ class MergingLaws(ArrayLaws):
         subject = self.arrays(trial)
         for name, part, a in subject.values(subject.present(trial.members()), _has_own):
             b = _turned(trial, a)
-            one, other = subject.merge(part, a, b).tolist(), subject.merge(part, b, a).tolist()
-            _expect_same(trial, name, ("1+2", one), ("2+1", other))
+            merged = subject.merge(part, a, b).tolist()
+            swapped = subject.merge(part, b, a).tolist()
+            _expect_same(trial, name, ("1+2", merged), ("2+1", swapped))
 
     @law(
         "give the component the identity that changes nothing when merged, on either side",
@@ -375,17 +407,19 @@ class MergingLaws(ArrayLaws):
         subject = self.arrays(trial)
         payloads = subject.present(trial.members()) + self._rough(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
-            b, undo = _turned(trial, a), inverter(part)
+            b = _turned(trial, a)
+            undo = inverter(part)
             merged = subject.merge(part, a, b)
             with on_arrays("the inverse of a component"):
                 back = undo(merged, b) if undo else a
             if not _same_bits(a, back):
-                seen = (a.tolist(), b.tolist(), back.tolist())
-                raise trial.broken("{!r}: {}\nmerged with {} and without it again: {}".format(name, *seen))
+                raise trial.broken(
+                    f"{name!r}: {a.tolist()}\nmerged with {b.tolist()} and without it again: {back.tolist()}"
+                )
 
     @classmethod
     def _rough(cls, trial: ModuleTrial) -> list[Any]:
-        """Return floats that are not as friendly as those that are drawn by default, if any float may come."""
+        """Draw floats whose sums are rounded, unlike those that are drawn by default, if any float may come."""
         if cls.payloads is not None or cls.reads().type != Scalar(ScalarKind.FLOAT):
             return []
         rough = trial.draw(_ROUGH)
@@ -394,9 +428,9 @@ class MergingLaws(ArrayLaws):
 
 
 def _turned(trial: ModuleTrial, values: Any) -> Any:
-    """Return values in another order."""
-    by = trial.draw(st.integers(0, max(0, len(values) - 1)))
-    return values[[(place + by) % len(values) for place in range(len(values))]]
+    """Return values rotated by a number of places."""
+    distance = trial.draw(st.integers(0, max(0, len(values) - 1)))
+    return values[[(place + distance) % len(values) for place in range(len(values))]]
 
 
 def _expect_same(trial: ModuleTrial, name: str, left: tuple[str, object], right: tuple[str, object]) -> None:

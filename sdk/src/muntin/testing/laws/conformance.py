@@ -1,13 +1,14 @@
-"""The kit of all laws: a law is a name, a sentence and a few lines; the kit draws, tries, shrinks and reports."""
+"""The kit of all laws: it draws data, tries a law, shrinks a failure and reports it."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import getattr_static, isfunction
+from types import FunctionType
 from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
@@ -28,13 +29,14 @@ def law(
 ) -> Callable[[Callable[[Any, Any], None]], Callable[[Any], None]]:
     """Make a method `(self, trial)` of a laws class the test of the law that its name and docstring state.
 
-    Small windows are tried first: what they break is told by a small stream. What needs many members shows after that.
+    Small windows are tried first, as a fault that they show is reported with a small stream; then large ones.
 
     Args:
-        remedy: The remedy for a writer whose module breaks it.
-        does_not_apply: Says for a module why the law does not apply to it; its test is then skipped.
+        remedy: The remedy for a writer whose module breaks the law.
+        does_not_apply: The function from a module to the reason why the law does not apply to it; its test is then
+            skipped.
         is_random: False if one trial without random data is enough.
-        is_for_some: True to leave it out where it does not apply, instead of skipping it.
+        is_for_some: True to leave the law out where it does not apply, instead of skipping it.
     """
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
@@ -47,7 +49,10 @@ def law(
             reason = does_not_apply(self.subject())
             if reason:
                 pytest.skip(f"does not apply: {reason}")
-            for crowd in (0, self.crowd()) if is_random and self.crowd() else (0,):
+            sizes = [0]
+            if is_random and self.crowd():
+                sizes.append(self.crowd())
+            for crowd in sizes:
                 crowded = replace(stated, crowd=crowd)
                 try:
                     _try(crowded, partial(self.attempt, crowded, body))
@@ -55,7 +60,9 @@ def law(
                     first = self.first_fault(broken)
                     raise first.with_traceback(None) from first.__cause__
 
-        test.__name__, test.__qualname__, test.__doc__ = body.__name__, body.__qualname__, body.__doc__
+        test.__name__ = body.__name__
+        test.__qualname__ = body.__qualname__
+        test.__doc__ = body.__doc__
         test.law = stated  # type: ignore[attr-defined]  # functions take attributes
         return test
 
@@ -63,7 +70,10 @@ def law(
 
 
 def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
-    """Attempt a law on random data, smallest failure last; report that one whatever Hypothesis makes of it."""
+    """Attempt a law on random data, and raise the last failure, which is the smallest.
+
+    Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
+    """
     __tracebackhide__ = True
     failures: list[LawError] = []
 
@@ -89,11 +99,11 @@ def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
 class Conformance:
     """The root of all laws classes; subclass one of those, never this.
 
-    A kit names the base class whose laws it has (`of`), the attribute that holds what is under test (`subject`) and the
-    class of its attempts (`trial`).
+    A kit names the base class whose laws it has (`of`), the attribute that holds the subject under test (`subject`)
+    and the class of its attempts (`trial`).
 
     Attributes:
-        tolerance: Relative and absolute, for numbers in results.
+        tolerance: The relative and absolute tolerance for numbers in results.
 
     Raises:
         ModuleDefinitionError: A subclass gives a module of another base class, is not collected by pytest, or
@@ -111,8 +121,8 @@ class Conformance:
         cls, of: type | None = None, subject: str | None = None, trial: type[Trial] | None = None, **options: object
     ) -> None:
         super().__init_subclass__(**options)
-        given = {"_subject_type": of, "_subject_name": subject, "_trial": trial}
-        for name, value in given.items():
+        settings = {"_subject_type": of, "_subject_name": subject, "_trial": trial}
+        for name, value in settings.items():
             if value is not None:
                 setattr(cls, name, value)
         for name in vars(cls):
@@ -137,12 +147,12 @@ class Conformance:
             raise broken from error.__cause__
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Return the error of another law if that is why this one is broken; else the same."""
+        """Find the law whose breach explains that this one is broken; by default none, and this one is reported."""
         return broken
 
     @classmethod
     def as_at_first(cls) -> AbstractContextManager[None]:
-        """Let the subject be as before any call, as it is in a new process, until the end of the block."""
+        """Reset the subject to its state before any call, as in a new process, until the end of the block."""
         return cls._outside.restored()
 
     @classmethod
@@ -157,7 +167,7 @@ class Conformance:
 
     @classmethod
     def subject_name(cls) -> str:
-        """Return the name of the attribute that holds what is under test."""
+        """Return the name of the attribute that holds the subject under test."""
         return cls._subject_name
 
     @classmethod
@@ -172,7 +182,7 @@ class Conformance:
 
 
 def laws_of(cls: type[Conformance]) -> dict[str, str]:
-    """Return the laws that a laws class checks: the names of its tests with what they state.
+    """Return the laws that a laws class checks: the names of its tests with their statements.
 
     Laws of modules that read several inputs are among them if it has such a module.
 
@@ -182,10 +192,15 @@ def laws_of(cls: type[Conformance]) -> dict[str, str]:
         'Any permutation of the members gives an equal result.'
     """
     has_subject = getattr(cls, cls._subject_name, None) is not None
-    return {name: test.law.statement for name, test in _laws(cls).items() if has_subject or not test.law.is_for_some}
+    statements: dict[str, str] = {}
+    for name, test in _laws(cls).items():
+        if has_subject or not test.law.is_for_some:
+            statements[name] = test.law.statement
+    return statements
 
 
 def _laws(cls: type[Conformance]) -> dict[str, Any]:
+    """Return the tests of a class that are laws, by name."""
     tests = {name: getattr(cls, name) for name in dir(cls) if name.startswith("test_")}
     return {name: test for name, test in tests.items() if hasattr(test, "law")}
 
@@ -203,7 +218,8 @@ def _check_override(cls: type[Conformance], name: str) -> None:
 
 
 def _check_subject(cls: type[Conformance], subject: object) -> None:
-    name, expected = cls._subject_name, cls._subject_type
+    name = cls._subject_name
+    expected = cls._subject_type
     if not isinstance(subject, expected):
         kind: type = subject if isinstance(subject, type) else type(subject)
         bases = [base.__name__ for base in kind.__mro__ if base.__module__.startswith("muntin.")]
@@ -222,78 +238,94 @@ def _check_subject(cls: type[Conformance], subject: object) -> None:
 
 _CONTAINERS: Final = (dict, list, set, deque)
 _MOST: Final = 10_000
-"""Containers of more are tables, which nobody fills while windows are computed; copying them would take long."""
+"""The most items of a container that is restored: larger ones are tables that no window fills, and slow to copy."""
 
 Variables: TypeAlias = list[tuple[Any, dict[str, Any]]]
 
 
 class Outside:
-    """The variables that a module's methods reach besides their arguments, as they are now."""
+    """A snapshot of the variables that a module's methods reach besides their arguments.
+
+    These are the variables of the module and its classes, and the contents of the containers that are their values,
+    default arguments or globals that the methods name.
+    """
 
     def __init__(self, module: object) -> None:
-        """Remember them."""
+        """Take the snapshot."""
         classes = [
             cls for cls in type(module).__mro__ if cls is not object and not cls.__module__.startswith("muntin.")
         ]
-        code = [found for cls in classes for name in vars(cls) if isfunction(found := _function(cls, name))]
         owners = [owner for owner in (module, *classes) if hasattr(owner, "__dict__")]
         self._variables: Variables = [(owner, _plain(vars(owner))) for owner in owners]
-        held = [value for owner in owners for value in vars(owner).values()]
-        held += [value for function in code for value in function.__defaults__ or ()]
-        held += [value for function in code for value in (function.__kwdefaults__ or {}).values()]
-        held += [
-            function.__globals__[name]
-            for function in code
-            for name in function.__code__.co_names
-            if name in function.__globals__
-        ]
-        kept = {id(value): value for value in held if isinstance(value, _CONTAINERS) and len(value) <= _MOST}
-        self._contents = [(value, content) for value in kept.values() if (content := _copied(value)) is not None]
+
+        values: list[Any] = []
+        for owner in owners:
+            values += vars(owner).values()
+        for function in _functions_of(classes):
+            values += function.__defaults__ or ()
+            values += (function.__kwdefaults__ or {}).values()
+            for name in function.__code__.co_names:
+                if name in function.__globals__:
+                    values.append(function.__globals__[name])
+        containers = [value for value in values if isinstance(value, _CONTAINERS) and len(value) <= _MOST]
+        self._contents = _contents_of(containers)
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Let them be again what they were, until the end of the block."""
-        now = Outside.__new__(Outside)
-        now._variables = [(owner, _plain(vars(owner))) for owner, _ in self._variables]
-        now._contents = [(value, copied) for value, _ in self._contents if (copied := _copied(value)) is not None]
+        """Restore the variables to the snapshot, until the end of the block."""
+        present = Outside.__new__(Outside)
+        present._variables = [(owner, _plain(vars(owner))) for owner, _ in self._variables]
+        present._contents = _contents_of([container for container, _ in self._contents])
         self._restore()
         try:
             yield
         finally:
-            now._restore()
+            present._restore()
 
     def _restore(self) -> None:
         for owner, variables in self._variables:
-            for name in vars(owner).keys() & _plain(vars(owner)).keys() - variables.keys():
+            for name in _plain(vars(owner)).keys() - variables.keys():
                 delattr(owner, name)
             for name, value in variables.items():
                 if vars(owner).get(name, _NOTHING) is not value:
                     setattr(owner, name, value)
-        for value, content in self._contents:
-            if value != content:
-                value.clear()
-                (value.update if isinstance(value, dict | set) else value.extend)(restored(content))
+        for container, content in self._contents:
+            if container == content:
+                continue
+            container.clear()
+            if isinstance(container, dict | set):
+                container.update(restored(content))
+            else:
+                container.extend(restored(content))
 
 
 _NOTHING: Final = object()
 
 
-def _function(cls: type, name: str) -> object:
-    found = getattr_static(cls, name)
-    return getattr(found, "__func__", getattr(found, "fget", found))
+def _functions_of(classes: Iterable[type]) -> Iterator[FunctionType]:
+    """Yield the functions that classes define, also those inside static methods, class methods and properties."""
+    for cls in classes:
+        for name in vars(cls):
+            attribute = getattr_static(cls, name)
+            function = getattr(attribute, "__func__", getattr(attribute, "fget", attribute))
+            if isfunction(function):
+                yield function
+
+
+def _contents_of(containers: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return containers, each once, with a copy of their content; those that hold more than data are left out."""
+    contents: dict[int, tuple[Any, Any]] = {}
+    for container in containers:
+        with suppress(TypeError):  # a copy of other things, such as modules, is not the same
+            contents[id(container)] = (container, restored(container))
+    return list(contents.values())
 
 
 def _plain(variables: Any) -> dict[str, Any]:
     """Return the variables that a module may assign at runtime: neither methods nor Python's own class attributes."""
-    return {
-        name: value
-        for name, value in variables.items()
-        if not (name.startswith(("__", "_abc")) or callable(value) or hasattr(type(value), "__get__"))
-    }
-
-
-def _copied(value: object) -> object:
-    try:
-        return restored(value)
-    except TypeError:  # it holds more than data, such as modules of its own, of which a copy is another one
-        return None
+    plain: dict[str, Any] = {}
+    for name, value in variables.items():
+        is_code = callable(value) or hasattr(type(value), "__get__")
+        if not is_code and not name.startswith(("__", "_abc")):
+            plain[name] = value
+    return plain

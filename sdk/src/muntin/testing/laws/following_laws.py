@@ -36,10 +36,12 @@ _WINDOWS: Final[tuple[RowWindows, ...]] = (
 
 
 class FollowingTrial(Trial):
-    """Draws what a module follows, and looks at what it gives: for each drawn item the arguments of a run's `take`.
+    """Draws the items that a module follows, rows or events, and runs the module on them.
+
+    An item is the tuple of the arguments of `process` of a run, with its time first.
 
     Attributes:
-        wait: For how long after the last item time passes.
+        wait: The time that passes after the last item.
     """
 
     wait = 20
@@ -51,7 +53,7 @@ class FollowingTrial(Trial):
         self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
 
     def items(self, label: str = "") -> list[tuple[Any, ...]]:
-        """Draw them in order, several at a time now and then."""
+        """Draw items in order, several at one time now and then."""
         raise NotImplementedError
 
     def run(self, *, forgets: bool) -> Any:
@@ -63,10 +65,10 @@ class FollowingTrial(Trial):
         rows: list[Any] = run.close(horizon)
         return rows
 
-    def given(
+    def output(
         self,
         items: Sequence[tuple[Any, ...]],
-        others: Sequence[tuple[Any, ...]] = (),
+        of_another_key: Sequence[tuple[Any, ...]] = (),
         *,
         restores: bool = False,
         asks_twice: bool = False,
@@ -75,27 +77,28 @@ class FollowingTrial(Trial):
         """Return the output of the module for a key.
 
         Args:
-            items: What comes.
-            others: What comes of another key in between.
-            restores: True to store the state after each call, and go on with what a checkpoint gives back.
+            items: The items of the key.
+            of_another_key: The items of another key, which come in between.
+            restores: True to store the state after each call, and go on with the state that a checkpoint gives back.
             asks_twice: True to ask for the wake-up, and for emptiness, once more after each call.
             forgets: False to go on with states that are empty.
         """
         __tracebackhide__ = True
-        own, other = self.run(forgets=forgets), self.run(forgets=forgets)
+        run = self.run(forgets=forgets)
+        run_of_another_key = self.run(forgets=forgets)
 
         def follow() -> list[Any]:
-            found, rest = list[Any](), [*others]
-            for item in items:
-                if rest:
-                    other.take(*rest.pop(0))
-                found += own.take(*item)
+            output: list[Any] = []
+            for place, item in enumerate(items):
+                if place < len(of_another_key):
+                    run_of_another_key.process(*of_another_key[place])
+                output += run.process(*item)
                 if restores:
-                    own.state = self.stored(own.state, self._records)
-                if asks_twice and own.is_followed:
-                    self.tested.next_time(own.state)
-                    self.tested.is_empty(own.state)
-            return [*found, *self.close(own, items[-1][0] + self.wait)]
+                    run.state = self.stored(run.state, self._records)
+                if asks_twice and run.is_followed:
+                    self.tested.next_time(run.state)
+                    self.tested.is_empty(run.state)
+            return [*output, *self.close(run, items[-1][0] + self.wait)]
 
         return self.call(self._raised, follow, remedy=ANY_PAYLOAD)
 
@@ -106,14 +109,16 @@ class FollowingTrial(Trial):
             cls.check_definition()
         except ModuleDefinitionError as error:
             raise self.broken(str(error)) from None
-        for name in (name for name in dir(cls) if name.startswith("on_") and name not in called):
-            meant = difflib.get_close_matches(name, called, 1, 0.5)
-            hint = f"; did you mean {meant[0]}?" if meant else f"; the {prefix} are {', '.join(called)}"
-            raise self.broken(f"it defines {name}, which nothing calls{hint}")
+        for name in dir(cls):
+            if not name.startswith("on_") or name in called:
+                continue
+            close = difflib.get_close_matches(name, called, 1, 0.5)
+            hint = f"did you mean {close[0]}?" if close else f"the {prefix} are {', '.join(called)}"
+            raise self.broken(f"it defines {name}, which nothing calls; {hint}")
 
 
 class RowOperatorTrial(FollowingTrial):
-    """Draws windows, and rows: their times, what the windows read of them, and what the module does."""
+    """Draws windows and rows: their times, the values that the windows read, and the payloads."""
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt, and draw the windows."""
@@ -124,7 +129,8 @@ class RowOperatorTrial(FollowingTrial):
 
     def items(self, label: str = "") -> list[tuple[Any, ...]]:
         """Draw rows."""
-        rows, time = list[tuple[Any, ...]](), 0
+        rows: list[tuple[Any, ...]] = []
+        time = 0
         for _ in range(self.draw(st.integers(1, 8))):
             time += self.draw(st.sampled_from([0, 1, 2, 7]))
             values = tuple(self.draw(self.laws.values) for _ in self._windows.reads)
@@ -145,21 +151,27 @@ class StreamOperatorTrial(FollowingTrial):
 
     def items(self, label: str = "") -> list[tuple[Any, ...]]:
         """Draw events."""
-        self.wait, steps = 2 * max(self.laws.steps), self.laws.steps
-        found, time, lasts = list[Event[Any]](), 0, isinstance(self.tested, IntervalOperator)
+        steps = self.laws.steps
+        self.wait = 2 * max(steps)
+        lengths = [1]
+        if isinstance(self.tested, IntervalOperator):
+            lengths += filter(None, steps)
+        events: list[Event[Any]] = []
+        time = 0
         for _ in range(self.draw(st.integers(1, 8))):
             time += self.draw(st.sampled_from(steps))
-            length = self.draw(st.sampled_from([1, *filter(None, steps)])) if lasts else 1
-            found.append(Event(time, time + length, self.draw(self.laws._payload_strategy())))
-            self.stream.append(Bar(f"event{label}", time, time + length, repr(found[-1].payload)))
-        return [(at, payload, not is_start) for at, is_start, payload in edges(self.tested, found)]
+            length = self.draw(st.sampled_from(lengths)) if len(lengths) > 1 else 1
+            event = Event(time, time + length, self.draw(self.laws._payload_strategy()))
+            events.append(event)
+            self.stream.append(Bar(f"event{label}", event.start, event.end, repr(event.payload)))
+        return [(at, payload, not is_start) for at, is_start, payload in edges(self.tested, events)]
 
     def run(self, *, forgets: bool) -> StreamOperatorRun:
         """Start a key."""
         return StreamOperatorRun(self.tested, forgets=forgets)
 
     def close(self, run: StreamOperatorRun, horizon: int) -> list[Any]:
-        """End the stream of a key; one law alone minds if the module asks for wake-ups without end."""
+        """End the stream of a key; only one law is about modules that ask for wake-ups without end."""
         return run.close(horizon, most=_MOST_AFTER_THE_END)
 
     def closed(self, events: Sequence[tuple[Any, ...]]) -> StreamOperatorRun:
@@ -168,17 +180,18 @@ class StreamOperatorTrial(FollowingTrial):
 
         def follow() -> None:
             for time, payload, is_end in events:
-                run.take(time, payload, is_end)
+                run.process(time, payload, is_end)
             self.close(run, events[-1][0] + self.wait)
 
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run
 
     def wakes_itself_at_each_tick(self, events: Sequence[tuple[Any, ...]], most: int) -> bool:
-        """Return True if the module, after the events, is woken at so many ticks that follow one another."""
-        run, times = StreamOperatorRun(self.tested), list[int]()
+        """Return True if the module, after the events, is woken at a number of ticks in a row."""
+        run = StreamOperatorRun(self.tested)
+        times: list[int] = []
         for time, payload, is_end in events:
-            run.take(time, payload, is_end)
+            run.process(time, payload, is_end)
         while run.wake_up is not None and len(times) < most:
             times.append(run.wake_up)
             run.advance(run.wake_up)
@@ -186,7 +199,7 @@ class StreamOperatorTrial(FollowingTrial):
 
 
 class FollowingLaws(PayloadLaws):
-    """A module that follows rows or events keeps what it knows in its state, and changes nothing else."""
+    """A module that follows rows or events keeps all its knowledge in its state, and changes nothing else."""
 
     tolerance: ClassVar[float] = 0.0
 
@@ -194,16 +207,17 @@ class FollowingLaws(PayloadLaws):
     def test_the_state_is_plain_data(self, trial: FollowingTrial) -> None:
         """A state goes on after a checkpoint as it would have without."""
         items = trial.items()
-        straight = trial.given(items)
-        trial.expect_same(("with checkpoints", trial.given(items, restores=True)), ("without", straight))
+        straight = trial.output(items)
+        trial.expect_same(("with checkpoints", trial.output(items, restores=True)), ("without", straight))
 
     @law("keep all that results depend on in the state, and ask neither a clock nor chance")
     def test_nothing_else_is_remembered(self, trial: FollowingTrial) -> None:
         """Other keys, a new process and a second run make no difference."""
-        items, others = trial.items(), trial.items(" of another key")
+        items = trial.items()
+        of_another_key = trial.items(" of another key")
         with self.as_at_first():
-            first = trial.given(items)
-        trial.expect_same(("among other keys", trial.given(items, others)), ("alone", first))
+            first = trial.output(items)
+        trial.expect_same(("among other keys", trial.output(items, of_another_key)), ("alone", first))
 
 
 class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
@@ -213,8 +227,8 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
         module: The module under test, an instance.
         windows: The row windows that it is tried in; sliding and tumbling ones, with and without partitions, by
             default.
-        payloads: A strategy for one payload; by default what the module's input type says.
-        values: A strategy for what the expressions that the windows read may be; small numbers by default.
+        payloads: A strategy for one payload; by default values of the module's input type.
+        values: A strategy for the values of the expressions that the windows read; small numbers by default.
 
     Example:
         >>> from muntin import RowOperator
@@ -241,9 +255,9 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
     @law("return what the class declares, or declare what it returns; on_evict returns the last of the types")
     def test_results_have_declared_types(self, trial: RowOperatorTrial) -> None:
         """Every row of the results, and of what rows that leave give, fits the declared type."""
-        module, evicted = trial.tested, trial.tested.evicted_field()
-        for is_evicted, _, row in trial.given(trial.items()):
-            field = evicted if is_evicted else module.result_field()
+        module = trial.tested
+        for is_evicted, _, row in trial.output(trial.items()):
+            field = module.evicted_field() if is_evicted else module.result_field()
             trial.expect(field is not None, f"on_evict returned {row!r}, and the class declares None")
             reason = None if field is None else misfit(field, row)
             trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
@@ -253,7 +267,7 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
         """No payload is changed."""
         rows = trial.items()
         with trial.unchanged("before", "after", [payload for *_, payload in rows]):
-            trial.given(rows)
+            trial.output(rows)
 
 
 def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
@@ -266,7 +280,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
 
     Attributes:
         module: The module under test, an instance.
-        payloads: A strategy for one payload; by default what the module's input type says.
+        payloads: A strategy for one payload; by default values of the module's input type.
         steps: The numbers of ticks from an event to the next, and for which events last. Give some that are shorter
             than the times that the module waits for, and some that are longer; by default up to 12, so make the module
             with short times.
@@ -298,7 +312,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law("return what the class declares, or declare what it returns")
     def test_rows_have_declared_types(self, trial: StreamOperatorTrial) -> None:
         """Every row fits the declared type."""
-        for *_, row in trial.given(trial.items()):
+        for *_, row in trial.output(trial.items()):
             reason = misfit(trial.tested.result_field(), row)
             trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
 
@@ -308,29 +322,29 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
 
         Output before that time may be final already.
         """
-        for cause, start, _, row in trial.given(trial.items()):
+        for cause, start, _, row in trial.output(trial.items()):
             trial.expect(start >= cause, f"the row {row!r} starts at {start}, before its cause at {cause}")
 
     @law("change the state in on_event and on_time alone")
     def test_questions_change_nothing(self, trial: StreamOperatorTrial) -> None:
         """Asking `next_time` and `is_empty` once more makes no difference."""
         events = trial.items()
-        once = trial.given(events)
-        trial.expect_same(("asked twice", trial.given(events, asks_twice=True)), ("asked once", once))
+        once = trial.output(events)
+        trial.expect_same(("asked twice", trial.output(events, asks_twice=True)), ("asked once", once))
 
     @law("say that a state is empty only if it is as good as a new one")
     def test_an_empty_state_is_as_good_as_a_new_one(self, trial: StreamOperatorTrial) -> None:
         """Keeping a state that is empty makes no difference to forgetting it."""
         events = trial.items()
-        forgotten = trial.given(events)
-        trial.expect_same(("kept", trial.given(events, forgets=False)), ("forgotten", forgotten))
+        forgotten = trial.output(events)
+        trial.expect_same(("kept", trial.output(events, forgets=False)), ("forgotten", forgotten))
 
     @law("leave payloads as they are: copy what you change")
     def test_events_are_read_only(self, trial: StreamOperatorTrial) -> None:
         """No payload is changed."""
         events = trial.items()
         with trial.unchanged("before", "after", [payload for _, payload, _ in events]):
-            trial.given(events)
+            trial.output(events)
 
     @law(
         "let next_time add a length to the time, as in time + self.every; ticks are microseconds, where times are "
@@ -345,8 +359,8 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         be woken at each tick, as it is made in the test.
         """
         is_woken = trial.wakes_itself_at_each_tick(trial.items(), _IN_A_ROW)
-        told = f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another"
-        trial.expect(self.wakes_at_each_tick or not is_woken, told)
+        fault = f"after the last event it is woken at {_IN_A_ROW} ticks that follow one another"
+        trial.expect(self.wakes_at_each_tick or not is_woken, fault)
 
     @law(
         "change in on_time what next_time reads: drop the time that is due, and compare times with <=, as a wake-up "

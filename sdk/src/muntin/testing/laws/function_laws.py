@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final, get_type_hints
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from muntin.definitions.methods import check_name
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
-from muntin.modules.methods import check_name
 from muntin.schemas import describe
-from muntin.testing import strategies
 from muntin.testing.fitting import misfit
+from muntin.testing.laws import strategies
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial, calling
 
@@ -50,9 +50,9 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
 
     Attributes:
         function: The function under test, as `muntin.function` made it.
-        arguments: A strategy for the tuple of one row's arguments; by default what the annotations say. A vectorised
-            function, whose annotations are Series, needs one.
-        series: Makes a column of a vectorised function from a list, for example `pandas.Series`.
+        arguments: A strategy for the tuple of one row's arguments; by default values of the annotated types. A
+            vectorised function, whose annotations are Series, needs one.
+        series: The function that makes a column of a vectorised function from a list, for example `pandas.Series`.
 
     Example:
         >>> from muntin import function
@@ -102,18 +102,19 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
     @law("keep nothing between calls, draw no random numbers, read no clock")
     def test_same_arguments_same_result(self, trial: FunctionTrial) -> None:
         """The same arguments give the same value at any time, to the last bit."""
-        rows, others = trial.rows(), trial.rows()
+        rows = trial.rows()
+        other_rows = trial.rows()
         first = trial.values(rows)
-        trial.values(others)
+        trial.values(other_rows)
         trial.expect_same(("at first", first), ("after other calls", trial.values(rows)), tolerance=0)
 
     @law("copy what you change: sorted(values), not values.sort()")
     def test_arguments_are_read_only(self, trial: FunctionTrial) -> None:
         """No argument is changed."""
         rows = trial.rows()
-        given = self.columns(rows) if trial.tested.is_vectorized else list(rows[0])
-        with trial.unchanged("given", "afterwards", given, lambda arguments: _plain(deepcopy(arguments))):
-            trial.value_of(*given)
+        arguments = self.columns(rows) if trial.tested.is_vectorized else list(rows[0])
+        with trial.unchanged("given", "afterwards", arguments, _copied):
+            trial.value_of(*arguments)
 
     @law(
         "compute each row from itself alone, and return one value per row",
@@ -122,12 +123,16 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
     def test_splitting_does_not_matter(self, trial: FunctionTrial) -> None:
         """A vectorised function gives each row the value it gives that row alone."""
         rows = trial.rows()
-        alone = [value for row in rows for value in trial.values([row])]
+        alone: list[Any] = []
+        for row in rows:
+            alone += trial.values([row])
         trial.expect_same(("all rows at once", trial.values(rows)), ("one row at a time", alone))
 
 
-def _plain(arguments: Sequence[Any]) -> list[Any]:
-    return [list(argument) if hasattr(argument, "__array__") else argument for argument in arguments]
+def _copied(arguments: Sequence[Any]) -> list[Any]:
+    """Copy arguments, arrays and Series as lists, which can be compared."""
+    copies = deepcopy(arguments)
+    return [list(argument) if hasattr(argument, "__array__") else argument for argument in copies]
 
 
 def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, cycle
 from typing import Any, ClassVar, Final
 
 from hypothesis import strategies as st
@@ -18,9 +18,9 @@ from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract, TimestampPolicy
 from muntin.schemas import OneOf
-from muntin.testing import strategies
 from muntin.testing.equality import same_bag
 from muntin.testing.fitting import misfit
+from muntin.testing.laws import strategies
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.module_trial import ModuleTrial
 from muntin.testing.laws.trial import CallError, LawError, Reason, first_of, named, reads_order
@@ -43,7 +43,7 @@ _COMPARE_RESULTS: Final = (
     "incremental equals recomputed",
     "state survives its codec",
 )
-"""Laws that are broken too by what a module keeps on itself, so that they say nothing of it."""
+"""Laws that a module also breaks by keeping values on itself, so that their reports would hide that fault."""
 
 
 class PayloadLaws(Conformance, subject="module"):
@@ -51,7 +51,7 @@ class PayloadLaws(Conformance, subject="module"):
 
     Attributes:
         module: The module under test, an instance.
-        payloads: A strategy for one payload; by default what the module's input type says.
+        payloads: A strategy for one payload; by default values of the module's input type.
     """
 
     module: ClassVar[Any]
@@ -71,7 +71,11 @@ class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
         """Return the size of the large windows; smaller for operators, which may return a row per pair of members."""
         module = cls.subject()
         most = 130 if module.is_operator else 250
-        return most if module.exact_up_to is None else max(0, min(most, module.exact_up_to // 6 - 5))
+        if module.exact_up_to is None:
+            return most
+        # A law may add up six groups of members, each with a crowd and a few more.
+        exact: int = module.exact_up_to // 6 - 5
+        return max(0, min(most, exact))
 
     @classmethod
     @cache
@@ -81,7 +85,7 @@ class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
 
 
 class DefinitionLaws(ModuleLaws):
-    """Every module says what it is called, what it takes and what it returns."""
+    """Every module declares its name, its input and its result."""
 
     @law("complete the class attributes, the types in brackets and the methods", is_random=False)
     def test_definition_is_complete(self, trial: ModuleTrial) -> None:
@@ -117,39 +121,46 @@ class DefinitionLaws(ModuleLaws):
 def _complaints(module: Module) -> list[str]:
     cls = type(module)
     needs: object = module.needs
-    found = [f"it defines {name}, which nothing calls; did you mean {meant}?" for name, meant in _misspelt(cls)]
+    complaints = _misspelt_methods(cls)
     if hasattr(cls, "deduct") and not hasattr(cls, "combine"):
-        found.append("it defines deduct, which undoes combine, but no combine")
+        complaints.append("it defines deduct, which undoes combine, but no combine")
     if cls.reads_order and hasattr(cls, "columnar_form"):
-        found.append("it reads the order, and defines columnar_form, for which rows are in none")
+        complaints.append("it reads the order, and defines columnar_form, for which rows are in none")
     if not cls.accepted_clips or not cls.accepted_clips <= set(ClipPolicy):
-        found.append(f"accepted_clips is {set(cls.accepted_clips)}, expected at least one ClipPolicy")
+        complaints.append(f"accepted_clips is {set(cls.accepted_clips)}, expected at least one ClipPolicy")
     if not isinstance(needs, Needs):
-        return [*found, f"needs is {needs!r}, expected for example Needs(windows=(HoppingWindows,), reach=10)"]
+        complaints.append(f"needs is {needs!r}, expected for example Needs(windows=(HoppingWindows,), reach=10)")
+        return complaints
     if not needs.windows:
-        found.append("needs names no windows, so no query could have the module")
+        complaints.append("needs names no windows, so no query could have the module")
     if needs.clip is not None and needs.clip not in module.accepted_clips:
-        found.append(f"it is made for clip={str(needs.clip)!r}, which is not among its accepted_clips")
-    if needs.timestamps in (TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP) and not (
-        module.is_time_sensitive and module.is_operator
-    ):
-        found.append(f"it is made for timestamps={str(needs.timestamps)!r}, and returns no lifetimes")
-    return found
+        complaints.append(f"it is made for clip={str(needs.clip)!r}, which is not among its accepted_clips")
+    returns_lifetimes = module.is_time_sensitive and module.is_operator
+    if needs.timestamps in (TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP) and not returns_lifetimes:
+        complaints.append(f"it is made for timestamps={str(needs.timestamps)!r}, and returns no lifetimes")
+    return complaints
 
 
-def _misspelt(module: type[Module]) -> list[tuple[str, str]]:
-    bases = [cls for cls in module.__mro__ if cls.__module__.startswith("muntin.modules.")]
-    known = {*_CALLED, "upgrade_state", *(name for base in bases for name in vars(base))}
-    own = [name for name in dir(module) if name not in known and not name.startswith("_")]
-    close = {n: difflib.get_close_matches(n, _CALLED, 1, _SIMILAR) for n in own if callable(getattr(module, n))}
-    return [(name, match) for name, matches in close.items() for match in matches]
+def _misspelt_methods(module: type[Module]) -> list[str]:
+    """Complain of methods that nothing calls and whose names are close to one that is called."""
+    of_muntin = {*_CALLED, "upgrade_state"}
+    for cls in module.__mro__:
+        if cls.__module__.startswith("muntin.modules."):
+            of_muntin.update(vars(cls))
+    complaints: list[str] = []
+    for name in dir(module):
+        if name in of_muntin or name.startswith("_") or not callable(getattr(module, name)):
+            continue
+        for meant in difflib.get_close_matches(name, _CALLED, 1, _SIMILAR):
+            complaints.append(f"it defines {name}, which nothing calls; did you mean {meant}?")
+    return complaints
 
 
 class PurityLaws(ModuleLaws):
     """Every module is a function of a set, or of a sequence if it reads the order."""
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Return the error of the law on equal results if a module breaks that too, by what it keeps between calls."""
+        """Report the law on equal results instead, if the module breaks it too, by keeping values between calls."""
         if broken.law in _COMPARE_RESULTS and not broken.method:
             try:
                 self.test_same_payloads_same_result()
@@ -184,14 +195,16 @@ class PurityLaws(ModuleLaws):
         value when the laws class was created, as in a new process. So a cache with an incomplete key is found,
         and a correct cache is not reported.
         """
-        members, others = trial.members("member"), trial.members("other")
+        members = trial.members("member")
+        other_members = trial.members("other")
         with self.as_at_first():
             first = trial.subject.copy(trial.subject.result(members))
             again = trial.subject.copy(trial.subject.result(members))
         trial.expect_same(("at first", first), ("again", again), tolerance=0)
         with self.as_at_first():
-            trial.subject.result(others)
-            trial.expect_same(("at first", first), ("after another window", trial.subject.result(members)), tolerance=0)
+            trial.subject.result(other_members)
+            later = trial.subject.result(members)
+            trial.expect_same(("at first", first), ("after another window", later), tolerance=0)
 
     @law("copy what you change: sorted(payloads), not payloads.sort(); dict(payload), not payload.pop()")
     def test_payloads_are_read_only(self, trial: ModuleTrial) -> None:
@@ -199,9 +212,9 @@ class PurityLaws(ModuleLaws):
 
         Other windows share the payload: `sorted(payloads)`, not `payloads.sort()`.
         """
-        seen = trial.subject.see(trial.members())
-        with trial.unchanged("given", "afterwards", seen):
-            trial.subject.lives_through(seen)
+        inputs = trial.subject.see(trial.members())
+        with trial.unchanged("given", "afterwards", inputs):
+            trial.subject.lives_through(inputs)
 
 
 def _sees_no_times(module: Any) -> str | None:
@@ -242,9 +255,11 @@ class ClipLaws(ModuleLaws):
 
         The engine closes its windows without waiting for ends.
         """
-        members, others = trial.members("member"), trial.members("with times of")
-        times = [others[place % len(others)].lifetime for place in range(len(members))]
-        moved = [Event(time.start, time.end, event.payload) for time, event in zip(times, members, strict=True)]
+        members = trial.members("member")
+        lifetimes = [event.lifetime for event in trial.members("with times of")]
+        moved: list[Event[Any]] = []
+        for event, lifetime in zip(members, cycle(lifetimes), strict=False):
+            moved.append(Event(lifetime.start, lifetime.end, event.payload))
         trial.expect_same(
             ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(moved))
         )
@@ -263,27 +278,32 @@ class LifetimeLaws(ModuleLaws):
 
         Declare a weaker `contract` if that is impossible.
         """
-        window, members = trial.subject.window, trial.members("member")
+        window = trial.subject.window
+        members = trial.members("member")
         rows = _events(trial, members)
         early = [row for row in rows if row.start < window.start]
         trial.expect(not early, f"outputs that start before their window: {early}")
         if trial.tested.contract is not OutputContract.TIME_BOUND:
             return
-        # one more member comes, or one of them gets another end
-        change, *_ = trial.members("change")
+        # One more member comes, or the first one gets another end.
+        change = trial.members("change")[0]
         if trial.draw(st.booleans()):
-            changed, sync_time = [*members, change], change.start
+            changed = [*members, change]
+            sync_time = change.start
         else:
-            first, *rest = members
+            first = members[0]
             end = max(change.end, first.start + 1)
             trial.stream.append(f"the change is a new end for the first member: {end}")
-            changed, sync_time = [Event(first.start, end, first.payload), *rest], min(first.end, end)
-        before, after = _until(sync_time, rows), _until(sync_time, _events(trial, changed))
-        told = f"output before {sync_time}, the change's sync time: {before}\nwith the change: {after}"
-        trial.expect(same_bag(before, after, trial.tolerance), told)
+            changed = [Event(first.start, end, first.payload), *members[1:]]
+            sync_time = min(first.end, end)
+        output = _until(sync_time, rows)
+        changed_output = _until(sync_time, _events(trial, changed))
+        fault = f"output before {sync_time}, the change's sync time: {output}\nwith the change: {changed_output}"
+        trial.expect(same_bag(output, changed_output, trial.tolerance), fault)
 
 
 def _events(trial: ModuleTrial, members: list[Event[object]]) -> list[Event[Any]]:
+    """Return the rows of an operator with their lifetimes; a bare row has that of the window."""
     window = trial.subject.window
     rows = trial.subject.result(members)
     return [row if isinstance(row, Event) else Event(window.start, window.end, row) for row in rows]
@@ -295,14 +315,14 @@ def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
 
 
 def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
-    """Say of a module that it reads one input or the order, or which of some optional methods it has not defined."""
+    """Return the reason that a module reads one input, lacks an optional method, or reads the order."""
 
     def reason(module: Any) -> str | None:
         try:
-            several = module.input_fields()
-        except ModuleDefinitionError as error:  # a law says so in better words
+            inputs = module.input_fields()
+        except ModuleDefinitionError as error:  # the definition law reports it in full
             return str(error)
-        if not several:
+        if not inputs:
             return f"{named(module)} reads one input"
         missing = [method for method in methods if not hasattr(module, method)]
         if missing:
@@ -347,8 +367,10 @@ class SeveralInputsLaws(ModuleLaws):
         For a module with `combine`, also in a state for each input. A module that matches the events of one
         call, or neighbours of the list, breaks it.
         """
-        subject, members = trial.subject, trial.members()
-        parts, mixed = list(_by_input(trial, members).values()), ("as listed below", subject.result(members))
+        subject = trial.subject
+        members = trial.members()
+        parts = list(_by_input(trial, members).values())
+        mixed = ("as listed below", subject.result(members))
         trial.expect_same(mixed, ("input after input", subject.result([*chain.from_iterable(parts)])))
         if subject.module.is_incremental:
             trial.expect_same(mixed, ("in a call for each input", subject.result_of(subject.state_of(*parts))))
@@ -368,22 +390,26 @@ class SeveralInputsLaws(ModuleLaws):
 
         It is tried where there is `remove_events`.
         """
-        subject, members = trial.subject, trial.members()
-        (name, gone), *others = _by_input(trial, members).items()
-        kept = [event for _, part in others for event in part]
-        if kept:
-            state = subject.remove(subject.state_of(members), gone)
-            trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(kept)))
+        subject = trial.subject
+        members = trial.members()
+        by_input = _by_input(trial, members)
+        name = next(iter(by_input))
+        removed = by_input.pop(name)
+        remaining = list(chain.from_iterable(by_input.values()))
+        if remaining:
+            state = subject.remove(subject.state_of(members), removed)
+            trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(remaining)))
 
 
 def _by_input(trial: ModuleTrial, members: Sequence[Event[Any]]) -> dict[str, list[Event[Any]]]:
-    """Return members by the name of their input, that of the first one first."""
-    kind, found = trial.tested.input_field().type, dict[str, list[Event[Any]]]()
-    assert isinstance(kind, OneOf)
+    """Group members by the name of their input; the input of the first member comes first."""
+    inputs = trial.tested.input_field().type
+    assert isinstance(inputs, OneOf)
+    by_input: dict[str, list[Event[Any]]] = {}
     for event in members:
-        part = kind.input_of(event.payload)
+        part = inputs.input_of(event.payload)
         if part is None:
-            names = ", ".join(some.name for some in kind.inputs)
+            names = ", ".join(each.name for each in inputs.inputs)
             raise trial.broken(f"{event.payload!r} is of no input of the module: {names}", "give other payloads = ...")
-        found.setdefault(part.name, []).append(event)
-    return found
+        by_input.setdefault(part.name, []).append(event)
+    return by_input

@@ -1,4 +1,4 @@
-"""One attempt to break a law of a module, which is driven in one way whatever its base class."""
+"""One attempt to break a law of a module, with one way to drive modules of all base classes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hypothesis.strategies import SearchStrategy
 
 from muntin.axis import EARLIEST, INFINITY
 from muntin.drawings import Bar
-from muntin.events import Event
+from muntin.events import Event, Lifetime
 from muntin.modules.aggregate import rows_of
 from muntin.policies import ClipPolicy
-from muntin.testing import strategies
 from muntin.testing.equality import same_bag
+from muntin.testing.laws import strategies
 from muntin.testing.laws.trial import ANY_PAYLOAD, CallError, Law, LawError, Trial, calling
 from muntin.testing.plain_data import records_in, restored
 from muntin.testing.reference import clip
@@ -40,7 +40,7 @@ class Subject:
     window: Window
 
     def see(self, members: Sequence[Event[object]]) -> list[Any]:
-        """Return members as the module gets them, in a list that is nobody else's."""
+        """Return members as the module gets them, in a list of their own."""
         return list(members) if self.module.is_time_sensitive else [event.payload for event in members]
 
     def result(self, members: Sequence[Event[object]]) -> Any:
@@ -49,16 +49,16 @@ class Subject:
             return self.result_of(self.state_of(members))
         return self.compute(self.see(members))
 
-    def compute(self, seen: list[object]) -> Any:
-        """Call `compute_result` with these payloads or events."""
-        return self._rows(self._call("compute_result", seen))
+    def compute(self, inputs: list[object]) -> Any:
+        """Call `compute_result` with payloads or events."""
+        return self._rows(self._call("compute_result", inputs))
 
     def create(self) -> Any:
         """Return a new state."""
         return self._call("create_state")
 
     def state_of(self, *groups: Sequence[Event[object]]) -> object:
-        """Return the state of some members, added group by group."""
+        """Return the state of members, added group by group."""
         state = self.create()
         for members in groups:
             state = self.add(state, members)
@@ -72,16 +72,16 @@ class Subject:
         """Return the state with fewer members."""
         return self._call("remove_events", state, self.see(members)) if members else state
 
-    def combine(self, state: object, other: object) -> Any:
-        """Return the state of the members of both."""
-        return self._call("combine", state, other)
+    def combine(self, state: object, second: object) -> Any:
+        """Return the state of the members of both states."""
+        return self._call("combine", state, second)
 
-    def deduct(self, state: object, other: object) -> Any:
-        """Return the state without the members of the other."""
-        return self._call("deduct", state, other)
+    def deduct(self, state: object, second: object) -> Any:
+        """Return the state without the members of the second state."""
+        return self._call("deduct", state, second)
 
     def upgrade(self, state: object, version: str) -> Any:
-        """Return today's state of one of an older version."""
+        """Upgrade the state of an older version."""
         return self._call("upgrade_state", state, version)
 
     def plain(self, state: object) -> Any:
@@ -112,30 +112,34 @@ class Subject:
             raise CallError(f"the state cannot be stored: {error}") from None
 
     def stored_if_it_can_be(self, state: object) -> object:
-        """Return a state as it comes back from a checkpoint; one that none can hold, which a law says, as it is."""
+        """Return a state as it comes back from a checkpoint; unchanged if none can hold it, which a law reports."""
         try:
             return self.stored(state)
         except CallError:
             return state
 
-    def lives_through(self, seen: list[object]) -> None:
-        """Call every method that gets payloads or events with these."""
+    def lives_through(self, inputs: list[object]) -> None:
+        """Call each method that gets payloads or events."""
         if not self.module.is_incremental:
-            self.compute(seen)
+            self.compute(inputs)
             return
-        state = self._call("add_events", self.create(), seen)
+        state = self._call("add_events", self.create(), inputs)
         self.result_of(state)
         if hasattr(self.module, "remove_events"):
-            self._call("remove_events", state, seen)
+            self._call("remove_events", state, inputs)
 
     def _call(self, method: str, *arguments: object) -> Any:
-        has_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
+        gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
+        window_argument = (self.window,) if gets_window else ()
         with calling(method, ANY_PAYLOAD, method):
-            returned = getattr(self.module, method)(*arguments, *[self.window] * has_window)
-        if returned is None and method != "compute_result" and not _may_be_none(state := self.module.state_type()):
-            facts = f"{method} returned None, expected a state: {formatannotation(state)}"
-            what = "the new state" if method == "create_state" else "the state"
-            raise CallError(facts, f"end {method} with: return ..., {what}", method)
+            returned = getattr(self.module, method)(*arguments, *window_argument)
+        if returned is not None or method == "compute_result":
+            return returned
+        state_type = self.module.state_type()
+        if not _may_be_none(state_type):
+            facts = f"{method} returned None, expected a state: {formatannotation(state_type)}"
+            state = "the new state" if method == "create_state" else "the state"
+            raise CallError(facts, f"end {method} with: return ..., {state}", method)
         return returned
 
     def _rows(self, result: Any) -> object:
@@ -184,7 +188,8 @@ class ModuleTrial(Trial):
     def place(self, window: Window, policy: ClipPolicy) -> None:
         """Continue in another window and under another clip."""
         self.clip = policy
-        self.subject, self._newest = Subject(self.tested, window), EARLIEST
+        self.subject = Subject(self.tested, window)
+        self._newest = EARLIEST
         self.stream = [Bar("window", window.start, window.end, f"clip {policy}")]
 
     def members(self, label: str = "member", at_least: int = 1) -> list[Event[Any]]:
@@ -202,10 +207,11 @@ class ModuleTrial(Trial):
         return [*members, *self._crowd()] if self.law.crowd else members
 
     def order(self, count: int) -> list[int]:
-        """Return the places of so many members in another order."""
+        """Return the places of `count` members in another order."""
         if count <= _MOST_MEMBERS:
             return self.draw(_orders(count))
-        order, seed = list(range(count))[::-1], self.draw(st.integers(0, 999))
+        order = list(reversed(range(count)))
+        seed = self.draw(st.integers(0, 999))
         if seed:
             Random(seed).shuffle(order)
         return order
@@ -218,35 +224,45 @@ class ModuleTrial(Trial):
 
     def broken(self, facts: str, remedy: str | None = None) -> LawError:
         """Return the report of a broken law; an event without an end explains many."""
-        is_open = any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream)
-        return super().broken(facts, f"{remedy or self.law.remedy}{_ABOUT_OPEN_EVENTS if is_open else ''}")
+        advice = remedy or self.law.remedy
+        if any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream):
+            advice += _ABOUT_OPEN_EVENTS
+        return super().broken(facts, advice)
 
     def _in_order(self, members: list[Event[Any]]) -> list[Event[Any]]:
-        """Let members follow one another, and all before them, if the module reads the order."""
+        """Sort members, and move them after all earlier ones, if the module reads the order."""
         if not self.tested.reads_order:
             return members
-        members = [Event(max(e.start, self._newest), max(e.end, self._newest + 1), e.payload) for e in members]
-        members.sort(key=lambda event: event.start)
-        self._newest = members[-1].start if members else self._newest
-        return members
+        ordered: list[Event[Any]] = []
+        for event in members:
+            start = max(event.start, self._newest)
+            end = max(event.end, self._newest + 1)
+            ordered.append(Event(start, end, event.payload))
+        ordered.sort(key=lambda event: event.start)
+        if ordered:
+            self._newest = ordered[-1].start
+        return ordered
 
     def _crowd(self) -> list[Event[object]]:
-        """Return more members than anyone draws one by one, told of together; often there are none.
+        """Return a large number of members, reported together; often there are none.
 
-        They are drawn as four numbers: that is fast, and gets small fast. Their payloads come in turn.
+        They are drawn as four numbers: that is fast, and shrinks fast. Their payloads come in turn.
         """
         count, variety, first, seed = self.draw(_crowds(self.law.crowd, len(self._many)))
         if not count:
             return []
-        # each an object of its own, since a module may change what it gets
-        payloads = [deepcopy(self._many[(first + place % variety) % len(self._many)]) for place in range(count)]
+        payloads: list[Any] = []
+        for place in range(count):
+            payload = self._many[(first + place % variety) % len(self._many)]
+            payloads.append(deepcopy(payload))  # a module may change the payload that it gets
         if not self.tested.is_time_sensitive:
             members = [Event.point(0, payload) for payload in payloads]
         else:
-            random, window = Random(seed), self.subject.window
-            drawn = [_event(random, payload, window, not self.clip.clips_right) for payload in payloads]
-            members = self._in_order([clip(event, window, self.clip) for event in drawn])
-        self.stream.append(told(members, with_times=self.tested.is_time_sensitive))
+            random = Random(seed)
+            window = self.subject.window
+            events = [_event(random, payload, window, not self.clip.clips_right) for payload in payloads]
+            members = self._in_order([clip(event, window, self.clip) for event in events])
+        self.stream.append(spell_crowd(members, with_times=self.tested.is_time_sensitive))
         return members
 
 
@@ -288,21 +304,23 @@ def _event(random: Random, payload: object, window: Window, open_ends: bool) -> 
     return Event(start, max(start + random.randint(1, longest), window.start + 1), payload)
 
 
-def _spell(start: int, end: int) -> str:
-    return f"[{start}, {'∞' if end == INFINITY else end})"
+def _spell(lifetime: Lifetime) -> str:
+    return f"[{lifetime.start}, {'∞' if lifetime.is_open else lifetime.end})"
 
 
-def told(events: Sequence[Event[object]], *, with_times: bool) -> str:
+def spell_crowd(events: Sequence[Event[object]], *, with_times: bool) -> str:
     """Describe a crowd of members for a report.
 
     Example:
-        >>> told([Event.point(0, "a"), Event.point(0, "a")], with_times=False)
+        >>> spell_crowd([Event.point(0, "a"), Event.point(0, "a")], with_times=False)
         "and 2 more, each 'a'"
-        >>> told([Event(-3, 4, 1), Event(2, INFINITY, 0)], with_times=True)
+        >>> spell_crowd([Event(-3, 4, 1), Event(2, INFINITY, 0)], with_times=True)
         'and 2 more, from [-3, 4) to [2, ∞): 1, 0'
     """
     payloads = [repr(event.payload) for event in events]
-    first, last = min(event.lifetime for event in events), max(event.lifetime for event in events)
-    times = f", from {_spell(first.start, first.end)} to {_spell(last.start, last.end)}" if with_times else ""
+    times = ""
+    if with_times:
+        lifetimes = sorted(event.lifetime for event in events)
+        times = f", from {_spell(lifetimes[0])} to {_spell(lifetimes[-1])}"
     values = f", each {payloads[0]}" if len(set(payloads)) == 1 else f": {', '.join(payloads)}"
     return f"and {len(events)} more{times}{values}"

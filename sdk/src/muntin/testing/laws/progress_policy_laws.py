@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 from hypothesis import strategies as st
@@ -24,42 +25,49 @@ class ProgressPolicyTrial(Trial):
     tested: ProgressPolicy
 
     def label(self) -> str:
-        """Return the name of its class."""
+        """Return the name of the class of the policy."""
         return f"the progress policy {type(self.tested).__name__}"
 
     def batches(self, *, has_clock: bool | None = None) -> list[Arrived]:
         """Draw micro-batches, some of them without rows; with a clock or without, or as it is drawn."""
         clock = None if has_clock is False or self.draw(st.booleans()) else self.draw(st.integers(0, 100))
-        newest, found = self.draw(st.integers(-20, 20)), list[Arrived]()
+        newest = self.draw(st.integers(-20, 20))
+        batches: list[Arrived] = []
         for _ in range(self.draw(st.integers(1, 6))):
             steps = [self.draw(st.sampled_from(self.laws.steps)) for _ in range(self.draw(st.integers(0, 4)))]
             starts = [newest + step for step in steps]
             newest = max([newest, *starts])
-            clock = None if clock is None else clock + self.draw(st.sampled_from([0, 1, 20]))
-            found.append((starts, clock))
-            self.stream.append(f"micro-batch of {starts}" + ("" if clock is None else f", clock {clock}"))
-        return found
+            if clock is not None:
+                clock += self.draw(st.sampled_from([0, 1, 20]))
+            batches.append((starts, clock))
+            reading = "" if clock is None else f", clock {clock}"
+            self.stream.append(f"micro-batch of {starts}{reading}")
+        return batches
 
     def answers(self, batches: Sequence[Arrived]) -> list[int | None]:
         """Return the policy's answer after each micro-batch, from the first row on."""
-        starts, found = list[int](), list[int | None]()
+        starts: list[int] = []
+        answers: list[int | None] = []
         last_heard: int | None = None
-        for came, clock in batches:
-            before = len(starts)
-            starts += came
-            last_heard = clock if came or last_heard is None else last_heard
-            if starts:
-                latest = tuple(sorted(starts, reverse=True)[: self.tested.starts_kept])
-                seen = SourceProgress(max(starts), len(starts), latest, before, clock, last_heard)
-                said: Any = self.call(f"watermark({seen})", self.tested.watermark, seen)
-                is_tick = isinstance(said, int) and not isinstance(said, bool)
-                self.expect(said is None or is_tick, f"watermark({seen}) returned {said!r}")
-                found.append(said)
-        return found
+        for new_starts, clock in batches:
+            rows_before = len(starts)
+            starts += new_starts
+            if new_starts or last_heard is None:
+                last_heard = clock
+            if not starts:
+                continue
+            latest = tuple(sorted(starts, reverse=True)[: self.tested.starts_kept])
+            progress = SourceProgress(max(starts), len(starts), latest, rows_before, clock, last_heard)
+            answer: Any = self.call(f"watermark({progress})", self.tested.watermark, progress)
+            is_tick = isinstance(answer, int) and not isinstance(answer, bool)
+            self.expect(answer is None or is_tick, f"watermark({progress}) returned {answer!r}")
+            answers.append(answer)
+        return answers
 
     def furthest(self, batches: Sequence[Arrived]) -> int:
         """Return the watermark after all micro-batches."""
-        return max((said for said in self.answers(batches) if said is not None), default=EARLIEST)
+        ticks = [answer for answer in self.answers(batches) if answer is not None]
+        return max(ticks, default=EARLIEST)
 
 
 class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial=ProgressPolicyTrial):
@@ -67,8 +75,8 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
 
     Attributes:
         policy: The policy under test, an instance, with lengths of some ticks.
-        steps: By how many ticks the start of a row may be after the newest one before it; negative for rows that come
-            late.
+        steps: The distances of the start of a row from the newest start before it, in ticks; negative for rows that
+            come late.
         depends_on_batches: True for a policy that is meant to answer otherwise where micro-batches end elsewhere, such
             as `punctuate_every(rows=...)`.
 
@@ -96,18 +104,21 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         except Exception as error:
             raise trial.broken(f"it cannot be copied: {type(error).__name__}: {error}") from error
         trial.expect(all(copy == policy for copy in copies), f"a copy is another policy: {copies[0]!r}")
-        told: object = policy.describe("{} ticks".format)
-        trial.expect(isinstance(told, str) and bool(told), f"describe returns {told!r}")
-        kept: object = policy.starts_kept
-        is_right = type(kept) is int and 0 <= kept <= MOST_ROWS + 1
-        trial.expect(is_right, f"starts_kept is {kept!r}, expected a whole number from 0 to {MOST_ROWS + 1}")
+        description: object = policy.describe("{} ticks".format)
+        trial.expect(isinstance(description, str) and bool(description), f"describe returns {description!r}")
+        count: object = policy.starts_kept
+        is_right = type(count) is int and 0 <= count <= MOST_ROWS + 1
+        trial.expect(is_right, f"starts_kept is {count!r}, expected a whole number from 0 to {MOST_ROWS + 1}")
 
     @law("return a whole number of ticks, or None if nothing can be said, also if fewer starts came than it keeps")
     def test_answers_are_ticks_or_none(self, trial: ProgressPolicyTrial) -> None:
         """Every answer is a whole number or None, also after the first row and without a clock."""
         batches = trial.batches()
         trial.answers(batches)
-        trial.answers([([start], clock) for starts, clock in batches for start in starts])
+        row_by_row: list[Arrived] = []
+        for starts, clock in batches:
+            row_by_row += [([start], clock) for start in starts]
+        trial.answers(row_by_row)
 
     @law(
         "let no answer be smaller where more rows came, and leave rows_before alone; a policy that is meant to look at "
@@ -122,10 +133,11 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         if self.depends_on_batches:
             return
         batches = trial.batches(has_clock=False)
-        rows = [start for starts, _ in batches for start in starts]
-        expected = trial.furthest([(rows, None)])
-        for told, cut in (("row by row", [([start], None) for start in rows]), ("as drawn", batches)):
-            trial.expect_same((told, trial.furthest(cut)), ("at once", expected), 0.0)
+        all_starts = list(chain.from_iterable(starts for starts, _ in batches))
+        at_once = ("at once", trial.furthest([(all_starts, None)]))
+        row_by_row = trial.furthest([([start], None) for start in all_starts])
+        trial.expect_same(("row by row", row_by_row), at_once, 0.0)
+        trial.expect_same(("as drawn", trial.furthest(batches)), at_once, 0.0)
 
     @law("answer from the fields and the argument alone: no clock, no random number, nothing kept in the policy")
     def test_nothing_else_is_remembered(self, trial: ProgressPolicyTrial) -> None:

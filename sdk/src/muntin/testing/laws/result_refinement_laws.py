@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from muntin.errors import PolicyError
-from muntin.refining import ResultRefinement
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial
 from muntin.triggers.description import to_dict
+from muntin.triggers.refining import ResultRefinement
 
 
 class ResultRefinementTrial(Trial):
@@ -30,15 +30,16 @@ class ResultRefinementTrial(Trial):
 
     def refined(self, firings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Return the output of each firing, with the state from a checkpoint at each."""
-        state, emitted = None, list[Mapping[str, Any] | None]()
+        state: Any = None
+        outputs: list[Mapping[str, Any] | None] = []
         for number, result in enumerate(firings, 1):
-            new, told = self.refine(state, deepcopy(result), is_final=number == len(firings))
-            emitted.append(told)
-            state = self.stored(new)
-        return emitted
+            new_state, output = self.refine(state, deepcopy(result), is_final=number == len(firings))
+            outputs.append(output)
+            state = self.stored(new_state)
+        return outputs
 
     def refine(self, state: Any, result: Mapping[str, Any], *, is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
-        """Return the new state, and what is emitted."""
+        """Return the new state and the output of a firing."""
         answer: Any = self.call(f"refine({state!r}, {result!r})", self.tested.refine, state, result, is_final)
         if isinstance(answer, tuple) and len(answer) == 2 and (answer[1] is None or isinstance(answer[1], Mapping)):
             return answer
@@ -104,6 +105,8 @@ class ResultRefinementLaws(Conformance, of=ResultRefinement, subject="refinement
         for result, emitted in zip(firings, trial.refined(firings), strict=True):
             if emitted is None:
                 continue
-            kinds = [{type(value), type(result.get(name))} - {type(None)} for name, value in emitted.items()]
-            is_whole = emitted.keys() == result.keys() and max(map(len, kinds), default=0) <= 1
-            trial.expect(is_whole, f"result:  {result!r}\nemitted: {emitted!r}")
+            has_all_columns = emitted.keys() == result.keys()
+            for name, value in emitted.items():
+                types = {type(value), type(result.get(name))} - {type(None)}
+                has_all_columns = has_all_columns and len(types) <= 1
+            trial.expect(has_all_columns, f"result:  {result!r}\nemitted: {emitted!r}")

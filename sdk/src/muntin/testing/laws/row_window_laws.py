@@ -17,13 +17,13 @@ from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Law, Trial
 
 MOST_ACTIONS: Final = 10_000
-"""Windows that do more than this for a row are taken for ones that never come to an end."""
+"""The number of actions for a row beyond which windows are taken for endless."""
 
 _ALL_LEAVE: Final = (ActionKind.FLUSH, ActionKind.REMOVE)
 
 
 class RowWindowTrial(Trial):
-    """Draws rows of one key, and looks at what windows do.
+    """Draws rows of one key, and collects the actions of windows.
 
     Attributes:
         windows: A fresh copy of the windows.
@@ -41,7 +41,8 @@ class RowWindowTrial(Trial):
 
     def rows(self) -> list[Row]:
         """Draw rows in order, several at a time now and then."""
-        rows, time = [], self.draw(st.integers(-20, 5))
+        rows: list[Row] = []
+        time = self.draw(st.integers(-20, 5))
         for number in range(1, self.draw(st.integers(0, 14)) + 1):
             time += self.draw(st.sampled_from([0, 1, 1, 2, 9]))
             values = tuple(self.draw(self.laws.values) for _ in self.windows.reads)
@@ -50,70 +51,81 @@ class RowWindowTrial(Trial):
         return rows
 
     def step(self, state: object, row: Row, windows: RowWindows | None = None) -> list[Action]:
-        """Return the actions that a row brings."""
-        asked = windows or self.windows
-        return self.done("step", lambda: asked.step(state, row))
+        """Return the actions of a row."""
+        stepping_windows = windows or self.windows
+        return self.actions("step", lambda: stepping_windows.step(state, row))
 
     def advance(self, state: object, tick: int) -> list[Action]:
-        """Return the actions that time brings."""
-        return self.done("advance", lambda: self.windows.advance(state, tick))
+        """Return the actions of time up to a tick."""
+        return self.actions("advance", lambda: self.windows.advance(state, tick))
 
-    def done(self, method: str, call: Callable[[], Iterable[Action]]) -> list[Action]:
-        """Return the actions of a call; an exception, or no end of them, breaks the law."""
-        found = self.call(method, lambda: [*islice(call(), MOST_ACTIONS)])
-        self.expect(len(found) < MOST_ACTIONS, f"{method} does {MOST_ACTIONS} things and more")
-        return found
+    def actions(self, method: str, call: Callable[[], Iterable[Action]]) -> list[Action]:
+        """Return the actions of a call; an exception, or actions without end, break the law."""
+        actions = self.call(method, lambda: [*islice(call(), MOST_ACTIONS)])
+        self.expect(len(actions) < MOST_ACTIONS, f"{method} does {MOST_ACTIONS} things and more")
+        return actions
 
     def all_of(self, rows: Iterable[Row], windows: RowWindows | None = None) -> list[Action]:
         """Return the actions for the rows of a new key."""
-        asked = windows or self.windows
-        state = asked.create_state()
-        return [action for row in rows for action in self.step(state, row, asked)]
+        stepping_windows = windows or self.windows
+        state = stepping_windows.create_state()
+        actions: list[Action] = []
+        for row in rows:
+            actions += self.step(state, row, stepping_windows)
+        return actions
 
-    def expect_actions(self, left: str, some: list[Action], right: str, others: list[Action]) -> None:
-        """Raise unless two lists of actions are equal."""
-        self.expect(some == others, lambda: f"{left}: {_told(some)}\n{right}: {_told(others)}")
+    def expect_actions(self, left: str, left_actions: list[Action], right: str, right_actions: list[Action]) -> None:
+        """Raise unless two lists of actions, each with a description, are equal."""
+        are_equal = left_actions == right_actions
+        self.expect(are_equal, lambda: f"{left}: {_spell(left_actions)}\n{right}: {_spell(right_actions)}")
 
 
 class FollowedMembers:
-    """Follows who is a member of which partition."""
+    """The members of each partition, as the actions of windows say."""
 
     def __init__(self, trial: RowWindowTrial) -> None:
         self._trial = trial
-        self._held: dict[Hashable, dict[int, int]] = {}
+        self._times: dict[Hashable, dict[int, int]] = {}  # of members by number, by partition
 
-    def take(self, actions: Iterable[Action], row: Row | None) -> None:
-        """Take what is done for a row, or for time; raise where members are not what they must be."""
-        expect, inserted = self._trial.expect, 0
+    def add_actions(self, actions: Iterable[Action], row: Row | None) -> None:
+        """Add the actions for a row, or for time; raise where they do not fit the members."""
+        expect = self._trial.expect
+        inserted = 0
         for action in actions:
-            (kind, partition, numbers, window), told = action, _told([action])
-            held = self._held.setdefault(partition, {})
+            kind, partition, numbers, window = action
+            spelled = _spell([action])
+            members = self._times.setdefault(partition, {})
             if kind is ActionKind.INSERT:
                 inserted += 1
-                expect(row is not None and numbers == (row.number,) and inserted == 1, f"{told}, and the row is {row}")
-                held[numbers[0]] = 0 if row is None else row.time
+                is_the_row = row is not None and numbers == (row.number,)
+                expect(is_the_row and inserted == 1, f"{spelled}, and the row is {row}")
+                members[numbers[0]] = 0 if row is None else row.time
             elif kind in (ActionKind.TRIGGER, ActionKind.FLUSH):
                 if window is None:
-                    raise self._trial.broken(f"{told} has no window")
-                outside = [number for number, time in held.items() if not window.start <= time < window.end]
+                    raise self._trial.broken(f"{spelled} has no window")
+                outside = [number for number, time in members.items() if not window.start <= time < window.end]
                 is_around = window.start < window.end and not outside
-                expect(is_around, f"{told} has members outside its window: {outside}")
+                expect(is_around, f"{spelled} has members outside its window: {outside}")
             elif kind is ActionKind.EVICT:
-                expect(set(numbers) <= set(held), f"{told}, and the members are {[*held]}")
-            gone = numbers if kind is ActionKind.EVICT else [*held] if kind in _ALL_LEAVE else ()
-            for number in gone:
-                del held[number]
+                expect(set(numbers) <= set(members), f"{spelled}, and the members are {[*members]}")
+                for number in numbers:
+                    del members[number]
+            if kind in _ALL_LEAVE:
+                members.clear()
 
 
-def _told(actions: Iterable[Action]) -> str:
-    return (
-        "; ".join(
-            f"{kind}{f' {[*rows]}' if rows else ''}{f' of {partition!r}' if partition != 0 else ''}"
-            f"{f' [{window.start}, {window.end})' if window else ''}"
-            for kind, partition, rows, window in actions
-        )
-        or "nothing"
-    )
+def _spell(actions: Iterable[Action]) -> str:
+    spelled: list[str] = []
+    for kind, partition, rows, window in actions:
+        text = str(kind)
+        if rows:
+            text += f" {[*rows]}"
+        if partition != 0:
+            text += f" of {partition!r}"
+        if window is not None:
+            text += f" [{window.start}, {window.end})"
+        spelled.append(text)
+    return "; ".join(spelled) or "nothing"
 
 
 class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWindowTrial):
@@ -121,7 +133,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     Attributes:
         windows: The windows under test, with lengths of a few rows or ticks.
-        values: What the expressions that the windows read may be; small numbers by default.
+        values: A strategy for the values of the expressions that the windows read; small numbers by default.
 
     Example:
         >>> from muntin.rows import last
@@ -136,19 +148,23 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
     @law("insert a row when it comes, evict members alone, flush all of them; windows hold their members' times")
     def test_only_members_leave(self, trial: RowWindowTrial) -> None:
         """A row becomes a member once, when it comes; members leave once, and lie in the windows that have them."""
-        windows, members = trial.windows, FollowedMembers(trial)
-        state, newest = windows.create_state(), 0
+        windows = trial.windows
+        members = FollowedMembers(trial)
+        state = windows.create_state()
+        newest = 0
         for row in trial.rows():
-            members.take(trial.step(state, row), row)
+            members.add_actions(trial.step(state, row), row)
             newest = row.time
-        members.take(trial.advance(state, newest + trial.draw(st.integers(0, 9))), None)
-        members.take(trial.done("close", lambda: windows.close(state, newest + 20)), None)
+        members.add_actions(trial.advance(state, newest + trial.draw(st.integers(0, 9))), None)
+        members.add_actions(trial.actions("close", lambda: windows.close(state, newest + 20)), None)
 
     @law("do what is due by a tick in advance, also for the tick of the next row, and name the next one in next_tick")
     def test_it_makes_no_difference_how_time_advances(self, trial: RowWindowTrial) -> None:
         """Time may come with the next row, at once or tick by tick; after it nothing is due any more."""
-        windows, rows = trial.windows, trial.rows()
-        state, stepwise = windows.create_state(), []
+        windows = trial.windows
+        rows = trial.rows()
+        state = windows.create_state()
+        stepwise: list[Action] = []
         for row in rows:
             while (tick := windows.next_tick(state)) <= row.time:
                 stepwise += trial.advance(state, tick)
@@ -161,12 +177,14 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
     @law("make to_data return numbers, text and lists of these, from which from_data makes the state again")
     def test_the_state_and_the_windows_are_plain_data(self, trial: RowWindowTrial) -> None:
         """A state goes on after a checkpoint as it would have without; the windows themselves can be written too."""
-        windows, rows = trial.windows, trial.rows()
-        state, found = windows.create_state(), []
+        windows = trial.windows
+        rows = trial.rows()
+        state = windows.create_state()
+        actions: list[Action] = []
         for row in rows:
             state = windows.from_data(trial.stored(windows.to_data(state)))
-            found += trial.step(state, row)
-        trial.expect_actions("with checkpoints", found, "without", trial.all_of(rows, trial.another()))
+            actions += trial.step(state, row)
+        trial.expect_actions("with checkpoints", actions, "without", trial.all_of(rows, trial.another()))
         data = windows.to_dict()
         try:
             again = windows.from_dict(json.loads(json.dumps(data)))
@@ -177,22 +195,28 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
     @law("follow the state alone: keep nothing on the windows, and start anew where is_empty says so")
     def test_only_the_state_is_remembered(self, trial: RowWindowTrial) -> None:
         """Other keys make no difference, nor does a state that is empty and forgotten."""
-        windows, rows, others = trial.windows, trial.rows(), trial.rows()
-        trial.all_of(others)
-        state, found = windows.create_state(), []
+        windows = trial.windows
+        rows = trial.rows()
+        rows_of_another_key = trial.rows()
+        trial.all_of(rows_of_another_key)
+        state = windows.create_state()
+        actions: list[Action] = []
         for row in rows:
             if windows.is_empty(state):
                 state = windows.create_state()
-            found += trial.step(state, row)
-        computed = [action for action in found if action.window is not None]
+            actions += trial.step(state, row)
+        computed = [action for action in actions if action.window is not None]
         alone = [action for action in trial.all_of(rows, trial.another()) if action.window is not None]
         trial.expect_actions("among other keys", computed, "alone", alone)
 
     @law("return from earliest_start a time before which no window starts that is computed later")
     def test_later_windows_start_where_was_said(self, trial: RowWindowTrial) -> None:
         """A window computed after a tick starts no earlier than was said at that tick, and ends at it or later."""
-        windows, rows = trial.windows, trial.rows()
-        state, least, complete = windows.create_state(), -INFINITY, -INFINITY
+        windows = trial.windows
+        rows = trial.rows()
+        state = windows.create_state()
+        least = -INFINITY
+        complete = -INFINITY
         for row in rows:
             for _, _, _, window in [*trial.advance(state, row.time), *trial.step(state, row)]:
                 if window is not None and (window.start < least or window.end < complete):

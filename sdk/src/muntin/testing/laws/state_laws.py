@@ -1,9 +1,10 @@
-"""The laws of states: made, kept, read back, merged and upgraded."""
+"""The laws of states: creating, updating, storing, combining and upgrading them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -18,7 +19,7 @@ from muntin.windows.extent import Window
 
 
 class StateLaws(ModuleLaws):
-    """A state says all about its members, and is nobody else's."""
+    """A state depends on its members alone, and shares nothing with other states or results."""
 
     @law("let add_events depend on the state and the new members alone, not on how many come at once")
     def test_splitting_does_not_matter(self, trial: ModuleTrial) -> None:
@@ -27,7 +28,7 @@ class StateLaws(ModuleLaws):
         The cut of a stream into micro-batches is random.
         """
         groups = [trial.members(f"call {call}") for call in range(1, 2 + trial.draw(st.integers(1, 3)))]
-        together = [member for group in groups for member in group]
+        together = list(chain.from_iterable(groups))
         trial.expect_same(
             ("in several calls", trial.subject.result_of(trial.subject.state_of(*groups))),
             ("in one call", trial.subject.result(together)),
@@ -40,9 +41,10 @@ class StateLaws(ModuleLaws):
         `create_state` creates what it returns; a class attribute or a default argument is shared.
         """
         subject = trial.subject
-        changed, other = subject.create(), subject.create()
-        with trial.unchanged("another new state", "afterwards", other, subject.copy):
-            subject.add(changed, trial.members())
+        state = subject.create()
+        another_state = subject.create()
+        with trial.unchanged("another new state", "afterwards", another_state, subject.copy):
+            subject.add(state, trial.members())
 
     @law("return a copy of what the state holds: list(state), not state")
     def test_results_do_not_alias_the_state(self, trial: ModuleTrial) -> None:
@@ -50,9 +52,11 @@ class StateLaws(ModuleLaws):
 
         Return `list(state)`, not `state`.
         """
-        subject, members = trial.subject, trial.members("member")
+        subject = trial.subject
+        members = trial.members("member")
         state = subject.state_of(members)
-        result, later = subject.result_of(state), trial.members("later")
+        result = subject.result_of(state)
+        later = trial.members("later")
         with trial.unchanged("result", "after its state changed", result, subject.copy):
             state = subject.add(state, later)
             if hasattr(trial.tested, "combine"):
@@ -77,12 +81,14 @@ class StateLaws(ModuleLaws):
         A state is plain data: None, numbers, text, bytes, dates and times, and lists, tuples, sets, dicts and
         dataclasses of these.
         """
-        members, later = trial.members("member"), trial.members("later", at_least=0)
-        kept = trial.subject.add(trial.subject.state_of(members), later)
-        read = trial.subject.add(trial.subject.stored(trial.subject.state_of(members)), later)
+        subject = trial.subject
+        members = trial.members("member")
+        later = trial.members("later", at_least=0)
+        state = subject.add(subject.state_of(members), later)
+        restored_state = subject.add(subject.stored(subject.state_of(members)), later)
         trial.expect_same(
-            ("read back", trial.subject.result_of(trial.subject.stored(read))),
-            ("never stored", trial.subject.result_of(kept)),
+            ("read back", subject.result_of(subject.stored(restored_state))),
+            ("never stored", subject.result_of(state)),
         )
 
     @law("compare add_events and remove_events with what a new state of the members left would hold")
@@ -91,23 +97,25 @@ class StateLaws(ModuleLaws):
 
         The engine may drop a state and rebuild it from the events at any time.
         """
-        subject, present = trial.subject, trial.members("member")
-        state = subject.state_of([*present])
+        subject = trial.subject
+        members = trial.members("member")
+        state = subject.state_of([*members])
         for _ in range(trial.draw(st.integers(1, 3))):
             subject.result_of(state)
-            if hasattr(trial.tested, "remove_events") and len(present) > 1 and trial.draw(st.booleans()):
-                is_oldest = trial.tested.reads_order
-                gone = present.pop(0 if is_oldest else trial.draw(st.integers(0, len(present) - 1)))
-                trial.stream.append(f"then {gone} is removed")
-                state = subject.remove(state, [gone])
+            if hasattr(trial.tested, "remove_events") and len(members) > 1 and trial.draw(st.booleans()):
+                # Where the order is read, the engine removes the oldest member.
+                place = 0 if trial.tested.reads_order else trial.draw(st.integers(0, len(members) - 1))
+                removed = members.pop(place)
+                trial.stream.append(f"then {removed} is removed")
+                state = subject.remove(state, [removed])
             else:
-                more = trial.members("then")
-                present += more
-                state = subject.add(state, more)
+                added = trial.members("then")
+                members += added
+                state = subject.add(state, added)
             if trial.draw(st.booleans()):
                 state = subject.stored_if_it_can_be(state)
         step_by_step = ("updated step by step", subject.result_of(state))
-        trial.expect_same(step_by_step, ("computed anew", subject.result(present)))
+        trial.expect_same(step_by_step, ("computed anew", subject.result(members)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +123,8 @@ class OldState:
     """A state that an older version of a module had, for the laws to upgrade.
 
     Attributes:
-        version: That version.
-        members: The members that it had seen: payloads, or events as a time-sensitive module gets them.
+        version: The older version.
+        members: The members of the state: payloads, or events as a time-sensitive module gets them.
         state: The state as plain data, with dicts of their fields for dataclasses and named tuples.
         window: The window, for a time-sensitive module.
 
@@ -158,15 +166,17 @@ class UpgradingLaws(ModuleLaws):
                 trial.place(old.window, trial.clip)
             is_known = trial.tested.continues_from(old.version)
             trial.expect(is_known, f"it does not continue from its version {old.version}")
-            before = [member if is_timed else Event.point(0, member) for member in old.members]
-            later, subject, told = trial.members("later"), trial.subject, f"a state of {old.version}, upgraded"
+            members = [member if is_timed else Event.point(0, member) for member in old.members]
+            later = trial.members("later")
+            subject = trial.subject
             upgraded = subject.stored(subject.upgrade(subject.plain(old.state), old.version))
-            new = subject.state_of(before)
-            if before:
-                trial.expect_same((told, subject.result_of(upgraded)), ("a new state", subject.result_of(new)))
-            more = subject.result_of(subject.stored(subject.add(upgraded, later)))
-            anew = subject.result_of(subject.add(new, later))
-            trial.expect_same((f"{told}, then more", more), ("a new state", anew))
+            new = subject.state_of(members)
+            description = f"a state of {old.version}, upgraded"
+            if members:
+                trial.expect_same((description, subject.result_of(upgraded)), ("a new state", subject.result_of(new)))
+            upgraded_later = subject.result_of(subject.stored(subject.add(upgraded, later)))
+            new_later = subject.result_of(subject.add(new, later))
+            trial.expect_same((f"{description}, then more", upgraded_later), ("a new state", new_later))
 
 
 class RemovingLaws(ModuleLaws):
@@ -181,16 +191,19 @@ class RemovingLaws(ModuleLaws):
 
         If that is impossible, as for a maximum, leave `remove_events` out; the engine then rebuilds the state.
         """
-        subject, order = trial.subject, ("kept", "removed")
-        groups = {label: trial.members(label) for label in (order[::-1] if subject.module.reads_order else order)}
-        kept, gone = groups["kept"], groups["removed"]
+        subject = trial.subject
+        labels = ["removed", "kept"] if subject.module.reads_order else ["kept", "removed"]
+        groups = {label: trial.members(label) for label in labels}
+        remaining = groups["kept"]
+        removed = groups["removed"]
         is_empty_between = trial.draw(st.booleans())
         if is_empty_between:
-            state = subject.add(subject.remove(subject.state_of(gone), gone), kept)
+            description = "removed before the others came"
+            state = subject.add(subject.remove(subject.state_of(removed), removed), remaining)
         else:
-            state = subject.remove(subject.state_of(*groups.values()), gone)
-        when = "removed before the others came" if is_empty_between else "removed at last"
-        trial.expect_same((when, subject.result_of(state)), ("never added", subject.result(kept)))
+            description = "removed at last"
+            state = subject.remove(subject.state_of(*groups.values()), removed)
+        trial.expect_same((description, subject.result_of(state)), ("never added", subject.result(remaining)))
 
 
 _NEEDS_COMBINE: Final = lacks("combine")
@@ -204,7 +217,8 @@ class CombiningLaws(ModuleLaws):
     def test_combining_equals_adding(self, trial: ModuleTrial) -> None:
         """Two states combined give the result of one state with the members of both."""
         subject = trial.subject
-        first, second = trial.members("first"), trial.members("second")
+        first = trial.members("first")
+        second = trial.members("second")
         combined = subject.combine(subject.state_of(first), subject.state_of(second))
         trial.expect_same(("combined", subject.result_of(combined)), ("added", subject.result([*first, *second])))
 
@@ -226,15 +240,17 @@ class CombiningLaws(ModuleLaws):
     def test_combine_is_commutative(self, trial: ModuleTrial) -> None:
         """It does not matter which of two states comes first."""
         subject = trial.subject
-        first, second = trial.members("first"), trial.members("second")
-        one = subject.combine(subject.state_of(first), subject.state_of(second))
-        other = subject.combine(subject.state_of(second), subject.state_of(first))
-        trial.expect_same(("1+2", subject.result_of(one)), ("2+1", subject.result_of(other)))
+        first = trial.members("first")
+        second = trial.members("second")
+        combined = subject.combine(subject.state_of(first), subject.state_of(second))
+        swapped = subject.combine(subject.state_of(second), subject.state_of(first))
+        trial.expect_same(("1+2", subject.result_of(combined)), ("2+1", subject.result_of(swapped)))
 
     @law("let create_state return what changes nothing when combined, on either side", does_not_apply=_NEEDS_COMBINE)
     def test_combine_has_an_identity(self, trial: ModuleTrial) -> None:
         """Combining with a new state, on either side, changes nothing."""
-        subject, members = trial.subject, trial.members()
+        subject = trial.subject
+        members = trial.members()
         alone = ("alone", subject.result(members))
         behind = subject.combine(subject.state_of(members), subject.create())
         trial.expect_same(("with a new state behind", subject.result_of(behind)), alone)
@@ -248,13 +264,16 @@ class CombiningLaws(ModuleLaws):
     def test_deducting_undoes_combining(self, trial: ModuleTrial) -> None:
         """A state that was combined and deducted again leaves no trace, even where nothing else is left."""
         subject = trial.subject
-        kept, gone, later = trial.members("kept", at_least=0), trial.members("deducted"), trial.members("later")
-        other = subject.state_of(gone)
-        state = subject.deduct(subject.combine(subject.state_of(kept), other), subject.state_of(gone))
-        if kept:
-            trial.expect_same(("deducted", subject.result_of(state)), ("never combined", subject.result(kept)))
+        remaining = trial.members("kept", at_least=0)
+        deducted = trial.members("deducted")
+        later = trial.members("later")
+        combined = subject.combine(subject.state_of(remaining), subject.state_of(deducted))
+        state = subject.deduct(combined, subject.state_of(deducted))
+        if remaining:
+            trial.expect_same(("deducted", subject.result_of(state)), ("never combined", subject.result(remaining)))
         state = subject.add(state, later)
-        trial.expect_same(("deducted, then more", subject.result_of(state)), ("anew", subject.result([*kept, *later])))
+        expected = subject.result([*remaining, *later])
+        trial.expect_same(("deducted, then more", subject.result_of(state)), ("anew", expected))
 
     @law("copy what you take over from the second state", does_not_apply=_NEEDS_COMBINE)
     def test_second_state_is_read_only(self, trial: ModuleTrial) -> None:
@@ -263,10 +282,12 @@ class CombiningLaws(ModuleLaws):
         Copy the parts that you take from it.
         """
         subject = trial.subject
-        first, second, later = trial.members("first", at_least=0), trial.members("second"), trial.members("later")
-        other = subject.state_of(second)
-        with trial.unchanged("second state", "after combine", other, subject.copy):
-            combined = subject.add(subject.combine(subject.state_of(first), other), later)
+        first = trial.members("first", at_least=0)
+        second = trial.members("second")
+        later = trial.members("later")
+        second_state = subject.state_of(second)
+        with trial.unchanged("second state", "after combine", second_state, subject.copy):
+            combined = subject.add(subject.combine(subject.state_of(first), second_state), later)
         if hasattr(trial.tested, "deduct"):
-            with trial.unchanged("second state", "after deduct", other, subject.copy):
-                subject.add(subject.deduct(combined, other), later)
+            with trial.unchanged("second state", "after deduct", second_state, subject.copy):
+                subject.add(subject.deduct(combined, second_state), later)

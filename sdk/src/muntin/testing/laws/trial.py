@@ -1,4 +1,4 @@
-"""Laws, and one attempt to break one: what was drawn, and how a failure is told."""
+"""Laws, and the attempts to break them: drawing data, comparing, and reporting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Final, TypeAlias, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
@@ -34,7 +33,7 @@ CROWDED = settings(SETTINGS, max_examples=8)
 """Settings of laws over windows of hundreds of members: fewer examples, as each takes as long as many small ones."""
 
 Reason: TypeAlias = Callable[[Any], str | None]
-"""Says why a law does not apply to a module; None if it does."""
+"""A function from a module to the reason why a law does not apply to it; None if it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,9 @@ class Law:
 
     Attributes:
         name: The name of its test method, as words.
-        statement: One sentence.
-        crowd: The most members that a window may have beyond the few that are drawn one by one. All others are as
-            `law` in `conformance.py` takes them.
+        statement: The law in one sentence.
+        crowd: The most members that a window may have beyond the few that are drawn one by one. The other fields are
+            the arguments of `law` in `conformance.py`.
     """
 
     name: str
@@ -73,7 +72,7 @@ def labelled(module: Any) -> str:
 
 
 def lacks(*methods: str) -> Reason:
-    """Say of a module which of some optional methods it has not defined."""
+    """Return the reason that a module lacks optional methods, for laws that need them."""
 
     def reason(module: Any) -> str | None:
         missing = [method for method in methods if not hasattr(module, method)]
@@ -83,15 +82,15 @@ def lacks(*methods: str) -> Reason:
 
 
 def reads_order(module: Any) -> str | None:
-    """Say of a module that it reads the order of events."""
+    """Return the reason that a module reads the order of events, for laws that shuffle them."""
     return f"{named(module)} says that it reads the order" if module.reads_order else None
 
 
 def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
-    """Return the first values of a strategy, the same ones every time: fewer where it has fewer.
+    """Return the first values of a strategy, equal every time; fewer where it has fewer.
 
-    They are drawn ten at a time, since most of the work of an example is not the drawing. The values of the first
-    example are all the simplest one, which is returned once.
+    Ten values are drawn at a time, since most of the work of an example is not the drawing. The values of the first
+    example are all the simplest value, which is returned once.
     """
     values: list[Any] = []
 
@@ -126,7 +125,10 @@ class LawError(ModuleError, AssertionError):
         self.module = module
         self.stream = stream
         self.method = ""
-        lines = [statement, facts, *(["smallest stream:", _indented(stream)] if stream else []), f"to do: {remedy}"]
+        lines = [statement, facts]
+        if stream:
+            lines += ["smallest stream:", _indented(stream)]
+        lines.append(f"to do: {remedy}")
         super().__init__("\n".join([f"{module} breaks the law: {law}", *map(_indented, lines)]))
 
 
@@ -146,7 +148,7 @@ class CallError(Exception):
 
 @contextmanager
 def calling(what: str, remedy: str | None = None, method: str = "") -> Iterator[None]:
-    """Report what the writer's code raises, with a remedy that is not the law's own, and the method of a module."""
+    """Report an exception of the writer's code, with a remedy that is not the law's own, and the method of a module."""
     __tracebackhide__ = True
     try:
         yield
@@ -161,27 +163,29 @@ class Trial:
 
     Attributes:
         law: The law that is tried.
-        laws: The laws class, with what a test sets on it.
-        tested: What is under test.
-        module: Its name and version.
-        tolerance: Relative and absolute, for numbers in results.
+        laws: The laws class, with the attributes that a test sets.
+        tested: The subject under test.
+        module: The name and the version of the subject.
+        tolerance: The relative and absolute tolerance for numbers in results.
         stream: The stream that was drawn, for the report.
     """
 
     def __init__(self, law: Law, laws: Any, data: Any) -> None:
         """Prepare an attempt on data from Hypothesis; None for a law that needs none."""
-        self.law, self.laws, self._data = law, laws, data
+        self.law = law
+        self.laws = laws
+        self._data = data
         self.tested: Any = laws.subject()
         self.module = self.label()
         self.tolerance: float = laws.tolerance
         self.stream: list[Bar | str] = []
 
     def label(self) -> str:
-        """Return the name and the version of what is under test."""
+        """Return the name and the version of the subject."""
         return labelled(self.tested)
 
     def draw(self, strategy: SearchStrategy[T]) -> T:
-        """Return something from a strategy."""
+        """Draw a value of a strategy."""
         drawn: T = self._data.draw(strategy)
         return drawn
 
@@ -190,28 +194,34 @@ class Trial:
         return equal(left, right, self.tolerance if tolerance is None else tolerance)
 
     def expect(self, holds: bool, fact: str | Callable[[], str]) -> None:
-        """Raise unless something holds; the fact says what was seen instead."""
+        """Raise unless a condition holds; the fact describes the observation instead."""
         if not holds:
             raise self.broken(fact if isinstance(fact, str) else fact())
 
     def expect_same(self, left: tuple[str, Any], right: tuple[str, Any], tolerance: float | None = None) -> None:
         """Raise unless two results, each with a description, are equal within a tolerance.
 
-        That is by default the one of the laws, for floats that were added up in another order; 0 is for equal calls.
+        The default is the tolerance of the laws, for floats that were added up in another order; 0 is for equal calls.
         """
         if not self.same(left[1], right[1], tolerance):
-            raise self.broken("\n".join(f"{text}: {value}" for text, value in _told_apart(left, right)))
+            left_text, right_text = _spell_difference(left[1], right[1])
+            raise self.broken(f"{left[0]}: {left_text}\n{right[0]}: {right_text}")
 
     @contextmanager
     def unchanged(self, before: str, after: str, value: T, look: Callable[[T], Any] = deepcopy) -> Iterator[None]:
-        """Raise if a value is another one at the end of the block; words say what it was before, and after it.
+        """Raise if a value has changed at the end of the block.
 
-        What is compared is how it looks, which shares nothing with the value.
+        Args:
+            before: The description of the value before the block.
+            after: The description of the value after it.
+            value: The value.
+            look: The function that copies the value, or the part of it that matters.
         """
-        kept = look(value)
+        earlier = look(value)
         yield
-        if not equal(now := look(value), kept):
-            raise self.broken(f"{before}: {kept!r}\n{after}: {now!r}")
+        later = look(value)
+        if not equal(later, earlier):
+            raise self.broken(f"{before}: {earlier!r}\n{after}: {later!r}")
 
     def call(self, what: str, function: Callable[..., T], *arguments: Any, remedy: str | None = None) -> T:
         """Return the result of the writer's code; an exception breaks the law."""
@@ -238,13 +248,24 @@ def shortened(line: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[:longest]}... ({len(line)} characters)"
 
 
-def _told_apart(left: tuple[str, object], right: tuple[str, object]) -> list[tuple[str, str]]:
-    """Return two values in words, each with its description; of long ones the part in which they begin to differ."""
-    (first, one), (second, other) = (left[0], repr(left[1])), (right[0], repr(right[1]))
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    skipped = max(0, same - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
-    cut = [shortened(f"...{text[skipped:]}", _LONGEST // 2) if skipped else shortened(text) for text in (one, other)]
-    return list(zip((first, second), cut, strict=True))
+def _spell_difference(left: object, right: object) -> tuple[str, str]:
+    """Spell two values; of long ones, the part in which they begin to differ."""
+    left_text = repr(left)
+    right_text = repr(right)
+    skipped = 0
+    if max(len(left_text), len(right_text)) > _LONGEST:
+        skipped = max(0, _first_difference(left_text, right_text) - _BEFORE)
+    if not skipped:
+        return shortened(left_text), shortened(right_text)
+    longest = _LONGEST // 2
+    return shortened(f"...{left_text[skipped:]}", longest), shortened(f"...{right_text[skipped:]}", longest)
+
+
+def _first_difference(left: str, right: str) -> int:
+    for place, (left_letter, right_letter) in enumerate(zip(left, right, strict=False)):
+        if left_letter != right_letter:
+            return place
+    return min(len(left), len(right))
 
 
 def _indented(text: str) -> str:

@@ -25,7 +25,7 @@ _ANY_VIEW: Final = "make it work for the views above, or say with values = ... w
 
 
 class TriggerTrial(Trial):
-    """Steps a trigger through what may happen to a window."""
+    """Steps a trigger through random changes of a window."""
 
     tested: Trigger
 
@@ -46,11 +46,13 @@ class TriggerTrial(Trial):
 
     def views(self) -> list[TriggerView]:
         """Draw the changes of a window; time often stops just before a wake-up of the trigger, or right at it."""
-        state, view, views = self.create(), TriggerView(max_event_time=WINDOW.start), list[TriggerView]()
+        state = self.create()
+        view = TriggerView(max_event_time=WINDOW.start)
+        views: list[TriggerView] = []
         for place in range(self.draw(st.integers(1, 8))):
             view = self._next(view, self.wake_ups(state), is_first=not place)
             views.append(view)
-            self.stream.append(_told(view))
+            self.stream.append(_spell(view))
             state, decision = self.step(state, view)
             if decision.is_finished:
                 break
@@ -63,22 +65,26 @@ class TriggerTrial(Trial):
             views: The changes of the window.
             sleeps: True to call it only when members came or left, and at its wake-ups.
         """
-        state, said = self.create(), list[Decision]()
+        state = self.create()
+        decisions: list[Decision] = []
         for place, view in enumerate(views):
-            if sleeps and place and not (view.came or view.left or view.signals & self.tested.signals):
-                clock, max_event_time = self.wake_ups(state)
-                if clock > view.clock and max_event_time > view.max_event_time:
-                    said.append(Decision.WAIT)
-                    continue
-            new, decision = self.step(state, view)
-            said.append(decision)
-            state = self.stored(new)
+            is_touched = not place or view.came or view.left or view.signals & self.tested.signals
+            if sleeps and not is_touched and not self._is_woken(state, view):
+                decisions.append(Decision.WAIT)
+                continue
+            new_state, decision = self.step(state, view)
+            decisions.append(decision)
+            state = self.stored(new_state)
             if decision.is_finished:
                 break
-        return said
+        return decisions
+
+    def _is_woken(self, state: object, view: TriggerView) -> bool:
+        clock, max_event_time = self.wake_ups(state)
+        return clock <= view.clock or max_event_time <= view.max_event_time
 
     def merging(self) -> tuple[list[Any], TriggerView]:
-        """Draw what happens to two or three windows; return the trigger's states for them, and the latest progress."""
+        """Draw changes of two or three windows; return the trigger's states for them, and the latest progress."""
         states: list[Any] = []
         latest = TriggerView(max_event_time=WINDOW.start)
         for number in range(1, self.draw(st.integers(2, 3)) + 1):
@@ -86,7 +92,7 @@ class TriggerTrial(Trial):
             state = self.create()
             for place in range(self.draw(st.integers(1, 4))):
                 view = self._next(view, self.wake_ups(state), is_first=not place)
-                self.stream.append(f"window {number}: {_told(view)}")
+                self.stream.append(f"window {number}: {_spell(view)}")
                 state, decision = self.step(state, view)
                 if decision.is_finished:
                     state = FINISHED
@@ -110,14 +116,14 @@ class TriggerTrial(Trial):
             wake_ups = (INFINITY, INFINITY) if state is FINISHED else self.wake_ups(state)
             view = self._next(view, wake_ups, is_first=False)
             views.append(view)
-            self.stream.append(f"merged: {_told(view)}")
+            self.stream.append(f"merged: {_spell(view)}")
             if state is not FINISHED:
                 state, decision = self.step(state, view)
                 state = FINISHED if decision.is_finished else state
         return views
 
     def decisions_after(self, state: Any, views: Sequence[TriggerView]) -> list[Decision]:
-        """Return the trigger's decisions on these, until it is finished."""
+        """Return the trigger's decisions on views, until it is finished."""
         decisions: list[Decision] = []
         for view in views:
             if state is FINISHED:
@@ -128,24 +134,38 @@ class TriggerTrial(Trial):
         return decisions
 
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
+        """Draw the next changes of the window, and the progress after them."""
         came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
-        names = sorted({*self.tested.signals, "another signal"})
+        max_event_time = self._later(view.max_event_time, wake_ups[1])
+        clock = self._later(view.clock, wake_ups[0])
+        left = 0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1]))
+        newest = self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST
+        signals: list[str] = []
+        for signal in sorted({*self.tested.signals, "another signal"}):
+            if self.draw(st.integers(0, 5)) == 0:
+                signals.append(signal)
+        values: dict[str, list[Any]] = {}
+        for expression in self.tested.reads:
+            values[expression] = [self.draw(self._value(expression)) for _ in range(came)]
+        results = {name: self.draw(self._value(name)) for name in self.tested.reads_results}
         return TriggerView(
-            max_event_time=self._later(view.max_event_time, wake_ups[1]),
-            clock=self._later(view.clock, wake_ups[0]),
+            max_event_time=max_event_time,
+            clock=clock,
             came=came,
-            left=0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1])),
-            newest=self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST,
-            signals=frozenset(name for name in names if self.draw(st.integers(0, 5)) == 0),
-            values={name: [self.draw(self._value(name)) for _ in range(came)] for name in self.tested.reads},
-            results={name: self.draw(self._value(name)) for name in self.tested.reads_results},
+            left=left,
+            newest=newest,
+            signals=frozenset(signals),
+            values=values,
+            results=results,
         )
 
     def _later(self, time: int, wake_up: int) -> int:
-        """Return a time that is no earlier, which may be about a wake-up."""
+        """Draw a time that is no earlier, which may be next to a wake-up."""
         start = max(time, 0)
-        about = [wake_up - 1, wake_up, wake_up + 1] if EARLIEST + 1 < wake_up < INFINITY - 1 else []
-        return max(time, self.draw(st.sampled_from([time, *(start + jump for jump in _JUMPS), *about])))
+        times = [time, *(start + jump for jump in _JUMPS)]
+        if EARLIEST + 1 < wake_up < INFINITY - 1:
+            times += [wake_up - 1, wake_up, wake_up + 1]
+        return max(time, self.draw(st.sampled_from(times)))
 
     def _value(self, expression: str) -> SearchStrategy[object]:
         values: Mapping[str, SearchStrategy[object]] = self.laws.values
@@ -161,12 +181,16 @@ class TriggerTrial(Trial):
         return self.call(name, getattr(self.tested, name), *arguments, remedy=_ANY_VIEW)
 
 
-def _told(view: TriggerView) -> str:
+def _spell(view: TriggerView) -> str:
     clock = "none" if view.clock == EARLIEST else view.clock
-    told = f"max event time {view.max_event_time}, clock {clock}, {view.came} came, {view.left} left"
-    told += f", newest {view.newest}" if view.came else ""
-    told += "".join(f", {name} {list(values)}" for name, values in view.values.items())
-    return told + (f", signals {', '.join(sorted(view.signals))}" if view.signals else "")
+    text = f"max event time {view.max_event_time}, clock {clock}, {view.came} came, {view.left} left"
+    if view.came:
+        text += f", newest {view.newest}"
+    for name, values in view.values.items():
+        text += f", {name} {list(values)}"
+    if view.signals:
+        text += f", signals {', '.join(sorted(view.signals))}"
+    return text
 
 
 def _merges_nothing(trigger: Trigger) -> str | None:
@@ -178,7 +202,7 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
 
     Attributes:
         trigger: The trigger under test.
-        values: By each expression that it reads, a strategy for its values.
+        values: A strategy for the values of each expression that the trigger reads.
 
     Example:
         >>> from muntin.triggers import after_count, any_of, every

@@ -14,7 +14,6 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.function import Function
 from muntin.modules.module import Module
 from muntin.progress import ProgressPolicy
-from muntin.refining import ResultRefinement
 from muntin.testing.laws.aggregate_laws import (
     AggregateLaws,
     ColumnarAggregateLaws,
@@ -31,6 +30,7 @@ from muntin.testing.laws.row_window_laws import RowWindowLaws
 from muntin.testing.laws.trial import LawError
 from muntin.testing.laws.trigger_laws import TriggerLaws
 from muntin.testing.laws.window_kind_laws import WindowKindLaws
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 
@@ -65,7 +65,7 @@ class Outcome(StrEnum):
     BROKEN = "broken"
     """A stream breaks it."""
     SKIPPED = "skipped"
-    """It does not apply to the module, or cannot be tried until what broke an earlier law is mended."""
+    """It does not apply to the module, or cannot be tried until the fault that breaks an earlier law is mended."""
     UNTRIED = "untried"
     """The valid payloads cannot be derived from the module's types: it refuses some with a `ValueError`."""
 
@@ -76,9 +76,10 @@ class Verdict:
 
     Attributes:
         law: The law's name, for example `"order does not matter"`.
-        statement: One sentence.
-        outcome: Kept, broken or skipped.
-        reason: The report of a broken law, with the smallest stream; or why it was not tried. Empty for a kept one.
+        statement: The law in one sentence.
+        outcome: The outcome: kept, broken, skipped or untried.
+        reason: The report of a broken law, with the smallest stream; or the reason why it was not tried. Empty for a
+            law that is kept.
     """
 
     law: str
@@ -91,7 +92,7 @@ def laws_for(subject: Subject) -> type[Conformance]:
     """Return the laws class of a module's base class, or that of functions or triggers.
 
     Raises:
-        ModuleDefinitionError: It is neither a module nor a function or trigger.
+        ModuleDefinitionError: The subject is neither a module nor a function or trigger.
 
     Example:
         >>> from muntin import Aggregate
@@ -102,16 +103,16 @@ def laws_for(subject: Subject) -> type[Conformance]:
         >>> laws_for(Largest()).__name__
         'AggregateLaws'
     """
-    found = next((laws for laws in _LAWS if isinstance(subject, laws.subject_type())), None)
-    if found is None:
-        raise ModuleDefinitionError(
-            f"{subject!r} has no laws\n  expected: an instance of a module class, a trigger or windows, or a function"
-        )
-    return found
+    for laws in _LAWS:
+        if isinstance(subject, laws.subject_type()):
+            return laws
+    raise ModuleDefinitionError(
+        f"{subject!r} has no laws\n  expected: an instance of a module class, a trigger or windows, or a function"
+    )
 
 
 def laws_applying_to(subject: Subject) -> dict[str, str]:
-    """Return the laws that apply to a module, function or trigger, with what they state.
+    """Return the laws that apply to a module, function or trigger, with their statements.
 
     Example:
         >>> from muntin import function
@@ -123,16 +124,20 @@ def laws_applying_to(subject: Subject) -> dict[str, str]:
     """
     laws = laws_for(subject)
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject})
-    found = (getattr(laws, test).law for test in laws_of(suite))
-    return {law.name: law.statement for law in found if law.does_not_apply(subject) is None}
+    statements: dict[str, str] = {}
+    for test in laws_of(suite):
+        law = getattr(laws, test).law
+        if law.does_not_apply(subject) is None:
+            statements[law.name] = law.statement
+    return statements
 
 
 def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
-    """Try the laws of a module, function or trigger and yield what became of each.
+    """Try the laws of a module, function or trigger and yield the verdict on each.
 
     Args:
-        subject: An instance of a module or a trigger, or a function.
-        attributes: Attributes that a laws class may set, for example `payloads`, `arguments` or `tolerance`.
+        subject: The subject: an instance of a module or a trigger, or a function.
+        attributes: The attributes of the laws class, for example `payloads`, `arguments` or `tolerance`.
 
     Example:
         >>> from muntin import Aggregate
@@ -143,7 +148,8 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         >>> [verdict.law for verdict in try_laws(First()) if verdict.outcome is Outcome.BROKEN]
         ['order does not matter']
     """
-    laws, unknown = laws_for(subject), ""
+    laws = laws_for(subject)
+    unknown = ""
     if isinstance(subject, Function) and subject.is_vectorized and "arguments" not in attributes:
         unknown = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
@@ -154,7 +160,7 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
 
 
 def _is_complete(subject: Subject) -> bool:
-    """Return True if a module's class says what a law needs to know of it, such as its types."""
+    """Return True if a module's class is defined in full, so that laws can be tried on it."""
     try:
         if isinstance(subject, Module):
             type(subject).check_definition()
@@ -175,24 +181,38 @@ def _refuses(broken: LawError) -> bool:
     return not str(last.f_globals.get("__name__")).startswith("muntin.")
 
 
+def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
+    """Tell a broken law from a refused payload, and from a fault that another law has shown.
+
+    Args:
+        broken: The report.
+        law: The name of the law that was tried.
+        failed: The law under which each method raised first, by the method and the type of its exception.
+    """
+    if _refuses(broken):
+        return Outcome.UNTRIED, str(broken)
+    if broken.law != law:
+        return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
+    if broken.method:
+        fault = (broken.method, type(broken.__cause__))
+        first_law = failed.setdefault(fault, broken.law)
+        if first_law != broken.law:
+            return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {first_law}"
+    return Outcome.BROKEN, str(broken)
+
+
 def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
-    """Try a law. What a method raises under many laws is one fault, and told once."""
+    """Try a law. An exception that a method raises under many laws is one fault, and reported once."""
     try:
         getattr(suite(), test)()
     except pytest.skip.Exception as skipped:
         return Outcome.SKIPPED, str(skipped).removeprefix("does not apply: ")
     except LawError as broken:
-        if _refuses(broken):
-            return Outcome.UNTRIED, str(broken)
-        if broken.law != getattr(suite, test).law.name:
-            return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
-        before = failed.setdefault((broken.method, type(broken.__cause__)), broken.law) if broken.method else broken.law
-        if before != broken.law:
-            return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {before}"
-        return Outcome.BROKEN, str(broken)
+        return _outcome_of_breach(broken, getattr(suite, test).law.name, failed)
     except ModuleDefinitionError as unknown:
         if _is_complete(suite.subject()):
             return Outcome.UNTRIED, str(unknown)
-        later = (Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}")
-        return (Outcome.BROKEN, str(unknown)) if getattr(suite, test).law.name == _DEFINITION else later
+        if getattr(suite, test).law.name == _DEFINITION:
+            return Outcome.BROKEN, str(unknown)
+        return Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}"
     return Outcome.KEPT, ""

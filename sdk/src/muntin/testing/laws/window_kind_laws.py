@@ -20,13 +20,13 @@ from muntin.windows.kind import next_frontier
 from muntin.windows.regular import GrowingSteps, RegularWindows
 
 MOST_WINDOWS: Final = 20_000
-"""A cut with more windows than this is taken for one that never ends."""
+"""The number of windows of a cut beyond which it is taken for endless."""
 
 Lifetime = tuple[int, int]
 
 
 class WindowKindTrial(Trial):
-    """Draws events of one key, and what becomes of them after a watermark.
+    """Draws events of one key, and their changes after a watermark.
 
     Attributes:
         kind: The windows.
@@ -64,20 +64,22 @@ class WindowKindTrial(Trial):
         return [self.lifetime() for _ in range(self.draw(st.integers(0, 7)))]
 
     def continued(self) -> tuple[list[Lifetime], int, list[Lifetime]]:
-        """Draw events, a watermark, and what the events are some time after it."""
-        history, watermark = self.history(), self.tick()
-        return history, watermark, list(self.later(dict(enumerate(history)), watermark).values())
+        """Draw events, a watermark, and the events some time after it."""
+        history = self.history()
+        watermark = self.tick()
+        later = self.later(dict(enumerate(history)), watermark)
+        return history, watermark, list(later.values())
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
-        """Draw what a legal stream may make of events after a watermark: changes at the watermark or later."""
+        """Draw legal changes of events after a watermark, at the watermark or later; return the changed events."""
         self.stream.append(f"watermark {watermark}")
         changed = dict(events)
         for id, (start, end) in events.items():
-            what = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))
-            if what == "goes" and start >= watermark:
+            change = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))
+            if change == "goes" and start >= watermark:
                 del changed[id]
                 self.stream.append(Bar("goes", start, end))
-            elif what == "ends" and end >= watermark:
+            elif change == "ends" and end >= watermark:
                 least = max(watermark, start + 1)
                 new_end = self.draw(
                     st.sampled_from([least, least + self.draw(st.integers(0, 20)) * self.scale, INFINITY])
@@ -87,12 +89,13 @@ class WindowKindTrial(Trial):
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
-            changed[next(self._numbers)] = event = (start, INFINITY if length is None else start + length * self.scale)
+            event = (start, INFINITY if length is None else start + length * self.scale)
+            changed[next(self._numbers)] = event
             self.stream.append(Bar("comes", *event))
         return changed
 
     def limit(self, watermark: int) -> int:
-        """Return up to where windows have ended at a watermark."""
+        """Return the tick up to which windows have ended at a watermark."""
         return watermark - 1 if self.kind.ends_move else watermark
 
     def stretch(self, event: Lifetime) -> Lifetime:
@@ -105,17 +108,17 @@ class WindowKindTrial(Trial):
         return [stretch for stretch in map(self.stretch, events) if stretch[0] < stretch[1]]
 
     def stretches(self, events: Iterable[Lifetime]) -> Stretches:
-        """Return the stretches of some events, none of which was forgotten."""
+        """Return the stretches of events, none of which was forgotten."""
         return Stretches(self.members(events))
 
     def cut(
         self, known: Stretches, start: int | None = None, end: int | None = None, kind: WindowKind | None = None
     ) -> list[Window]:
         """Return the windows on a part of the axis, by default on all of it that may have events."""
-        asked = self.kind if kind is None else kind
-        last = INFINITY if asked.waits_for_events else self.last
+        cutting_kind = self.kind if kind is None else kind
+        last = INFINITY if cutting_kind.waits_for_events else self.last
         span = (self.first if start is None else start, last if end is None else end)
-        windows = self.call("cut", lambda: list(islice(asked.cut(known, *span), MOST_WINDOWS)))
+        windows = self.call("cut", lambda: list(islice(cutting_kind.cut(known, *span), MOST_WINDOWS)))
         self.expect(len(windows) < MOST_WINDOWS, f"cut yields {MOST_WINDOWS} windows and more: {windows[:3]}")
         return windows
 
@@ -123,32 +126,43 @@ class WindowKindTrial(Trial):
         """Return the windows of an event, as far as the axis may have events."""
         last = INFINITY if self.kind.waits_for_events else self.last
 
-        def found() -> list[Window]:
-            of_event = takewhile(lambda window: window.start < last, self.kind.windows_of(known, *event))
-            return list(islice(of_event, MOST_WINDOWS))
+        def windows_of_event() -> list[Window]:
+            windows = takewhile(lambda window: window.start < last, self.kind.windows_of(known, *event))
+            return list(islice(windows, MOST_WINDOWS))
 
-        return self.call("windows_of", found)
+        return self.call("windows_of", windows_of_event)
 
     def with_members(self, events: Collection[Lifetime], known: Stretches | None = None) -> list[Window]:
         """Return the windows that have a member."""
         members = self.members(events)
         windows = self.cut(self.stretches(events) if known is None else known)
-        return [w for w in windows if any(start < w.end and end > w.start for start, end in members)]
+        return [window for window in windows if _overlaps_any(window, members)]
 
     def windows_on(self, grid: RegularWindows) -> list[Window]:
-        """Return the windows of a grid on the part of the axis that may have events; where periods are, some empty."""
-        periods, ends = grid.periods, (self.first, self.last)
-        first, last = ends if periods is None else (self.number_at(periods, tick) for tick in ends)
+        """Return the windows of a grid on the part of the axis that may have events.
+
+        The grid counts ticks, or periods, of which some may be empty.
+        """
+        periods = grid.periods
+        first = self.first if periods is None else self.number_at(periods, self.first)
+        last = self.last if periods is None else self.number_at(periods, self.last)
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
-        windows = [Window(start, start + grid.size) for start in range(first, last + 1, grid.hop)]
-        if periods is not None:
-            windows = [Window(*(self.begins(periods, number) for number in (w.start, w.end))) for w in windows]
-        return [window for window in windows if window.start < self.last]
+        windows: list[Window] = []
+        for number in range(first, last + 1, grid.hop):
+            start = number
+            end = number + grid.size
+            if periods is not None:
+                start = self.begins(periods, start)
+                end = self.begins(periods, end)
+            if start < self.last:
+                windows.append(Window(start, end))
+        return windows
 
     def number_at(self, periods: Periods, tick: int) -> int:
         """Return the number of the period of a tick, which has to lie in it."""
         number = self.call("number_at", periods.number_at, tick)
-        begins, ends = self.begins(periods, number), self.begins(periods, number + 1)
+        begins = self.begins(periods, number)
+        ends = self.begins(periods, number + 1)
         self.expect(begins <= tick < ends, f"number_at({tick}) is {number}, the period [{begins}, {ends})")
         return number
 
@@ -156,9 +170,12 @@ class WindowKindTrial(Trial):
         """Return the start of a period."""
         return self.call("begins", periods.begins, number)
 
-    def expect_equal(self, left: str, some: Sequence[Window], right: str, others: Sequence[Window]) -> None:
-        """Raise unless two lists of windows are equal."""
-        self.expect(list(some) == list(others), lambda: f"{left}: {_told(some)}\n{right}: {_told(others)}")
+    def expect_equal(
+        self, left: str, left_windows: Sequence[Window], right: str, right_windows: Sequence[Window]
+    ) -> None:
+        """Raise unless two lists of windows, each with a description, are equal."""
+        are_equal = list(left_windows) == list(right_windows)
+        self.expect(are_equal, lambda: f"{left}: {_spell(left_windows)}\n{right}: {_spell(right_windows)}")
 
     def ask(self, method: str, *arguments: object) -> Any:
         """Call a method of the kind; an exception breaks the law."""
@@ -169,7 +186,11 @@ class WindowKindTrial(Trial):
         return self.draw(st.sampled_from([0, 0, -1, 1])) if self.scale > 1 else 0
 
 
-def _told(windows: Sequence[Window]) -> str:
+def _overlaps_any(window: Window, stretches: Iterable[Lifetime]) -> bool:
+    return any(start < window.end and end > window.start for start, end in stretches)
+
+
+def _spell(windows: Sequence[Window]) -> str:
     return ", ".join(f"[{window.start}, {window.end})" for window in windows) or "no windows"
 
 
@@ -209,7 +230,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     def test_a_part_is_the_whole_cut_restricted(self, trial: WindowKindTrial) -> None:
         """Asked for a part of the axis, a kind yields the windows of the whole cut that lie on that part."""
         known = trial.stretches(trial.history())
-        whole, start = trial.cut(known), trial.tick()
+        whole = trial.cut(known)
+        start = trial.tick()
         end = start + trial.draw(st.integers(1, 30)) * trial.scale
         part = trial.cut(known, start, end)
         expected = [window for window in whole if window.start < end and window.end > start]
@@ -244,10 +266,9 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         """
         history, watermark, later = trial.continued()
         limit = trial.limit(watermark)
-        before, after = (
-            [window for window in trial.with_members(events) if window.end <= limit] for events in (history, later)
-        )
-        trial.expect_equal(f"ended by {limit}", before, "later", after)
+        ended = [window for window in trial.with_members(history) if window.end <= limit]
+        ended_later = [window for window in trial.with_members(later) if window.end <= limit]
+        trial.expect_equal(f"ended by {limit}", ended, "later", ended_later)
 
     @law("return from unborn the least start of a window that known stretches may still open")
     def test_later_windows_start_where_they_may(self, trial: WindowKindTrial) -> None:
@@ -256,57 +277,81 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         Where windows do not wait for events, none before the first that ends after the watermark.
         """
         history, watermark, later = trial.continued()
-        known, limit = trial.stretches(history), trial.limit(watermark)
-        before = trial.with_members(history)
+        known = trial.stretches(history)
+        limit = trial.limit(watermark)
+        earlier_windows = trial.with_members(history)
         if trial.kind.waits_for_events:
-            starts = [watermark, trial.ask("unborn", known), *(w.start for w in before if w.end > limit)]
+            starts = [watermark, trial.ask("unborn", known)]
+            starts += [window.start for window in earlier_windows if window.end > limit]
         else:
             starts = [window.start for window in trial.cut(known, watermark, trial.last)[:1]]
         least = min(starts, default=EARLIEST)
         for window in trial.with_members(later):
-            if window not in before and window.start < least:
+            if window not in earlier_windows and window.start < least:
                 raise trial.broken(f"after the watermark {watermark}, {window} starts before {least}")
 
     @law("return from carried what cut needs of the stretches that end at the frontier or before")
     def test_what_is_carried_replaces_what_is_forgotten(self, trial: WindowKindTrial) -> None:
         """Once events are forgotten, windows from the frontier on are those that all events would make."""
-        whole = dict(enumerate(trial.history()))
-        kept, known, watermark = dict(whole), trial.stretches(whole.values()), EARLIEST
+        all_events = dict(enumerate(trial.history()))
+        remaining = dict(all_events)
+        known = trial.stretches(all_events.values())
+        watermark = EARLIEST
         for _ in range(2):
+            # The watermark advances, and events that no open window needs are forgotten.
             watermark = max(watermark, trial.tick())
             limit = trial.limit(watermark) - trial.draw(st.sampled_from([0, 0, 3])) * trial.scale
             frontier = next_frontier(trial.kind, known, limit)
             carried = trial.ask("carried", known, frontier) if frontier > known.frontier else known.carried
-            kept = {id: e for id, e in kept.items() if trial.stretch(e)[1] > frontier or e[1] >= watermark}
-            left_over = len(kept)
-            changed = trial.later(kept, watermark)
-            whole = {id: e for id, e in whole.items() if id not in kept} | changed
-            kept = changed
-            known = Stretches(trial.members(kept.values()), frontier, carried)
-            if not left_over and not trial.ask("outlives", carried):
-                known = Stretches(trial.members(kept.values()))
-            left, right = (
-                [window for window in trial.with_members(events.values(), of) if window.start >= frontier]
-                for events, of in ((kept, known), (whole, trial.stretches(whole.values())))
+            for id, event in list(remaining.items()):
+                _, until = trial.stretch(event)
+                if until <= frontier and event[1] < watermark:
+                    del remaining[id]
+
+            # Later events come, and a key without any events may be forgotten before.
+            is_forgotten = not remaining and not trial.ask("outlives", carried)
+            changed = trial.later(remaining, watermark)
+            all_events = {id: event for id, event in all_events.items() if id not in remaining} | changed
+            remaining = changed
+            members = trial.members(remaining.values())
+            known = Stretches(members) if is_forgotten else Stretches(members, frontier, carried)
+
+            windows = trial.with_members(remaining.values(), known)
+            expected = trial.with_members(all_events.values())
+            trial.expect_equal(
+                f"from {frontier} on, with {carried!r} carried",
+                [window for window in windows if window.start >= frontier],
+                "with all events",
+                [window for window in expected if window.start >= frontier],
             )
-            trial.expect_equal(f"from {frontier} on, with {carried!r} carried", left, "with all events", right)
 
     @law("let affected_stretch cover all that may change when a stretch comes, goes, or changes its end")
     def test_a_change_stays_where_the_kind_says(self, trial: WindowKindTrial) -> None:
         """A window that comes or goes with an event, or with its end, lies where `affected_stretch` says."""
-        others, (start, end) = trial.history(), trial.lifetime()
+        history = trial.history()
+        event = trial.lifetime()
+        start = event[0]
         new_end = trial.draw(st.sampled_from([None, start + trial.draw(st.integers(1, 20)) * trial.scale, INFINITY]))
-        versions = [(start, end)] if new_end is None else [(start, end), (start, new_end)]
-        before, after = [*others, versions[0]], [*others, *versions[1:]]
-        stretches = [(trial.stretch(e), e[1]) for e in versions if trial.stretch(e)[0] < trial.stretch(e)[1]]
-        if not stretches:
+        versions = [event] if new_end is None else [event, (start, new_end)]
+        counting = [version for version in versions if trial.members([version])]
+        if not counting:
             return
-        first, last = min(s[0] for s, _ in stretches), max(s[1] for s, _ in stretches)
-        if len(stretches) == 2 and all(s[0] == first and s[1] >= until for s, until in stretches):
-            first = min(until for _, until in stretches)
+
+        # The range that changes: the stretches of both versions, or from the lesser end on; see `affected_stretch`.
+        stretches = [trial.stretch(version) for version in counting]
+        first = min(since for since, _ in stretches)
+        last = max(until for _, until in stretches)
+        if len(counting) == 2:
+            ends = [version[1] for version in counting]
+            begin_together = all(since == first for since, _ in stretches)
+            outlast_events = all(until >= end for (_, until), end in zip(stretches, ends, strict=True))
+            if begin_together and outlast_events:
+                first = min(ends)
+
         since, until = trial.ask("affected_stretch", first, last)
-        changed = set(trial.with_members(before)) ^ set(trial.with_members(after))
-        for window in sorted(changed):
+        windows_before = set(trial.with_members([*history, versions[0]]))
+        windows_after = set(trial.with_members([*history, *versions[1:]]))
+        for window in sorted(windows_before ^ windows_after):
             if window.start >= until or window.end <= since:
                 raise trial.broken(f"affected_stretch({first}, {last}) is {(since, until)}, and {window} comes or goes")
 
@@ -320,42 +365,65 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         history = trial.history()
         steps: GrowingSteps | None = trial.ask("growing")
         if steps is not None:
-            points = [(start, start + 1) for start, _ in history]
-            starts = {start: steps.around(start) for start, _ in points}
-            wanted = [(start, end) for start, (since, end) in starts.items() if since <= start]
-            counted = sorted(set(trial.members(points)))
-            trial.expect(counted == sorted(wanted), lambda: f"events count on {counted}, not on {wanted}")
-            grown = [
-                Window(steps.around(step.start)[0], step.end)
-                for step in trial.windows_on(steps)
-                if any(start < step.end and end > step.start for start, end in wanted)
-            ]
-            windows = [window for window in trial.with_members(points) if window.start < trial.last]
-            extents = [Window(trial.ask("extent_start", window.start), window.end) for window in windows]
-            trial.expect_equal("of the steps", grown, "windows", extents)
-        grid, gap = trial.ask("grid"), trial.ask("fuses_within")
-        stretches, windows = trial.members(history), trial.with_members(history)
+            self._expect_steps(trial, steps, history)
+        grid: RegularWindows | None = trial.ask("grid")
+        gap: int | None = trial.ask("fuses_within")
         if gap is not None:
-            wanted = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
-            trial.expect(sorted(stretches) == sorted(wanted), lambda: f"members count on {stretches}, not on {wanted}")
-            parts = [Window(*part) for part in Stretches(wanted).covered]
-            trial.expect_equal("what is connected", parts, "windows", windows)
+            self._expect_fused(trial, gap, history)
         if trial.ask("cuts_at_edges"):
-            trial.expect(
-                sorted(stretches) == sorted(history), lambda: f"members count on {stretches}, not as they last"
-            )
-            between = starmap(Window, pairwise(Stretches(history).edges))
-            held = [w for w in between if any(start < w.end and end > w.start for start, end in history)]
-            trial.expect_equal("between edges", held, "windows", windows)
+            self._expect_cut_at_edges(trial, history)
         if grid is not None:
-            same = grid.periods == trial.ask("grid").periods and type(grid.periods).__hash__ is not None
-            told = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
-            trial.expect(same, lambda: told)
-            on_grid = [window for window in trial.windows_on(grid) if window.start < window.end]
-            held = [w for w in on_grid if any(start < w.end and end > w.start for start, end in history)]
-            for start, _ in history if grid.periods is not None else ():
+            self._expect_grid(trial, grid, history)
+
+    @staticmethod
+    def _expect_steps(trial: WindowKindTrial, steps: GrowingSteps, history: Sequence[Lifetime]) -> None:
+        points = [(start, start + 1) for start, _ in history]
+        expected: dict[int, int] = {}  # of each start that lies in a period, the end of the period
+        for start, _ in points:
+            since, end = steps.around(start)
+            if since <= start:
+                expected[start] = end
+        stretches = list(expected.items())
+        counted = sorted(set(trial.members(points)))
+        trial.expect(counted == sorted(stretches), lambda: f"events count on {counted}, not on {stretches}")
+
+        grown: list[Window] = []
+        for step in trial.windows_on(steps):
+            if _overlaps_any(step, stretches):
+                since, _ = steps.around(step.start)
+                grown.append(Window(since, step.end))
+        windows = [window for window in trial.with_members(points) if window.start < trial.last]
+        extents = [Window(trial.ask("extent_start", window.start), window.end) for window in windows]
+        trial.expect_equal("of the steps", grown, "windows", extents)
+
+    @staticmethod
+    def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
+        expected = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
+        counted = trial.members(history)
+        trial.expect(sorted(counted) == sorted(expected), lambda: f"members count on {counted}, not on {expected}")
+        parts = [Window(*part) for part in Stretches(expected).covered]
+        trial.expect_equal("what is connected", parts, "windows", trial.with_members(history))
+
+    @staticmethod
+    def _expect_cut_at_edges(trial: WindowKindTrial, history: Sequence[Lifetime]) -> None:
+        counted = trial.members(history)
+        trial.expect(sorted(counted) == sorted(history), lambda: f"members count on {counted}, not as they last")
+        between = starmap(Window, pairwise(Stretches(history).edges))
+        expected = [window for window in between if _overlaps_any(window, history)]
+        trial.expect_equal("between edges", expected, "windows", trial.with_members(history))
+
+    @staticmethod
+    def _expect_grid(trial: WindowKindTrial, grid: RegularWindows, history: Sequence[Lifetime]) -> None:
+        is_data = grid.periods == trial.ask("grid").periods and type(grid.periods).__hash__ is not None
+        fault = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
+        trial.expect(is_data, fault)
+        if grid.periods is not None:
+            for start, _ in history:
                 trial.number_at(grid.periods, start)
-            trial.expect_equal("on the grid", held, "windows", [w for w in windows if w.start < trial.last])
+        on_grid = [window for window in trial.windows_on(grid) if window.start < window.end]
+        expected = [window for window in on_grid if _overlaps_any(window, history)]
+        windows = [window for window in trial.with_members(history) if window.start < trial.last]
+        trial.expect_equal("on the grid", expected, "windows", windows)
 
     @law("let members and windows_of be two definitions of one thing: which event is in which window")
     def test_members_and_windows_are_dual(self, trial: WindowKindTrial) -> None:
@@ -368,14 +436,15 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         """
         history = trial.history()
         known = trial.stretches(history)
-        windows, of = trial.cut(known), {event: trial.windows_of(known, event) for event in history}
-        for event, own in of.items():
-            strange = [window for window in own if window not in windows]
-            trial.expect(not strange, f"windows_of yields {strange} for {event}, which cut does not")
+        windows = trial.cut(known)
+        windows_of = {event: trial.windows_of(known, event) for event in history}
+        for event, windows_of_event in windows_of.items():
+            unknown = [window for window in windows_of_event if window not in windows]
+            trial.expect(not unknown, f"windows_of yields {unknown} for {event}, which cut does not")
         for window in windows:
             members = sorted(trial.ask("members", window, history))
-            wanted = sorted(event for event in history if window in of[event])
-            trial.expect(members == wanted, f"{window} has {members}, and is a window of {wanted}")
+            expected = sorted(event for event in history if window in windows_of[event])
+            trial.expect(members == expected, f"{window} has {members}, and is a window of {expected}")
 
     @law("say as context what the windows of an event depend on besides its own times")
     def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
@@ -383,14 +452,17 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
         A kind says so by its `context`.
         """
-        context, history = trial.kind.context, trial.history()
+        context = trial.kind.context
+        history = trial.history()
         if context is WindowContext.FORWARD:
             return
         for event in history:
-            is_free = context is WindowContext.FREE
-            needed = [other for other in history if other == event or (not is_free and other[0] <= event[0])]
-            some, all_of_them = (trial.windows_of(trial.stretches(events), event) for events in (needed, history))
-            trial.expect_equal(f"windows of {event}", some, "with all events", all_of_them)
+            needed = [event]
+            if context is WindowContext.BACKWARD:
+                needed = [earlier for earlier in history if earlier[0] <= event[0]]
+            windows = trial.windows_of(trial.stretches(needed), event)
+            expected = trial.windows_of(trial.stretches(history), event)
+            trial.expect_equal(f"windows of {event}", windows, "with all events", expected)
 
     @law("make the fields plain data, and let to_dict and from_dict be inverse")
     def test_the_kind_and_what_it_carries_are_plain_data(self, trial: WindowKindTrial) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin.columnar import Ragged
-from muntin.components import ColumnarState
+from muntin.schemas.components import ColumnarState
 
 from .honest import without
 

@@ -31,7 +31,7 @@ class Merge(StrEnum):
     BIT_OR = "bitwise_or"
     """The bits that either has."""
     MEAN = "mean"
-    """Added up, as by `ADD`; what comes of it is the sum divided by how many payloads there are, rounded once."""
+    """The sum, as by `ADD`; its result is the sum divided by the number of payloads, rounded once."""
     COUNT = "count"
     """The number of payloads; the engine counts them, nothing is lifted."""
     COLLECT = "collect"
@@ -58,9 +58,9 @@ class Component:
         identity: The value that changes nothing when merged, for a vector in every place; for datetime64 and
             timedelta64 it may be an integer.
         shape: Empty for a number; the lengths of a vector's axes otherwise.
-        function: For `Merge.CUSTOM`: takes two arrays of values, with the values along the first axis, and returns the
-            merged ones. A NumPy ufunc of two operands is one.
-        inverse: Undoes `function`, exactly, or None. Integer addition has its own.
+        function: The function of `Merge.CUSTOM` from two arrays of values, with the values along the first axis, to the
+            merged values, such as a NumPy ufunc of two operands.
+        inverse: The function that undoes `function` exactly; None if there is none. Integer addition has its own.
 
     Raises:
         ModuleDefinitionError: The type is unknown, or cannot be merged in that way.
@@ -156,11 +156,11 @@ class Component:
         """A value that is merged by a function on whole arrays.
 
         Args:
-            function: Takes two arrays of n values and returns n merged ones. It is associative and commutative.
+            function: The function from two arrays of n values to n merged values, associative and commutative.
             identity: The value that changes nothing when merged.
             dtype: The NumPy type of the values.
             shape: The lengths of a vector's axes; empty for a number.
-            inverse: Undoes the function to the last bit; None if nothing does.
+            inverse: The function that undoes it to the last bit; None if there is none.
 
         Example:
             >>> import numpy as np
@@ -205,7 +205,7 @@ class Component:
 
     @property
     def is_lifted(self) -> bool:
-        """True if `lift` returns it."""
+        """True if `lift` returns values of the component."""
         return self.merge is not Merge.COUNT
 
     @property
@@ -216,7 +216,7 @@ class Component:
 
     @property
     def is_exact(self) -> bool:
-        """True if it is a sum of floats of which every bit is kept until there is a result."""
+        """True for a sum of floats of which every bit is kept until there is a result."""
         return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
 
 
@@ -246,8 +246,10 @@ _MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
 @cache
 def _kind_of(dtype: str) -> str | None:
     """Return the kind of the type that a name stands for: one of `_MERGEABLE`, or None if it is no type."""
-    named = _DTYPE.fullmatch(dtype)
-    return next(filter(None, named.groups())) if named else None
+    name = _DTYPE.fullmatch(dtype)
+    if name is None:
+        return None
+    return name[name.lastindex or 0]  # exactly one group of the pattern has matched
 
 
 def _check_type(merge: Merge, dtype: str) -> None:
@@ -266,19 +268,20 @@ def _check_type(merge: Merge, dtype: str) -> None:
         )
 
 
-_INTEGERS: Final = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def _extreme(dtype: str, *, largest: bool) -> object:
-    """Return the value of a type that a minimum, or a maximum, leaves as it is."""
-    if dtype in _INTEGERS:
-        sign, bits = _INTEGERS[dtype]
-        low, high = (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return high if largest else low
+    """Return the largest value of a type, the identity of a minimum, or the smallest, that of a maximum."""
+    if dtype in _BITS:
+        magnitude = 2 ** (_BITS[dtype] - 1)
+        return magnitude - 1 if largest else -magnitude
+    if dtype.removeprefix("u") in _BITS:
+        return 2 ** _BITS[dtype.removeprefix("u")] - 1 if largest else 0
     if dtype.startswith("float"):
         return float("nan") if largest else float("-inf")
     if dtype == "bool":
         return largest
     if dtype.startswith(("datetime64", "timedelta64")):
-        return 2**63 - 1 if largest else -(2**63) + 1
+        return 2**63 - 1 if largest else -(2**63) + 1  # the smallest integer is NumPy's NaT
     return None  # and the component that it was for is refused

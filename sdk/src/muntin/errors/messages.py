@@ -2,7 +2,7 @@
 
 A message is a template and its parts. A part is a name, a number or text, or it is *code*: an argument, a call, a
 column, windows, as a query has them. `str` of a message has the code in Python; `ErrorMessage.spelled` has it in other
-words, so nobody has to find code in a sentence.
+words, without a search for code in a sentence.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class ErrorMessage(str):
         """Return the message with its code in other words.
 
         Args:
-            spell: Returns the words for a piece of code.
+            spell: The function from a piece of code to its words.
         """
         if not self.parts:
             return str(self)

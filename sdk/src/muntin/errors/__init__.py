@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from muntin.messages import Argument, Arguments, ErrorMessage
-from muntin.safe_text import safe_message, safe_repr
+from muntin.errors.messages import Argument, Arguments, ErrorMessage
+from muntin.errors.safe_text import safe_message, safe_repr
 
 __all__ = [
     "DuplicateNameError",
@@ -81,7 +81,7 @@ class MuntinError(Exception):
         super().__init__(str(self.message))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what makes an equal error, whatever the arguments of its class are: for pickling and copying."""
+        """Pickle and copy an error by its attributes, whatever the arguments of its class are."""
         return _with_state, (type(self), self.args, self.__dict__)
 
 
@@ -120,13 +120,13 @@ class DurationError(QueryError, ValueError):
 
     def __init__(self, value: object, reason: str, instead: str | None = None) -> None:
         expected = "ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
-        more = "" if instead is None else f"\n  {instead}"
+        advice = "" if instead is None else f"\n  {instead}"
         super().__init__(
-            "{value!r} is not a duration: {reason}\n  expected: {expected}{more}",
+            "{value!r} is not a duration: {reason}\n  expected: {expected}{advice}",
             value=value,
             reason=reason,
             expected=expected,
-            more=more,
+            advice=advice,
         )
 
 
@@ -200,18 +200,18 @@ class UnknownModuleError(QueryError, LookupError):
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
-        own = [offered for offered in installed if offered.startswith(f"{name}.")]
+        offers = [offer for offer in installed if offer.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
         if advice:
             lines.append(f"  {advice}")
-        elif not suggestion and "." not in name and not own:
+        elif not suggestion and "." not in name and not offers:
             lines.append("  a name begins with its plugin, as in 'stats.average'")
-        if own:
-            lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(own)}")
-        if not own:
+        if offers:
+            lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(offers)}")
+        if not offers:
             lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
-        if not own and not is_sure:
+        if not offers and not is_sure:
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
@@ -240,7 +240,7 @@ class ModuleContractError(ModuleError, ValueError):
 
 
 class Extent(Protocol):
-    """A window, as far as an error tells it."""
+    """A window in an error: its ticks, so that errors need not know windows."""
 
     @property
     def start(self) -> int:
@@ -279,11 +279,11 @@ class ModuleFailedError(ModuleError, RuntimeError):
         super().__init__(self._words(str(window)))
 
     def at(self, key: object, window: Extent | None) -> ModuleFailedError:
-        """Return the same failure of another key and window, for who finds out which of many it was."""
+        """Move the failure to the key and window that turned out to be the one of many that failed."""
         return ModuleFailedError(self.module, self.version, key, window, self.method, self._cause)
 
     def say_window(self, spell: Callable[[int, int], str]) -> None:
-        """Have the message say the window in other words, such as those of `Axis.TIME.spell_interval`."""
+        """Spell the window in the message in other words, such as those of `Axis.TIME.spell_interval`."""
         if self.window is not None:
             self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
             self.args = (str(self.message),)
@@ -306,7 +306,7 @@ class PluginLoadError(PluginError, ImportError):
     Attributes:
         plugin: The plugin's name.
         distribution: The package that it came from.
-        reason: Why not.
+        reason: The reason why not.
     """
 
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
@@ -326,7 +326,7 @@ class MalformedPackageError(PluginError, ValueError):
 
     Attributes:
         package: The package.
-        reason: Why its metadata cannot be read.
+        reason: The reason why its metadata cannot be read.
     """
 
     def __init__(self, package: str, reason: str) -> None:
@@ -355,11 +355,14 @@ class DuplicateNameError(PluginError, ValueError):
         self.name = name
         self.sources = (first, second)
         self.is_kept = is_kept
-        kept = f"  the first keeps it, as the package muntin-{name.replace('_', '-')}; the second is not loaded: rename"
-        super().__init__(
-            f"the name {name!r} is offered twice: by {first} and by {second}\n"
-            + (f"{kept} its entry point, or uninstall it" if is_kept else "  uninstall one of them")
-        )
+        remedy = "uninstall one of them"
+        if is_kept:
+            package = f"muntin-{name.replace('_', '-')}"
+            remedy = (
+                f"the first keeps it, as the package {package}; the second is not loaded: rename its entry point, "
+                "or uninstall it"
+            )
+        super().__init__(f"the name {name!r} is offered twice: by {first} and by {second}\n  {remedy}")
 
 
 class StreamError(MuntinError, ValueError):

@@ -10,9 +10,9 @@ import pytest
 from packaging.version import Version
 
 from muntin import Aggregate, ColumnarAggregate, Component, IncrementalAggregate, Module
+from muntin.definitions.versions import order_of
 from muntin.schemas import describe
 from muntin.testing import IncrementalAggregateLaws, LawError, OldState, Outcome, try_laws
-from muntin.versions import order_of
 from muntin_adapters import from_aggregator, from_function
 from muntin_adapters.combinators import all_of, catching, filtering, grouping_by, preset, skipping_nulls, with_default
 from muntin_adapters.combinators.grouping_by import Grouped

@@ -12,28 +12,22 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import pluggy
 
-from muntin import hooks
+from muntin.catalog import hooks
+from muntin.catalog.plugin_entries import plugin_entries, spell_distribution
 from muntin.errors import DuplicateNameError, MuntinError, PluginError, PluginLoadError, UnknownModuleError
+from muntin.errors.safe_text import safe_message, safe_repr
 from muntin.modules.function import Function
 from muntin.modules.module import Module
-from muntin.plugin_entries import plugin_entries, spell_distribution
-from muntin.safe_text import safe_message, safe_repr
 from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import check_kind
 
-__all__ = [
-    "Catalog",
-    "Plugin",
-    "installed",
-]
-
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
 
 _SURE: Final = 0.8
-"""How like the last part of a name must be for a suggestion that needs no list of all names beside it."""
+"""The likeness of the last parts of two names from which a suggestion needs no list of all names beside it."""
 
 T = TypeVar("T")
 
@@ -68,7 +62,7 @@ class Catalog:
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
         allowed: The only plugins that may load; None allows all.
-        unreadable: Why packages are passed over: their plugins are not known.
+        unreadable: The errors of packages that are passed over: their plugins are not known.
 
     Example:
         >>> Catalog(entries=()).module("stats.average")
@@ -91,7 +85,7 @@ class Catalog:
         """Return a module class by its full name, or by an alias, importing its plugin alone.
 
         Raises:
-            UnknownModuleError: No plugin offers the name; the closest one is suggested, of those that need no import.
+            UnknownModuleError: No plugin offers the name; the closest name that needs no import is suggested.
             DuplicateNameError: Two installed distributions claim the plugin, and neither is `muntin-<plugin>`, which
                 would keep it.
             PluginLoadError: The plugin cannot be imported.
@@ -139,11 +133,14 @@ class Catalog:
         return loaded, failed
 
     def _offer(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, T]]) -> T:
-        found: T | None = None
-        if self._is_installed(name):
-            plugin = self.plugin(name)
-            found = offers(plugin).get(name) or offers(plugin).get(plugin.aliases.get(name, ""))
-        return found or self._unknown(kind, name, offers)
+        if not self._is_installed(name):
+            self._unknown(kind, name, offers)
+        plugin = self.plugin(name)
+        offered = offers(plugin)
+        full_name = name if name in offered else plugin.aliases.get(name, "")
+        if full_name not in offered:
+            self._unknown(kind, name, offers)
+        return offered[full_name]
 
     def _candidates(self) -> list[EntryPoint]:
         return [entry for entry in self.entries if self.allowed is None or entry.name in self.allowed]
@@ -153,7 +150,8 @@ class Catalog:
 
     def _claims(self, plugin: str) -> list[EntryPoint]:
         """Return the entry point that has a plugin's name, and after it those that claim the name and lose."""
-        entries = {(e.value, _distribution(e)): e for e in self._candidates() if e.name == plugin}
+        # An entry point that the path has twice is one claim.
+        entries = {(entry.value, _distribution(entry)): entry for entry in self._candidates() if entry.name == plugin}
         claims = sorted(entries.values(), key=_is_by_right, reverse=True)
         if len(claims) > 1 and _is_by_right(claims[0]) == _is_by_right(claims[1]):
             raise _twice(plugin, *claims[:2], is_kept=False)
@@ -161,29 +159,30 @@ class Catalog:
 
     def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> NoReturn:
         """Refuse an unknown name, without importing more plugins."""
-        loaded = sorted(self._loaded.values(), key=lambda plugin: plugin.name)
-        sources = {offered: plugin.distribution for plugin in loaded for offered in offers(plugin)}
-        called = dict.fromkeys(sources) | {
-            alias: offered
-            for plugin in loaded
-            for alias, offered in plugin.aliases.items()
-            if kind == "module" and offered in sources
-        }
-        others = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
+        distributions: dict[str, str] = {}  # of each offer by its full name
+        full_names: dict[str, str] = {}  # of each offer by its full name or an alias
+        for plugin in sorted(self._loaded.values(), key=lambda plugin: plugin.name):
+            for offer in offers(plugin):
+                distributions[offer] = plugin.distribution
+                full_names[offer] = offer
+            if kind == "module":
+                full_names.update(plugin.aliases)
+        unloaded = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
+
         suggestion: str | None = None
         is_sure = False
         if name not in self._loaded:  # not a plugin's name alone, which all of its modules resemble
-            close = _closest(name, called)
-            plugins = difflib.get_close_matches(name.partition(".")[0], others, n=1)
+            close = _closest(name, full_names)
+            plugins = difflib.get_close_matches(name.partition(".")[0], unloaded, n=1)
             if close is not None:
-                meant = called[close] or close
-                suggestion = f"{meant!r} ({sources[meant]})"
+                meant = full_names[close]
+                suggestion = f"{meant!r} ({distributions[meant]})"
                 is_sure = difflib.SequenceMatcher(None, _last(name), _last(close)).ratio() >= _SURE
             elif plugins:
-                suggestion = f"a {kind} of the plugin {plugins[0]!r} ({others[plugins[0]]})"
-        known = [*sources, *(f"{plugin}.*" for plugin in others)]
+                suggestion = f"a {kind} of the plugin {plugins[0]!r} ({unloaded[plugins[0]]})"
+        installed_names = [*distributions, *(f"{plugin}.*" for plugin in unloaded)]
         unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
-        raise UnknownModuleError(kind, name, suggestion, sorted(known), unreadable, is_sure=is_sure)
+        raise UnknownModuleError(kind, name, suggestion, sorted(installed_names), unreadable, is_sure=is_sure)
 
 
 @cache
@@ -195,13 +194,13 @@ def installed() -> Catalog:
     """
     allowed = os.environ.get(ALLOW_VARIABLE)
     names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
-    found = plugin_entries()
-    return Catalog(found.entries, names, found.unreadable)
+    plugins = plugin_entries()
+    return Catalog(plugins.entries, names, plugins.unreadable)
 
 
-def _closest(name: str, called: Iterable[str]) -> str | None:
-    """Return the closest of some names; one without a plugin is compared with what comes after theirs."""
-    compared = {full if "." in name else _last(full): full for full in sorted(called)}
+def _closest(name: str, full_names: Iterable[str]) -> str | None:
+    """Return the closest full name; a name without a plugin is compared with the last parts alone."""
+    compared = {full if "." in name else _last(full): full for full in sorted(full_names)}
     close = difflib.get_close_matches(name, compared, n=1)
     return compared[close[0]] if close else None
 
@@ -221,8 +220,9 @@ def _is_by_right(entry: EntryPoint) -> bool:
 
 
 def _twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -> DuplicateNameError:
-    spelled = (f"{entry.value} of {_distribution(entry)}" for entry in (first, second))
-    return DuplicateNameError(name, *spelled, is_kept=is_kept)
+    first_claim = f"{first.value} of {_distribution(first)}"
+    second_claim = f"{second.value} of {_distribution(second)}"
+    return DuplicateNameError(name, first_claim, second_claim, is_kept=is_kept)
 
 
 def _load(entry: EntryPoint) -> Plugin:
@@ -264,7 +264,7 @@ def _load(entry: EntryPoint) -> Plugin:
 
 
 class _MisofferedError(Exception):
-    """A hook returned what it must not."""
+    """A plugin does not follow the hook specification."""
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
@@ -287,9 +287,9 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
         manager.register(plugin, name=entry.name)
         manager.check_pending()
     except pluggy.PluginValidationError as error:
-        known = sorted(name for name in vars(hooks) if name.startswith("muntin_"))
+        hook_names = sorted(name for name in vars(hooks) if name.startswith("muntin_"))
         raise _MisofferedError(
-            f"{str(error).splitlines()[-1]}; expected: {', '.join(known)}, without arguments"
+            f"{str(error).splitlines()[-1]}; expected: {', '.join(hook_names)}, without arguments"
         ) from error
     if not manager.get_hookcallers(plugin):
         raise _MisofferedError(
@@ -300,40 +300,42 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
 
 def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: str) -> list[Any]:
     """Return the results of all implementations of a hook, in one list."""
-    results, found = hook(), list[Any]()
+    results = hook()
     if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out what is None
         raise _MisofferedError(f"{hook.name} returned None; expected: {expected}")
+    offers: list[Any] = []
     for result in results:
         if isinstance(result, str | bytes) or not isinstance(result, Iterable):
             raise _MisofferedError(f"a hook returned {safe_repr(result)}; expected: {expected}")
-        found += result
-    for item in found:
-        if not fits(item):
-            raise _MisofferedError(f"it offers {safe_repr(item)}; expected: {expected}")
-    return found
+        offers += result
+    for offer in offers:
+        if not fits(offer):
+            raise _MisofferedError(f"it offers {safe_repr(offer)}; expected: {expected}")
+    return offers
 
 
 def _is_class_of(base: type) -> Callable[[Any], bool]:
     return lambda item: isinstance(item, type) and issubclass(item, base)
 
 
-def _by_name(offered: Iterable[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for item in offered:
-        if item.name in found:
-            raise DuplicateNameError(item.name, safe_repr(found[item.name]), safe_repr(item))
-        found[item.name] = item
-    return found
+def _by_name(offers: Iterable[Any]) -> dict[str, Any]:
+    by_name: dict[str, Any] = {}
+    for offer in offers:
+        if offer.name in by_name:
+            raise DuplicateNameError(offer.name, safe_repr(by_name[offer.name]), safe_repr(offer))
+        by_name[offer.name] = offer
+    return by_name
 
 
 def _aliases(plugin: str, modules: Iterable[type[Module]]) -> dict[str, str]:
-    found = {cls.name: cls for cls in modules}
+    """Return the full name of each alias; no alias is the name of a module or another alias."""
+    owners = {cls.name: cls for cls in modules}
     aliases: dict[str, str] = {}
     for cls in modules:
         for alias in cls.own_aliases():
             name = f"{plugin}.{alias}"
-            if name in found:
-                raise DuplicateNameError(name, safe_repr(found[name]), safe_repr(cls))
-            found[name] = cls
+            if name in owners:
+                raise DuplicateNameError(name, safe_repr(owners[name]), safe_repr(cls))
+            owners[name] = cls
             aliases[name] = cls.name
     return aliases

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muntin.catalog import installed
+from muntin.catalog.catalog import installed
 from muntin.errors import MuntinError, ParameterError, UnknownModuleError, WindowError
 from muntin.rows.last_rows import LastRows
 from muntin.rows.row_batches import RowBatches, RowsBetween
@@ -62,7 +62,7 @@ _OTHER_WORDS: Final[Mapping[str, str]] = {
     "daily": f"days are {EXAMPLES['calendar']}",
     "global_windows": f"they are {EXAMPLES['global']}",
 }
-"""What to write for words that other systems, or Muntin's own functions, have for windows."""
+"""Advice on words that other systems, or Muntin's own functions, have for windows."""
 
 
 def window(name: str, **parameters: Any) -> WindowSpecification:
@@ -93,15 +93,15 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
     except (TypeError, ValueError) as error:
         if isinstance(error, MuntinError):
             raise
-        reason = _misbound(signature, parameters) or str(error)
+        reason = _wrong_parameters(signature, parameters) or str(error)
         if name in EXAMPLES:
             reason += f"\n  write for example {EXAMPLES[name]}"
         raise ParameterError(name, parameters, reason, _spell_parameters(signature)) from error
 
 
-def _misbound(signature: inspect.Signature, parameters: Mapping[str, object]) -> str:
-    """Return which parameters are missing and which are unknown, in words; empty if none is."""
-    required = [part.name for part in signature.parameters.values() if part.default is inspect.Parameter.empty]
+def _wrong_parameters(signature: inspect.Signature, parameters: Mapping[str, object]) -> str:
+    """Name the parameters that are missing and those that are unknown; empty if none is."""
+    required = [each.name for each in signature.parameters.values() if each.default is inspect.Parameter.empty]
     missing = [name for name in required if name not in parameters]
     unknown = [name for name in parameters if name not in signature.parameters]
     reasons = []
@@ -113,16 +113,16 @@ def _misbound(signature: inspect.Signature, parameters: Mapping[str, object]) ->
 
 
 def _spell_parameters(signature: inspect.Signature) -> str:
-    """Return the parameters of a kind with their defaults, without the types, which text may stand for."""
-    plain = [part.replace(annotation=inspect.Parameter.empty) for part in signature.parameters.values()]
-    return str(inspect.Signature(plain))
+    """Return the parameters of a kind with their defaults; without their types, as text may be given for any."""
+    untyped = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    return str(inspect.Signature(untyped))
 
 
 def kind_named(name: str) -> type[WindowSpecification]:
     """Return the class of windows by the name of their kind; raises as `window` does."""
     if name in _OWN:
         return _OWN[name]
-    if "." not in name:  # only plugins' kinds have a dot, so it is none of theirs
+    if "." not in name:  # the kinds of plugins have a dot
         close = difflib.get_close_matches(name, [*_OWN, *_OTHER_WORDS], n=1)
         meant = close[0] if close else ""
         suggestion = repr(meant) if meant in _OWN else None
@@ -138,17 +138,17 @@ def check_windows(windows: WindowSpecification) -> None:
         check_kind(type(windows))
 
 
-def continues_windows(stored: Mapping[str, Any], wanted: WindowSpecification) -> bool:
-    """Return True if windows can continue from a checkpoint of the same windows, of another version of their kind.
+def continues_windows(stored: Mapping[str, Any], windows: WindowSpecification) -> bool:
+    """Return True if windows can continue from a checkpoint of equal windows, of another version of their kind.
 
     Example:
         >>> windows = SnapshotWindows().to_dict()
         >>> [continues_windows({**windows, "version": version}, SnapshotWindows()) for version in ("1.0", "0.9")]
         [True, False]
     """
-    if {**stored, "version": wanted.version} != wanted.to_dict():
+    if {**stored, "version": windows.version} != windows.to_dict():
         return False
-    return wanted.continues_from(str(stored.get("version", "")))
+    return windows.continues_from(str(stored.get("version", "")))
 
 
 def from_dict(data: Mapping[str, Any]) -> WindowSpecification:

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from muntin.axis import Duration
 from muntin.errors import DurationError, PolicyError
-from muntin.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
+from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
 from muntin.policies import Refinement, parse_policy
-from muntin.refining import ResultRefinement
 from muntin.triggers.description import to_dict
 from muntin.triggers.elementary import every as at_every
+from muntin.triggers.refining import ResultRefinement
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
@@ -57,7 +57,7 @@ class EarlyEmission:
 
         Args:
             window: The windows.
-            is_revised: True if events may be revised, or are samples that end with the next one.
+            is_revised: Events may be revised, or are samples that end with the next one.
             written_window: The windows as the query has them; None to spell their ticks.
 
         Raises:
@@ -88,7 +88,7 @@ class EarlyEmission:
         """Refuse a trigger that does not say how its states are merged.
 
         Args:
-            reason: Why windows take the place of others, as the beginning of a sentence.
+            reason: The reason why windows take the place of others, as the beginning of a sentence.
 
         Raises:
             PolicyError: The trigger, or one that it is composed of, defines no `merge`.
@@ -136,21 +136,20 @@ def early(
         >>> print(early(every="1 minute"))
         early(repeat(after('1 minute', aligned)), accumulate)
     """
-    instead: object = trigger  # nothing keeps a caller from giving what the annotation does not allow
-    if isinstance(instead, str | int | timedelta):
+    period: object = trigger  # a slip that the annotation does not allow: early("1 minute")
+    if isinstance(period, str | int | timedelta):
         with suppress(DurationError):
-            at_every(instead)
+            at_every(period)
             raise PolicyError(
                 "{value!r} is not a trigger\n  a period goes by name: {call}",
                 value=trigger,
                 call=Call("early", Argument("every", trigger)),
             )
     if (trigger is None) == (every is None):
-        given = "neither" if trigger is None else "both"
         raise PolicyError(
             "early() needs either a trigger or a period; got {given}\n"
             "  for example {by_count}, or {by_time} on a stream with a clock, {with_clock}",
-            given=given,
+            given="neither" if trigger is None else "both",
             by_count=Call("early", Call("every_count", 100)),
             by_time=Call("early", Argument("every", "1 minute")),
             with_clock=StreamCall(Call("with_clock")),

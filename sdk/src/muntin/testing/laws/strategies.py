@@ -17,16 +17,17 @@ from muntin.schemas import DataType, Field, ListOf, MapOf, OneOf, Scalar, Scalar
 from muntin.windows.extent import Window
 
 _MOST_PARTS: Final = 3
-_FIRST_DATE, _LAST_DATE = date(2000, 1, 1), date(2040, 1, 1)
+_FIRST_DATE: Final = date(2000, 1, 1)
+_LAST_DATE: Final = date(2040, 1, 1)
 _NEAR_ZERO: Final = Window(-20, 20)
 
 
 def payloads(field: Field) -> SearchStrategy[Any]:
-    """Return values of a type, as a query would hand them to a module.
+    """Return values of a type, as a query would give them to a module.
 
     Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
-    ones are common; timestamps are aware and in UTC; of a `Literal` come the values that it names. A type variable,
-    and `Any`, is an integer. What may be null sometimes is. Payloads of several inputs come from any of them.
+    integers are common; timestamps are aware and in UTC; a `Literal` has the values that it names. A type variable,
+    and `Any`, is an integer. Nullable values are sometimes null. Payloads of several inputs come from any of them.
     """
     values = _of_type(field.type)
     return values | st.none() if field.is_nullable else values

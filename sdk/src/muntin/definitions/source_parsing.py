@@ -1,8 +1,8 @@
 """Python source as syntax trees, from any thread.
 
-CPython counts how deep a tree is, while it makes one, in a counter that all threads of an interpreter share. Threads
-that parse at the same time may disturb each other's count, and one of them then gets a `SystemError` for source that
-has no fault. So one thread of ours parses at a time; and since code of others parses as well, it tries again.
+CPython counts the depth of a tree, while it makes one, in a counter that all threads of an interpreter share. Threads
+that parse at the same time may disturb each other's count, and one of them then gets a `SystemError` for source without
+a fault. So one thread of Muntin's parses at a time; and since other libraries parse as well, it tries again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ T = TypeVar("T")
 _LOCK: Final = RLock()
 _TRIES: Final = 20
 _MISMATCH: Final = "recursion depth mismatch"
-"""In the message of the error that another thread brings about."""
+"""Part of the message of the error that another thread causes."""
 
 
 def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> Any:
     """Parse source: an `ast.Module`, or an `ast.Expression` in the mode `eval`.
 
     Raises:
-        SyntaxError: It is not Python.
-        ValueError: It holds a null character.
+        SyntaxError: The text is not Python.
+        ValueError: The text holds a null character.
 
     Example:
         >>> ast.unparse(parse_source("1+1", "eval"))
@@ -38,8 +38,8 @@ def literal_of(text: str) -> Any:
     """Return the value of a literal; as `ast.literal_eval`.
 
     Raises:
-        SyntaxError: It is not Python.
-        ValueError: It is not a literal.
+        SyntaxError: The text is not Python.
+        ValueError: The text is not a literal.
 
     Example:
         >>> literal_of(" (1, 'a') ")

@@ -1,4 +1,4 @@
-"""Refuse class attributes that nearly are ones that are read, such as `output_contract` for `contract`."""
+"""Refuse misspelt class attributes, such as `output_contract` for `contract`, which nothing reads."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, Final
 from muntin.errors import ModuleDefinitionError
 
 _REQUIRED: Final = frozenset({"name", "version", "title"})
-"""Attributes that are asked for where they are missing; `names` or `api_version` beside them are the writer's own."""
+"""Attributes that each class has to have, so that `names` or `api_version` beside them are no misspellings."""
 
 _OPTIONAL: Final[Mapping[str, object]] = {"state_bytes": 0, "empty_result": None}
 """Attributes that are read where a class has them, and that no base class has."""
 
 _CLOSE: Final = 0.8
-"""How alike two names are, at least, of which one may be a slip for the other."""
+"""The least likeness of two names of which one may be a slip for the other."""
 
 
 def check_attributes(cls: type, label: str) -> None:
     """Refuse a class attribute that nothing reads, if it was plainly meant for one that is read.
 
-    That is one of a similar name with a value of the same type, and any whose value is a policy of Muntin's: these are
-    only read under their own names.
+    An attribute is so meant if its name is similar and its value of the same type, or if its value is a policy of
+    Muntin's, as policies are only read under their own names.
 
     Args:
         cls: A class of a module or of windows.
@@ -31,14 +31,14 @@ def check_attributes(cls: type, label: str) -> None:
     Raises:
         ModuleDefinitionError: There is such an attribute.
     """
-    known = _read_attributes(cls)
+    defaults = _read_attributes(cls)
     for parent in cls.__mro__:
         if _is_of_muntin(parent):
             continue
         for attribute, value in vars(parent).items():
-            if attribute.startswith("_") or attribute in known or attribute in _REQUIRED or _is_code(value):
+            if attribute.startswith("_") or attribute in defaults or attribute in _REQUIRED or _is_code(value):
                 continue
-            meant = _meant(attribute, value, known)
+            meant = _meant(attribute, value, defaults)
             if meant is not None:
                 raise ModuleDefinitionError(
                     f"{label} sets {attribute} = {value!r}, which nothing reads; did you mean {meant}?\n"
@@ -60,18 +60,18 @@ def _read_attributes(cls: type) -> dict[str, object]:
     return attributes
 
 
-def _meant(attribute: str, value: object, known: Mapping[str, object]) -> str | None:
-    """Return the attribute that was meant; None if it is one of the writer's own."""
-    for other, default in known.items():
+def _meant(attribute: str, value: object, defaults: Mapping[str, object]) -> str | None:
+    """Return the attribute that was meant; None if the writer of the class made up one."""
+    for read, default in defaults.items():
         is_policy = type(default).__module__.partition(".")[0] == "muntin" and not _is_code(default)
         if is_policy and type(value) is type(default):
-            return other
-    close = difflib.get_close_matches(attribute, known, n=1, cutoff=_CLOSE)
+            return read
+    close = difflib.get_close_matches(attribute, defaults, n=1, cutoff=_CLOSE)
     if not close:
         return None
-    default = known[close[0]]
-    is_alike = default is None or _is_code(default) or isinstance(value, type(default))
-    return close[0] if is_alike else None
+    default = defaults[close[0]]
+    has_its_type = default is None or _is_code(default) or isinstance(value, type(default))
+    return close[0] if has_its_type else None
 
 
 def _is_of_muntin(cls: type) -> bool:

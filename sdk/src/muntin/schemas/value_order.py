@@ -1,4 +1,4 @@
-"""The order of plain data that says nothing of one: null first, numbers by size with NaN last."""
+"""A total order of plain data of mixed types: null first, numbers by size with NaN last."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ def value_key(value: object) -> tuple[Any, ...]:
     if value is None:
         return (0,)
     if isinstance(value, float):
-        return (2,) if isnan(value) else (1, value, copysign(1, value))
+        return (2,) if isnan(value) else (1, value, copysign(1, value))  # -0.0 comes before 0.0
     if isinstance(value, dict):
         return (1, *((value_key(name), value_key(part)) for name, part in value.items()))
     if is_dataclass(value) and not isinstance(value, type):
         return (1, type(value).__name__, *(value_key(getattr(value, part.name)) for part in fields(value)))
-    return (1, *map(value_key, value)) if isinstance(value, list | tuple) else (1, value)
+    if isinstance(value, list | tuple):
+        return (1, *map(value_key, value))
+    return (1, value)
 
 
 def sorted_by_value(items: Iterable[T], value: Callable[[T], object], *, descending: bool = False) -> list[T]:
-    """Return items by a value of each; equal ones stay as they are.
+    """Sort items by a value of each; those with equal values keep their order.
 
     Values of several types, or of one without an order, go by their text.
     """
-    given = list(items)
+    unsorted = list(items)  # walked twice if values have no order
     try:
-        return sorted(given, key=lambda item: value_key(value(item)), reverse=descending)
+        return sorted(unsorted, key=lambda item: value_key(value(item)), reverse=descending)
     except TypeError:
-        return sorted(given, key=lambda item: repr(value(item)), reverse=descending)
+        return sorted(unsorted, key=lambda item: repr(value(item)), reverse=descending)
 
 
 def comes_after(value: object, other: object) -> bool:

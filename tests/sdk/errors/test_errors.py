@@ -22,7 +22,7 @@ from muntin.errors import (
     UnknownModuleError,
     message_of,
 )
-from muntin.messages import Argument, Call, Code, ErrorMessage
+from muntin.errors.messages import Argument, Call, Code, ErrorMessage
 from muntin.windows.extent import Window
 from muntin.windows.specification import WrittenWindows
 

@@ -1,4 +1,4 @@
-"""Text of values and exceptions of other people's code, which may be huge, or raise when it is formatted."""
+"""Text of values and exceptions of plugins and of data, which may be huge, or raise when it is formatted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cut(text: str, most: int = MOST) -> str:
 
 
 def safe_repr(value: object, most: int = MOST) -> str:
-    """Return `repr` of a value, cut to size; where that raises, what can be said without it."""
+    """Return `repr` of a value, cut to size; where that raises, a note that it does."""
     if type(value) is int and value.bit_length() > 10_000:
         return f"an int of {value.bit_length():,} bits"
     return cut(_asked(repr, value), most)
@@ -51,22 +51,24 @@ def safe_cause(error: BaseException) -> BaseException:
     chain = _chain(error)
     if all(map(_is_plain, chain)) and len(chain) <= _MOST_LINKS:
         return error
-    found: BaseException | None = None
+    # The innermost cause comes first, so that each stand-in can name the one below it.
+    cause: BaseException | None = None
     for link in reversed(chain[:_MOST_LINKS]):
         cls = type(type(link).__name__, (Exception,), {"__module__": type(link).__module__})
         stand_in: BaseException = cls(cut(_asked(str, link)))
-        stand_in.__cause__, found = found, stand_in.with_traceback(link.__traceback__)
-    return found or error
+        stand_in.__cause__ = cause
+        cause = stand_in.with_traceback(link.__traceback__)
+    return cause or error
 
 
 def _chain(error: BaseException) -> list[BaseException]:
     """Return an exception and those that a traceback shows above it, the exception first."""
-    found: list[BaseException] = []
+    chain: list[BaseException] = []
     link: BaseException | None = error
-    while link is not None and all(link is not known for known in found):
-        found.append(link)
+    while link is not None and all(link is not earlier for earlier in chain):  # a chain may lead back into itself
+        chain.append(link)
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-    return found
+    return chain
 
 
 def _is_plain(error: BaseException) -> bool:

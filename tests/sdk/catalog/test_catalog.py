@@ -11,10 +11,11 @@ from typing import Any
 import pluggy
 import pytest
 
-from muntin import catalog as catalog_file
-from muntin import hookimpl, hooks
+from muntin import hookimpl
+from muntin.catalog import catalog as catalog_file
+from muntin.catalog import hooks
+from muntin.catalog.plugin_entries import plugin_entries
 from muntin.errors import DuplicateNameError, MalformedPackageError, PluginLoadError, UnknownModuleError
-from muntin.plugin_entries import plugin_entries
 from tests.sdk.installation import Installation, installation_in, offering
 from tests.sdk.testing.laws.muntin_hostile import HOSTILE, plugin
 from tests.tables import entries, says

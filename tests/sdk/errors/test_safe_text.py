@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from muntin.errors import ModuleFailedError
-from muntin.safe_text import MOST, safe_cause, safe_message, safe_repr
+from muntin.errors.safe_text import MOST, safe_cause, safe_message, safe_repr
 
 
 class Mute(Exception):

@@ -1,4 +1,4 @@
-"""Refinements of one's own: a rule from the results of a window to what is emitted of them."""
+"""Refinements by a module writer: rules from the results of a window to its output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 
 class ResultRefinement(ABC):
-    """Say what a window emits when its trigger fires, from its result and what was kept of earlier ones.
+    """Refine the result of a window when its trigger fires, with a state kept from earlier firings.
 
     Subclass it as a frozen dataclass and pass an instance as the `refinement` of `early`, where no `Refinement` says
     what you want: the change since the last firing, only results that differ by more than a threshold, an average of

@@ -1,0 +1,166 @@
+"""Check the name of a module, and that it has the methods that the engine calls with its arguments."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, Final, get_type_hints
+
+from muntin.errors import ModuleDefinitionError
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+_OPTIONAL: Final = {
+    "remove_events": ("state", "payloads"),
+    "combine": ("state", "other"),
+    "deduct": ("state", "other"),
+    "upgrade_state": ("state", "version"),
+    "columnar_form": ("reads",),
+}
+"""Methods that no base class defines and a module may, with their arguments; see `IncrementalAggregate`."""
+
+_WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
+"""Methods that do not get the window, not even in a time-sensitive module."""
+
+
+_ANYTHING: Final = inspect.Signature(
+    [
+        inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
+        inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD),
+    ]
+)
+
+
+def signature_of(code: Callable[..., object]) -> inspect.Signature:
+    """Return the signature of a callable; of code in other languages without one, a signature that takes anything."""
+    try:
+        return inspect.signature(code, eval_str=True)
+    except NameError:  # an annotation for type checkers alone
+        return inspect.signature(code)
+    except (TypeError, ValueError):
+        return _ANYTHING
+
+
+def hints_of(code: Callable[..., object]) -> dict[str, Any]:
+    """Return the annotations of a function; empty if they cannot be read."""
+    try:
+        return get_type_hints(code, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:
+    """Return the error for a class that lacks methods; it names methods of the class that are similarly called."""
+    missing_methods = sorted(missing)
+    defined = _methods_by_bare_name(cls)
+    lines = [f"{name} does not define {', '.join(missing_methods)}"]
+    for method in missing_methods:
+        close = difflib.get_close_matches(method.replace("_", ""), defined, n=1)
+        if close:
+            lines.append(f"  it defines {defined[close[0]]}, which nothing calls; did you mean {method}?")
+    if len(lines) == 1:
+        base = next(parent for parent in cls.__mro__ if parent.__module__.startswith("muntin."))
+        method = missing_methods[0]
+        lines.append(f"  expected: def {method}(self, ...), as in the example that help({base.__qualname__}) shows")
+    return ModuleDefinitionError("\n".join(lines))
+
+
+def _methods_by_bare_name(cls: type) -> dict[str, str]:
+    """Return the methods that the writer of a class defines, by their names in lower case without underscores."""
+    methods: dict[str, str] = {}
+    for parent in cls.__mro__:
+        if parent.__module__.startswith("muntin."):
+            continue
+        for attribute, value in vars(parent).items():
+            if callable(value) and not attribute.startswith("__"):
+                methods[attribute.replace("_", "").lower()] = attribute
+    return methods
+
+
+def check_methods(cls: Any) -> None:
+    """Refuse a method that cannot be called as the base class says, such as one that takes a window and gets none.
+
+    Only the number of arguments counts: the engine gives them by place, so their names are the writer's.
+    """
+    base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
+    base_methods = _methods_of_base(base)
+    arguments_of = dict(_OPTIONAL)
+    for name, function in base_methods.items():
+        if not name.startswith("_"):
+            arguments_of[name] = _parameters(function)
+
+    for name, untimed_arguments in arguments_of.items():
+        method = inspect.getattr_static(cls, name, None)
+        if not isinstance(method, FunctionType) or method is base_methods.get(name):
+            continue  # the writer of the class does not define it
+        arguments = untimed_arguments
+        if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
+            arguments = _timed(untimed_arguments)
+        try:
+            signature_of(method).bind(None, *arguments)
+        except TypeError:
+            raise ModuleDefinitionError(
+                f"{cls.name}: {name}({', '.join(_parameters(method))}) is called with ({', '.join(arguments)})\n"
+                f"  {_remedy(cls, base, name, arguments, method)}"
+            ) from None
+
+
+def _methods_of_base(base: type) -> dict[str, FunctionType]:
+    """Return the methods of a base class of modules, with those of its parents in the same file."""
+    methods: dict[str, FunctionType] = {}
+    for parent in reversed(base.__mro__):
+        if parent.__module__ != base.__module__:
+            continue
+        for name, value in vars(parent).items():
+            if isinstance(value, FunctionType):
+                methods[name] = value
+    return methods
+
+
+def _timed(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments that a time-sensitive module gets instead: events for payloads, and the window."""
+    events_for_payloads = ["events" if argument == "payloads" else argument for argument in arguments]
+    return (*events_for_payloads, "window")
+
+
+def _parameters(method: FunctionType) -> tuple[str, ...]:
+    """Return the names of the parameters after `self`."""
+    return tuple(signature_of(method).parameters)[1:]
+
+
+def _remedy(cls: Any, base: Any, name: str, arguments: tuple[str, ...], method: FunctionType) -> str:
+    definition = f"define it as {name}({', '.join(('self', *arguments))})"
+    may_be_timed = (
+        base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator") and name not in _WITHOUT_WINDOW
+    )
+    if may_be_timed and not cls.is_time_sensitive and len(_parameters(method)) > len(arguments):
+        return f"{definition}, or say is_time_sensitive = True, to be given events with lifetimes and the window"
+    if cls.is_time_sensitive and len(_parameters(method)) < len(arguments):
+        return f"{definition}, as is_time_sensitive is True"
+    return definition
+
+
+def check_name(name: object, owner: str = "it") -> str:
+    """Return a module's or function's name if it has the form `"<plugin>.<module>"`."""
+    if name is None:
+        raise ModuleDefinitionError(f"{owner} has no name\n  set the class attribute: name = '<plugin>.<module>'")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ModuleDefinitionError(
+            f"{owner} is named {name!r}\n  expected: text of the form '<plugin>.<module>' in lower case"
+        )
+    return name
+
+
+def check_aliases(name: str, aliases: object) -> None:
+    """Refuse aliases of a module that are not a tuple of names without the plugin's."""
+    if not isinstance(aliases, tuple) or not all(map(_is_alias, aliases)):
+        raise ModuleDefinitionError(
+            f"{name} has the aliases {aliases!r}\n"
+            "  expected: a tuple of names in lower case without that of the plugin, such as ('mean', 'avg')"
+        )
+
+
+def _is_alias(alias: object) -> bool:
+    return isinstance(alias, str) and _NAME.fullmatch(f"a.{alias}") is not None

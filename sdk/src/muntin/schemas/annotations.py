@@ -1,0 +1,194 @@
+"""Fields from the annotations that a module writer gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import typing_extensions
+
+from muntin.axis import Instant
+from muntin.errors import ModuleDefinitionError
+from muntin.schemas.fields import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable, bind
+from muntin.schemas.type_advice import advice_about
+
+_SCALARS: Final[dict[Any, ScalarKind]] = {
+    bool: ScalarKind.BOOLEAN,
+    int: ScalarKind.INTEGER,
+    float: ScalarKind.FLOAT,
+    str: ScalarKind.STRING,
+    bytes: ScalarKind.BINARY,
+    Decimal: ScalarKind.DECIMAL,
+    date: ScalarKind.DATE,
+    datetime: ScalarKind.TIMESTAMP,
+    timedelta: ScalarKind.INTERVAL,
+}
+
+
+_BARE: Final[dict[Any, str]] = {
+    dict: "str, float",
+    Mapping: "str, float",
+    list: "float",
+    tuple: "float, str",
+    set: "float",
+    frozenset: "float",
+    Sequence: "float",
+    Iterable: "float",
+}
+"""Collections, each with an example of what its brackets may hold."""
+
+
+def describe(annotation: object, name: str = "") -> Field:
+    """Return an annotation as a field.
+
+    Understood are bool, int, float, str, bytes, Decimal, date, datetime, timedelta, `muntin.Instant`, lists and
+    other sequences, dicts, tuples, dataclasses, named tuples, typed dicts, `Literal`, `X | None`, type variables and
+    `Any`.
+
+    Raises:
+        ModuleDefinitionError: The annotation has no column type, or holds itself.
+
+    Example:
+        >>> describe(float | None)
+        Field(name='', type=Scalar(kind=<ScalarKind.FLOAT: 'float'>), is_nullable=True)
+    """
+    return _describe(annotation, name, ())
+
+
+def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
+    """Return an annotation as a field; `within` are the classes that it is a part of, the outermost first."""
+    if isinstance(annotation, typing_extensions.TypeAliasType):
+        return _describe(annotation.__value__, name, within)
+    if annotation is None or annotation is type(None):
+        return Field(name, Variable(""), is_nullable=True)
+    if annotation == Instant:
+        return Field(name, Scalar(ScalarKind.INSTANT))
+    if isinstance(annotation, TypeVar | typing_extensions.TypeVar):
+        return Field(name, _variable(annotation))
+    if annotation is Any or annotation is object:
+        return Field(name, Variable(""), is_nullable=True)
+    if isinstance(annotation, type) and annotation in _SCALARS:
+        return Field(name, Scalar(_SCALARS[annotation]))
+    return _describe_compound(annotation, name, within)
+
+
+def _variable(annotation: Any) -> Variable:
+    """Return a type variable with what its bound or its constraints ask of a column."""
+    bound = annotation.__bound__
+    choices = annotation.__constraints__
+    if not choices and bound in _SCALARS:
+        choices = (bound,)
+    return Variable(
+        annotation.__name__,
+        choices=tuple(map(describe, choices)),
+        is_ordered=_defines(bound, "__lt__"),
+        is_hashable=_defines(bound, "__hash__"),
+    )
+
+
+def _defines(bound: object, method: str) -> bool:
+    """Return True if a class, such as the bound of a type variable, overrides a method of `object`."""
+    return isinstance(bound, type) and getattr(bound, method) is not getattr(object, method)
+
+
+def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) -> Field:
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
+    if not arguments and (origin or annotation) in _BARE:
+        bare: Any = origin or annotation
+        raise ModuleDefinitionError(
+            f"{bare.__name__} does not say what it holds\n"
+            f"  expected: types in brackets, as in {bare.__name__}[{_BARE[bare]}]; named fields are a dataclass"
+        )
+    if origin is Annotated:
+        return _describe(arguments[0], name, within)
+    if origin in (Union, types.UnionType):
+        return _describe_union(annotation, arguments, name, within)
+    if origin is Literal:
+        return _describe_literal(annotation, arguments, name)
+    if origin is tuple:
+        return Field(name, _struct_of_tuple(annotation, arguments, within))
+    struct = _struct_of_class(annotation, origin, arguments, within)  # before lists: a NamedTuple is an iterable too
+    if struct is not None:
+        return Field(name, struct)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Field(name, MapOf(_describe(arguments[0], "key", within), _describe(arguments[1], "value", within)))
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return Field(name, ListOf(_describe(arguments[0], "element", within)))
+    raise ModuleDefinitionError(
+        f"{annotation!r} has no column type\n"
+        "  expected: bool, int, float, str, bytes, Decimal, date, datetime, timedelta, muntin.Instant, a list,\n"
+        "  a dict, a tuple, a dataclass, a NamedTuple or a TypedDict of these, X | None, a type variable or Any"
+        f"{advice_about(origin or annotation)}"
+    )
+
+
+def _describe_literal(annotation: object, arguments: tuple[object, ...], name: str) -> Field:
+    values = tuple(value for value in arguments if value is not None)
+    if len({type(value) for value in values}) != 1 or type(values[0]) not in _SCALARS:
+        raise ModuleDefinitionError(
+            f"{annotation!r} has no single column type; the values that it names must be of one, and None"
+        )
+    return Field(name, Scalar(_SCALARS[type(values[0])], values=values), is_nullable=None in arguments)
+
+
+def _describe_union(annotation: object, arguments: tuple[object, ...], name: str, within: tuple[type, ...]) -> Field:
+    types_besides_none = [argument for argument in arguments if argument is not type(None)]
+    if len(types_besides_none) != 1:
+        raise ModuleDefinitionError(
+            f"{annotation!r} has no single column type; only X | None is a union a column can hold\n"
+            "  what a module reads may also be a union of dataclasses or NamedTuples: a record for each of its inputs"
+        )
+    return dataclasses.replace(_describe(types_besides_none[0], name, within), is_nullable=True)
+
+
+def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: tuple[type, ...]) -> DataType:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return ListOf(_describe(arguments[0], "element", within))
+    if not arguments:
+        raise ModuleDefinitionError(
+            f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]"
+        )
+    fields = tuple(_describe(argument, f"_{place}", within) for place, argument in enumerate(arguments, 1))
+    return Struct(fields, lambda **values: tuple(values[field.name] for field in fields))
+
+
+def _struct_of_class(
+    annotation: object, origin: object, arguments: tuple[object, ...], within: tuple[type, ...]
+) -> Struct | None:
+    """Return the struct of a dataclass, a named tuple or a typed dict; None of any other class."""
+    cls = origin or annotation
+    is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
+    if not isinstance(cls, type) or not is_record:
+        return None
+    if cls in within:
+        path = " -> ".join(part.__qualname__ for part in (*within[within.index(cls) :], cls))
+        raise ModuleDefinitionError(
+            f"{cls.__qualname__} holds itself ({path}), and a column's type says how deep its values go\n"
+            "  expected: a type of a fixed depth; give parts by id, or as text such as JSON"
+        )
+    # Of a generic class, such as Reading[float]: the type of each of its variables.
+    parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
+    bound = {name: _describe(argument, "", within) for name, argument in zip(parameters, arguments, strict=False)}
+
+    hints = _hints(cls)
+    names = [part.name for part in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
+    fields: list[Field] = []
+    for name in names:
+        field = _describe(hints[name], name, (*within, cls))
+        fields.append(bind(field, bound))
+    return Struct(tuple(fields), cls)
+
+
+def _hints(cls: type) -> dict[str, object]:
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise ModuleDefinitionError(
+            f"the annotations of {cls.__qualname__} cannot be read: {error}\n"
+            "  expected: names that are defined at the top of the module of the class"
+        ) from error

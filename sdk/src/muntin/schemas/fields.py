@@ -1,0 +1,265 @@
+"""Types of payloads, results and states as plain data: what a column is called, and what it holds.
+
+The engine turns these descriptions into Spark and Arrow types; the SDK knows neither.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias, cast
+
+
+class ScalarKind(StrEnum):
+    """The single-valued types a column can have."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    STRING = "string"
+    BINARY = "binary"
+    DECIMAL = "decimal"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    INTERVAL = "interval"
+    INSTANT = "instant"
+
+
+class Growth(NamedTuple):
+    """The extra digits of the decimals that a module computes from a decimal column.
+
+    Attributes:
+        digits: The number of extra digits.
+        places: The number of these that come after the decimal point.
+    """
+
+    digits: int
+    places: int
+
+
+class _DataType:
+    """A type that a column can have; its methods are those of a type without parts."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The fields that the type is made of."""
+        return ()
+
+    def with_parts(self, change: Callable[[Field], Field]) -> DataType:
+        """Return the type with each of its parts changed."""
+        return cast("DataType", self)
+
+    def grown(self, growth: Growth) -> DataType:
+        """Return the type of results that are so much larger than values of this type."""
+        return self.with_parts(lambda part: growing(part, growth))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(_DataType):
+    """One value of a kind.
+
+    Attributes:
+        kind: The kind.
+        values: The only values that a `Literal` allows; a column does not know them. Empty allows all.
+    """
+
+    kind: ScalarKind
+    values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
+
+    def grown(self, growth: Growth) -> Scalar:
+        """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
+        return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return str(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(_DataType):
+    """A list whose elements have one type."""
+
+    element: Field
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The element."""
+        return (self.element,)
+
+    def with_parts(self, change: Callable[[Field], Field]) -> ListOf:
+        """Return a list of changed elements."""
+        return ListOf(change(self.element))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return f"list[{spell(self.element)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(_DataType):
+    """A mapping from one type to another."""
+
+    key: Field
+    value: Field
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The key and the value."""
+        return (self.key, self.value)
+
+    def with_parts(self, change: Callable[[Field], Field]) -> MapOf:
+        """Return a map from a changed key to a changed value."""
+        return MapOf(change(self.key), change(self.value))
+
+    def grown(self, growth: Growth) -> MapOf:
+        """Let the values grow alone: a key that did not fit its type would end the query."""
+        return MapOf(self.key, growing(self.value, growth))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return f"map[{spell(self.key)}, {spell(self.value)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(_DataType):
+    """Named fields in order; `make` builds the writer's own class from keyword arguments."""
+
+    fields: tuple[Field, ...]
+    make: Callable[..., Any] = dataclasses.field(compare=False)
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The fields."""
+        return self.fields
+
+    def with_parts(self, change: Callable[[Field], Field]) -> Struct:
+        """Return a struct of changed fields, which makes the same class."""
+        return Struct(tuple(map(change, self.fields)), self.make)
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in self.fields) + ">"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(_DataType):
+    """A type that the query binds: a type variable, or `Any` where `name` is empty.
+
+    Attributes:
+        name: The name of the type variable.
+        choices: The types of which it may be one, where the type variable has constraints.
+        is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
+        is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
+        growth: In a result: the extra digits over the type that the variable is bound to; None if unknown.
+    """
+
+    name: str
+    choices: tuple[Field, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
+    is_ordered: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+    is_hashable: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+    growth: Growth | None = dataclasses.field(default=None, compare=False, repr=False, kw_only=True)
+
+    def grown(self, growth: Growth) -> Variable:
+        """Note the growth until the variable is bound."""
+        return dataclasses.replace(self, growth=growth)
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return self.name or "any"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(_DataType):
+    """A payload of one of several inputs, each with a record of its own; only the input of a module is so.
+
+    Attributes:
+        inputs: The inputs by name, each a `Struct` whose `make` is the class of its payloads.
+    """
+
+    inputs: tuple[Field, ...]
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The inputs."""
+        return self.inputs
+
+    def with_parts(self, change: Callable[[Field], Field]) -> OneOf:
+        """Return the changed inputs."""
+        return OneOf(tuple(map(change, self.inputs)))
+
+    def spell(self) -> str:
+        """Return the type as a reader of an error message wants it."""
+        return " or ".join(f"{part.name}: {spell(part)}" for part in self.inputs)
+
+    def input_of(self, payload: object) -> Field | None:
+        """Return the input that a payload is of, by its class; None if it is of none."""
+        for part in self.inputs:
+            if type(payload) is getattr(part.type, "make", None):
+                return part
+        return None
+
+
+DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable | OneOf
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named, possibly null value of a type."""
+
+    name: str
+    type: DataType
+    is_nullable: bool = False
+
+
+def bind(field: Field, variables: Mapping[str, Field]) -> Field:
+    """Return a field with its type variables replaced by what the query binds them to.
+
+    Variables that are not bound stay as they are.
+
+    Example:
+        >>> from typing import TypeVar
+        >>> from muntin.schemas import describe
+        >>> text = describe(str)
+        >>> bind(describe(TypeVar("T"), "first"), {"T": text}).type
+        Scalar(kind=<ScalarKind.STRING: 'string'>)
+    """
+    variable = field.type
+    if not isinstance(variable, Variable):
+        bound_type = field.type.with_parts(lambda part: bind(part, variables))
+        return dataclasses.replace(field, type=bound_type)
+    bound = variables.get(variable.name)
+    if bound is None:
+        return field
+    data_type = bound.type if variable.growth is None else bound.type.grown(variable.growth)
+    return Field(field.name, data_type, field.is_nullable or bound.is_nullable)
+
+
+def growing(field: Field, growth: Growth) -> Field:
+    """Return the type of results that are so much larger than the values they are computed from."""
+    return dataclasses.replace(field, type=field.type.grown(growth))
+
+
+def variables_in(field: Field) -> frozenset[str]:
+    """Return the names of the type variables a field still has; `Any` counts as the empty name."""
+    if isinstance(field.type, Variable):
+        return frozenset({field.type.name})
+    return frozenset().union(*map(variables_in, field.type.parts))
+
+
+def spell(field: Field) -> str:
+    """Return a field's type as a reader of an error message wants it.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> spell(describe(list[float | None]))
+        'list[float | None]'
+    """
+    return field.type.spell() + (" | None" if field.is_nullable else "")
