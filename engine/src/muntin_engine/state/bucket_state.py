@@ -69,7 +69,7 @@ class Due(NamedTuple):
     right_closing: int = EARLIEST
 
 
-NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
+NO_TIMER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
 """The timer of a key that has work only when it gets rows."""
 
 
@@ -81,7 +81,7 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
         (3, 2, 0)
     """
     found = list(timers)
-    return KeyTimer(*map(min, zip(*found, strict=True))) if found else NEVER
+    return KeyTimer(*map(min, zip(*found, strict=True))) if found else NO_TIMER
 
 
 @dataclass
@@ -107,7 +107,7 @@ class BucketMetadata:
     tracked: Sequence[Any] = ()
     log: Sequence[Any] = (0, ())
     version: bytes = b""
-    timer: KeyTimer = NEVER
+    timer: KeyTimer = NO_TIMER
     held: HeldState = HeldState()  # noqa: RUF009  # it is a tuple
     serial: int = 0
     patterns: Sequence[Any] = ()

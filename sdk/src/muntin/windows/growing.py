@@ -20,6 +20,7 @@ from muntin.axis import (
 )
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
+from muntin.windows.grid import last_multiple
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import GrowingSteps
 from muntin.windows.stretches import Stretches
@@ -66,7 +67,9 @@ class CumulateWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime up to the end of the period of its last tick."""
-        return start, end if end == INFINITY else self._period(end - 1) + self.size
+        if end == INFINITY:
+            return start, INFINITY
+        return start, self._period(end - 1) + self.size
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
@@ -78,7 +81,9 @@ class CumulateWindows(WindowKind):
 
     def extent_start(self, start: int) -> int:
         """Return the start of the period."""
-        return start if start in (EARLIEST, INFINITY) else self._period(start)
+        if start in (EARLIEST, INFINITY):
+            return start
+        return self._period(start)
 
     @property
     def reach(self) -> int:
@@ -96,7 +101,8 @@ class CumulateWindows(WindowKind):
         return 0
 
     def _period(self, tick: int) -> int:
-        return (tick - self.offset) // self.size * self.size + self.offset
+        """Return the start of the period of a tick."""
+        return last_multiple(tick, self.size, self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,9 @@ class LandmarkWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
-        return (start, start) if end <= self.since else (max(start, int(self.since)), INFINITY)
+        if end <= self.since:
+            return start, start
+        return max(start, int(self.since)), INFINITY
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
@@ -187,9 +195,10 @@ class GlobalWindows(WindowKind):
 
 
 def _steps(step: int, offset: int, start: int, end: int) -> Iterator[Window]:
+    """Yield the steps that share a tick with `[start, end)`."""
     if start < end:
-        first = (start - offset) // step * step + offset
-        yield from (Window(tick, tick + step) for tick in range(first, end, step))
+        for tick in range(last_multiple(start, step, offset), end, step):
+            yield Window(tick, tick + step)
 
 
 def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> CumulateWindows:

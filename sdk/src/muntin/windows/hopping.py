@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Self
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
+from muntin.axis import INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
+from muntin.windows.grid import Grid
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
 from muntin.windows.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
-class HoppingWindows(WindowKind):
-    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions.
+class HoppingWindows(Grid, WindowKind):
+    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions: a grid of ticks.
 
     The fields are the arguments of `hopping`, in ticks.
     """
@@ -28,11 +29,7 @@ class HoppingWindows(WindowKind):
     lengths: ClassVar[tuple[str, ...]] = ("size", "hop", "offset", "reach")
     waits_for_events: ClassVar[bool] = False
     can_be_time_bound: ClassVar[bool] = True
-    periods: ClassVar[None] = None
 
-    size: int
-    hop: int
-    offset: int = 0
     reach: int = 0
 
     def __post_init__(self) -> None:
@@ -47,12 +44,13 @@ class HoppingWindows(WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         until = end if end == INFINITY else end + self.reach
-        return (start, start) if self._first_ending_after(start) >= until else (start, until)
+        is_between_windows = self.next_start(start) >= until
+        return (start, start) if is_between_windows else (start, until)
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the grid over a stretch."""
         if start < end:
-            for first in range(self._first_ending_after(start), end, self.hop):
+            for first in range(self.next_start(start), end, self.hop):
                 yield Window(first, first + self.size)
 
     def grid(self) -> RegularWindows | None:
@@ -93,11 +91,6 @@ class HoppingWindows(WindowKind):
         said = [self.spell_field(name, axis) for name in names]
         said += [f"{name}={self.spell_field(name, axis)}" for name in ("offset", "reach") if getattr(self, name)]
         return f"{'tumbling' if len(names) == 1 else 'hopping'}({', '.join(said)})"
-
-    def _first_ending_after(self, tick: int) -> int:
-        if tick in (EARLIEST, INFINITY):
-            return tick
-        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
 
 
 def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:

@@ -14,7 +14,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, advance
-from muntin_engine.state.bucket_state import NEVER, BucketState
+from muntin_engine.state.bucket_state import NO_TIMER, BucketState
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -181,7 +181,7 @@ class ArrayBucket:
             store.serial = metadata.serial
             outcome = store.evaluate(blobs, before, now, state)
             metadata.serial, metadata.held = store.serial, store.held
-            metadata.timer = NEVER._replace(output_watermark=store.first_start)
+            metadata.timer = NO_TIMER._replace(output_watermark=store.first_start)
             state.keep(store, max(store.memory, state.log.size))
         held = metadata.held._replace(bytes=metadata.held.bytes + state.write())
         return BucketResult(outcome, before, now, metadata.timer.output_watermark, held)
