@@ -20,11 +20,12 @@ from muntin import EARLIEST, INFINITY
 from muntin.changes import Insertion
 from muntin.progress import Punctuated
 from muntin.testing import KeyedChange, KeyPunctuation, KeyRange
-from muntin_engine.plan import LATEST, Plan
+from muntin_engine.plan import Plan
 from muntin_engine.state.cells import METADATA, MemoryCells
 from muntin_engine.state.kept_stores import MOST_BYTES
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
+from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.shuffle import collect

@@ -11,13 +11,12 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping
 from muntin.progress import bounded_disorder, ordered, punctuated
-from muntin_engine.plan import LATEST
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import map_task
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
-from muntin_engine.time.changes import Progress
+from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import IDS, arrived, reasons, rows, sent, task_of

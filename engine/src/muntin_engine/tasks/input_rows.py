@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from muntin.columnar.arrays import BoolArray
 from muntin_engine.state.key_patterns import Told
-from muntin_engine.tasks.batch_rows import BatchRows, good_rows, kinds_of, times_of
-from muntin_engine.tasks.change_kinds import INSERT, PUNCTUATE_KEYS
+from muntin_engine.tasks.batch_rows import INSERT, PUNCTUATE_KEYS, BatchRows, good_rows, kinds_of, times_of
 from muntin_engine.tasks.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.tasks.reported_progress import observations_of, patterns_of, progress_of
 from muntin_engine.tasks.row_problems import find_problems

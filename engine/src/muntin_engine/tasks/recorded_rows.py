@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
+from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags

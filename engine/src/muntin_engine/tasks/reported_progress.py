@@ -10,12 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.state.key_patterns import Condition, Told
-from muntin_engine.tasks.batch_rows import GoodRows
-from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL
-from muntin_engine.time.changes import Progress, canonical
+from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
+from muntin_engine.time.changes import LATEST, Progress, canonical
 from muntin_engine.time.progress_tracker import Observation, merged
 from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
 from muntin_engine.wire.task_payload import InputTask

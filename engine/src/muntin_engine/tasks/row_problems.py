@@ -11,9 +11,7 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.plan import LATEST
-from muntin_engine.tasks.batch_rows import RowTimes
-from muntin_engine.tasks.change_kinds import (
+from muntin_engine.tasks.batch_rows import (
     CHANGES,
     CLOCK,
     CLOSE,
@@ -24,8 +22,9 @@ from muntin_engine.tasks.change_kinds import (
     REVISE,
     SIGNAL,
     UNKNOWN,
+    RowTimes,
 )
-from muntin_engine.time.changes import Reason
+from muntin_engine.time.changes import LATEST, Reason
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 

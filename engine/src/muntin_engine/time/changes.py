@@ -14,6 +14,10 @@ from muntin.axis import AnyAxis
 Key: TypeAlias = tuple[Any, ...]
 """The values of a query's key columns; null is a key like any other."""
 
+LATEST: Final = 2**62
+"""Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
+year 148,000."""
+
 _NAN: Final = float("nan")
 _AS_THEY_ARE: Final = frozenset({int, str, bytes, bool, type(None)})
 
