@@ -11,10 +11,11 @@ from muntin import EARLIEST, INFINITY
 from muntin_engine.errors import StateError
 from muntin_engine.state.cells import METADATA, Cells, HeldState
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility, SchemaVersion
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.schema_versions import SchemaVersion
 
 Store = TypeVar("Store")
 

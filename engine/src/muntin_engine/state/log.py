@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from muntin import EARLIEST
 from muntin_engine.state.cells import Cells, damaged
-from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.schema_versions import SchemaVersion
 
 MOST_ALIKE: Final = 8
 """Entries of one level that there may be before they are merged into one of the next."""

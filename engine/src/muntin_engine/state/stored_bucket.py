@@ -9,9 +9,10 @@ from muntin import INFINITY, Window
 from muntin_engine.state.bucket_state import BucketMetadata, query_of
 from muntin_engine.state.cells import METADATA, Cells, CheckedCells, damaged, unseal
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility, SchemaVersion
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.changes import InputChange, Key
 
 NamedInput: TypeAlias = tuple[str | None, QueryIdentity]
