@@ -21,7 +21,7 @@ from muntin_engine.evaluators.keyed.timer_index import TimerIndex
 from muntin_engine.state.bucket_state import NO_TIMER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
+from muntin_engine.state.log import FULL_ENTRY, Entry, StoredEntry
 
 LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
@@ -310,7 +310,7 @@ class KeyStore(Generic[StateT]):
                 events.append(held)
                 parts.append(data)
                 size += len(data) + _HEAD
-            if size >= MOST_BYTES:
+            if size >= FULL_ENTRY:
                 entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
                 size = 0
                 for column in columns:
