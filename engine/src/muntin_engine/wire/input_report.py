@@ -1,4 +1,4 @@
-"""The report of a micro-batch on one input: what it says of the progress of that."""
+"""The report of a micro-batch on one input: its progress."""
 
 from __future__ import annotations
 

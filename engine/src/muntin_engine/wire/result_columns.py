@@ -55,7 +55,7 @@ class ResultColumns:
 
         Args:
             rows: The rows.
-            row: Their type.
+            row: The declaration of the rows.
             place: The place of the column.
             output: The declaration of the column.
             arrow_type: The Arrow type of the column.
