@@ -48,7 +48,7 @@ def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch)
     batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
     monkeypatch.setattr(map_task, "MOST_ROWS", 8)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 3
-    monkeypatch.setattr(map_task, "MOST_BYTES", 1)
+    monkeypatch.setattr(map_task, "MOST_WAITING_BYTES", 1)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 6
 
 

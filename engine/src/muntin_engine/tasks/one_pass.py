@@ -64,7 +64,7 @@ def distribute_to_all(
         batches: The shared rows.
         recorded: The file to which the rows of each are recorded, if they are.
 
-    Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.
+    Cost: that of the queries one after the other; each may hold `MOST_WAITING_BYTES` of rows until they make a blob.
     """
     recorded = recorded or [None] * len(tasks)
     map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]
