@@ -143,7 +143,7 @@ class ArrayChange(ABC):
         )
 
 
-class _Shifted(ArrayChange):
+class _ArrayShift(ArrayChange):
     """Moves events along the axis."""
 
     def starts(self, start: IntArray) -> IntArray:
@@ -156,7 +156,7 @@ class _Shifted(ArrayChange):
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
 
-class _Lasting(ArrayChange):
+class _ArrayDuration(ArrayChange):
     """Lets events last for a time."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -165,7 +165,7 @@ class _Lasting(ArrayChange):
         return start + self.length
 
 
-class _Extended(ArrayChange):
+class _ArrayExtension(ArrayChange):
     """Moves ends to the future."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -174,7 +174,7 @@ class _Extended(ArrayChange):
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
 
-class _Shortened(ArrayChange):
+class _ArrayReduction(ArrayChange):
     """Moves ends to the past."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -182,7 +182,7 @@ class _Shortened(ArrayChange):
         return np.where(end == INFINITY, INFINITY, np.maximum(end - self.length, start + 1))
 
 
-class _PointsAtStart(ArrayChange):
+class _ArrayStartPoints(ArrayChange):
     """Turns events into points at their starts."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -191,7 +191,7 @@ class _PointsAtStart(ArrayChange):
         return start + 1
 
 
-class _Edges(ArrayChange):
+class _ArrayEdges(ArrayChange):
     """Lets events last until the next one of their key starts, which no event knows of another."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -205,7 +205,7 @@ class _Edges(ArrayChange):
         return changed
 
 
-class _Aligned(ArrayChange):
+class _ArrayAlignment(ArrayChange):
     """Lets events last as long as the windows that they are in."""
 
     def starts(self, start: IntArray) -> IntArray:
@@ -235,7 +235,7 @@ class _Aligned(ArrayChange):
         return Grid(windows.size, windows.hop, windows.offset)
 
 
-class _Sharing(_Aligned):
+class _ArraySharing(_ArrayAlignment):
     """Lets events last to the start of the window after the last one that they are in."""
 
     def _window_length(self, grid: Grid) -> int:
@@ -243,7 +243,7 @@ class _Sharing(_Aligned):
         return grid.hop
 
 
-class _PointsAtEnd(ArrayChange):
+class _ArrayEndPoints(ArrayChange):
     """Turns events into points at their ends: each end is an event of its own, so a revision may become two rows."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
@@ -291,15 +291,15 @@ class _PointsAtEnd(ArrayChange):
 
 
 _ON_ARRAYS: Final[Mapping[type[LifetimeChange], type[ArrayChange]]] = {
-    Shift: _Shifted,
-    SetDuration: _Lasting,
-    Extend: _Extended,
-    Shorten: _Shortened,
-    PointsAtStart: _PointsAtStart,
-    PointsAtEnd: _PointsAtEnd,
-    ToEdges: _Edges,
-    Align: _Aligned,
-    ShareWindows: _Sharing,
+    Shift: _ArrayShift,
+    SetDuration: _ArrayDuration,
+    Extend: _ArrayExtension,
+    Shorten: _ArrayReduction,
+    PointsAtStart: _ArrayStartPoints,
+    PointsAtEnd: _ArrayEndPoints,
+    ToEdges: _ArrayEdges,
+    Align: _ArrayAlignment,
+    ShareWindows: _ArraySharing,
 }
 
 

@@ -40,7 +40,7 @@ def run_task(
     Raises:
         ModuleFailedError: The module raised an exception.
     """
-    stateless_task = StatelessTask(task)
+    stateless_task = StatelessEvaluation(task)
     for batch in batches:
         if recorded is not None:
             recorded.write(batch)
@@ -57,7 +57,7 @@ def run_task(
         yield OutputBlob(name, value)
 
 
-class StatelessTask:
+class StatelessEvaluation:
     """A query without state in one task, which is handed batches of rows.
 
     Attributes:
