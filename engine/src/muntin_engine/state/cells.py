@@ -118,8 +118,8 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: Returns True if the bucket was evaluated neither in a micro-batch nor in one since. It is asked if
-                the metadata are not of the micro-batch before.
+            was_idle: The function that says whether the bucket was evaluated neither in a micro-batch nor in one since;
+                it is asked if the metadata are not of the micro-batch before.
         """
         self.written = 0
         self._cells = cells

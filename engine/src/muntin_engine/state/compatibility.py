@@ -63,7 +63,7 @@ class Compatibility:
     Attributes:
         identity: The properties that the state depends on, as plain data.
         modules: The modules of the query.
-        forms: Their columnar forms, where the state holds components.
+        forms: The columnar forms of the modules, where the state holds components.
         windows: The windows of the query; several in the order of their names in the identity.
         why_fixed: The reason why modules cannot be added and removed; empty if they can.
         holds_rows: True if the state holds rows, of which modules are computed when windows close.

@@ -107,7 +107,7 @@ def _advice_without_version(module: Module, stored: ModuleIdentity, identity: Qu
 
 
 def _maker_of(module: Module, places: Sequence[Any]) -> str | None:
-    """Return what makes a module with a version of a plain function of one column; None for another module."""
+    """Return the name of the function that wraps a plain function of one column as a module; None for other modules."""
     if not isinstance(module, FunctionAggregate) or len(places) != 1 or not isinstance(places[0], int):
         return None
     return module.maker

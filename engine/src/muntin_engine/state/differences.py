@@ -23,7 +23,7 @@ ARRAYS: Final = "arrays"
 """The name of the parts that a query on arrays is made of."""
 
 CODE_HASH: Final = "code-"
-"""The start of the hash of its code, which a module without a version has for one."""
+"""The start of a hash of code, which stands in the place of a version that a module does not have."""
 
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")
@@ -35,8 +35,8 @@ class ModuleIdentity(NamedTuple):
 
     Attributes:
         name: The name of the module.
-        version: Its version, or the hash of its code.
-        parameters: Its parameters.
+        version: The version of the module, or the hash of its code.
+        parameters: The parameters by name.
         places: The places of the columns that it reads; with that of the input, where there are several.
         extras: `"counted"` if it does not read nulls; the columns and sources of its parts, if it reads several inputs.
     """

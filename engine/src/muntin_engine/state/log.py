@@ -179,7 +179,7 @@ class StateLog:
         Args:
             store: The store that merges entries.
             live: The bytes of the state that is live.
-            whole: Returns the whole state as entries.
+            whole: The function that returns the whole state as entries.
             first_live: The first place that is live; merged entries leave out those before it.
         """
         if not live or self.size > 2 * live + MOST_DEAD:

@@ -92,7 +92,7 @@ def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
 
     Args:
         data: The data that `split` returned.
-        class_of: Returns the class of a record by its name.
+        class_of: The function that returns the class of a record by its name.
     """
     kind, *parts = data
     if kind == _TUPLES:

@@ -53,7 +53,7 @@ class BatchRows(NamedTuple):
     Attributes:
         batch: The projected columns.
         kind: The kind of change of each row, as a place among `CHANGES`.
-        times: Their times.
+        times: The times of the rows.
         problem: The place of the problem of each among `PROBLEMS`; null where there is none.
     """
 

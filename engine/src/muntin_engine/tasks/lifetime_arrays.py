@@ -304,7 +304,7 @@ _ON_ARRAYS: Final[Mapping[type[LifetimeChange], type[ArrayChange]]] = {
 
 
 def on_arrays(change: LifetimeChange, length: int | IntArray) -> ArrayChange:
-    """Return what a change does to arrays, with its length for each lifetime or for all."""
+    """Return a change as arrays see it, with its length for each lifetime or for all."""
     return _ON_ARRAYS[type(change)](change, length)
 
 

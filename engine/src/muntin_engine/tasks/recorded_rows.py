@@ -205,8 +205,8 @@ class RecordedPart(NamedTuple):
 
     Attributes:
         partition: The number of the task.
-        rows: Its projected rows, in the order in which they came, and the place of each among all in the column `nth`.
-        report: Its report on progress.
+        rows: The projected rows, in the order in which they came, and the place of each among all in the column `nth`.
+        report: The report of the task on progress.
     """
 
     partition: int

@@ -70,7 +70,7 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
         input_task: The input.
         batch: The rows.
         kind: The kind of change of each row, as a place among `CHANGES`.
-        times: Their times.
+        times: The times of the rows.
     """
     names = batch.schema.names
     no_row = np.zeros(len(batch), np.bool_)

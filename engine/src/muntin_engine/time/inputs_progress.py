@@ -49,8 +49,9 @@ class InputsProgress(NamedTuple):
         """
         if len(self.inputs) == 1:
             return self.inputs[0]
-        watermarks, *others = zip(*self.inputs, strict=True)
-        return Progress(min(watermarks), *map(max, others))
+        watermark = min(progress.watermark for progress in self.inputs)
+        furthest = Progress(*map(max, *self.inputs))
+        return furthest._replace(watermark=watermark)
 
     def advance(
         self,

@@ -94,8 +94,8 @@ class ChangeWords:
     """The words of a query for lengths and windows.
 
     Attributes:
-        spell_ticks: Returns a length in words.
-        spell_window: Returns windows as they are written.
+        spell_ticks: The function that returns a length in words.
+        spell_window: The function that returns windows as they are written.
     """
 
     spell_ticks: Callable[[int], str]
@@ -353,8 +353,8 @@ class LifetimeChanges:
         """Return the changes, and what becomes of the watermark, in words.
 
         Args:
-            spell_ticks: Returns a length in words.
-            spell_window: Returns windows as they are written.
+            spell_ticks: The function that returns a length in words.
+            spell_window: The function that returns windows as they are written.
         """
         words = ChangeWords(spell_ticks, spell_window)
         changes: list[str] = []

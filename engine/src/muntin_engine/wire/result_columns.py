@@ -27,7 +27,7 @@ class ResultColumns:
     Attributes:
         task: The query.
         label: The module, by name and version.
-        locate: Returns the key and the window of a result, by its place.
+        locate: The function that returns the key and the window of a result, by its place.
     """
 
     task: TaskPayload

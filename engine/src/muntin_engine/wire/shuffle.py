@@ -109,7 +109,7 @@ class PackedReport(NamedTuple):
 
     Attributes:
         progress: The progress that its rows carry.
-        observed: Its observations of each source, which `pack_observations` packs; None if there are none.
+        observed: The observations of each source, which `pack_observations` packs; None if there are none.
         patterns: The patterns of keys that are complete up to a time, which `pack_patterns` packs; None if there are
             none.
     """

@@ -230,7 +230,7 @@ class _Rest(NamedTuple):
 
     Attributes:
         lane: The values.
-        largest: Their largest magnitude.
+        largest: The largest magnitude of the values.
     """
 
     lane: FloatArray
@@ -388,9 +388,11 @@ def _expanded(value: float | Fraction) -> _Expanded:
         high.append(float(rest / int(_UNIT)))
         rest -= Fraction(high[-1]) * int(_UNIT)
     lanes: list[float] = []
-    while part := float(rest):
+    part = float(rest)
+    while part:
         lanes.append(part)
         rest -= Fraction(part)
+        part = float(rest)
     return _Expanded(lanes, high)
 
 

@@ -49,15 +49,17 @@ class CumulateWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or self.size < self.step or self.size % self.step:
-            given = f"the size {spell_given(self.size)} and the step {spell_given(self.step)}"
-            others = f", {spell_given(self.offset)}" if self.offset else ""
-            instead = f"cumulate({spell_given(self.step)}, {spell_given(self.size)}{others})"
-            is_swapped = 0 < self.size < self.step and self.step % self.size == 0
-            raise WindowError(
-                "cumulating windows need a step above zero and a size that is a multiple of it, got "
-                + given
-                + (f"\n  the size comes first: write {instead}" if is_swapped else "")
+            size = spell_given(self.size)
+            step = spell_given(self.step)
+            message = (
+                "cumulating windows need a step above zero and a size that is a multiple of it, "
+                f"got the size {size} and the step {step}"
             )
+            is_swapped = 0 < self.size < self.step and self.step % self.size == 0
+            if is_swapped:
+                offset = f", {spell_given(self.offset)}" if self.offset else ""
+                message += f"\n  the size comes first: write cumulate({step}, {size}{offset})"
+            raise WindowError(message)
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:

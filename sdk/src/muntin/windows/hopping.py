@@ -36,8 +36,8 @@ class HoppingWindows(Grid, WindowKind):
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
                 raise WindowError(f"a tumbling window needs a size above zero, got {spell_given(self.size)}")
-            given = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
-            raise WindowError(f"a hopping window needs a size and a hop above zero, got {given}")
+            lengths = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
+            raise WindowError(f"a hopping window needs a size and a hop above zero, got {lengths}")
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
 
@@ -63,14 +63,18 @@ class HoppingWindows(Grid, WindowKind):
         return self.size
 
     def with_reach(self, reach: int) -> Self:
-        """Return the same windows with a reach that is long enough."""
+        """Return the windows with a reach of at least so many ticks."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return tumbling windows that are not shorter than the reach; whole hours where the axis is time."""
-        least, hour = axis.round_up(reach), ticks("1 hour")
-        size = -(-max(least, 1) // hour) * hour if axis is Axis.TIME else max(10, least)
+        least = axis.round_up(reach)
+        if axis is Axis.TIME:
+            hour = ticks("1 hour")
+            size = -(-max(least, 1) // hour) * hour
+        else:
+            size = max(10, least)
         return cls(size, size, reach=least).spell(axis)
 
     @property
@@ -87,10 +91,14 @@ class HoppingWindows(Grid, WindowKind):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `hopping` or `tumbling`."""
-        names = ["size"] if self.size == self.hop else ["size", "hop"]
-        said = [self.spell_field(name, axis) for name in names]
-        said += [f"{name}={self.spell_field(name, axis)}" for name in ("offset", "reach") if getattr(self, name)]
-        return f"{'tumbling' if len(names) == 1 else 'hopping'}({', '.join(said)})"
+        arguments = [self.spell_field("size", axis)]
+        is_tumbling = self.size == self.hop
+        if not is_tumbling:
+            arguments.append(self.spell_field("hop", axis))
+        for name in ("offset", "reach"):
+            if getattr(self, name):
+                arguments.append(f"{name}={self.spell_field(name, axis)}")
+        return f"{'tumbling' if is_tumbling else 'hopping'}({', '.join(arguments)})"
 
 
 def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
