@@ -17,7 +17,7 @@ from muntin_engine.time.changes import Key
 
 Condition: TypeAlias = Sequence[Any]
 Pattern: TypeAlias = Sequence[Condition]
-Told: TypeAlias = tuple[Pattern, int]
+CompletePattern: TypeAlias = tuple[Pattern, int]
 """A pattern and the time up to which its keys are complete."""
 
 MOST_PATTERNS: Final = 1_000
@@ -44,18 +44,18 @@ class KeyPatterns:
         (50, 70, 2)
     """
 
-    def __init__(self, patterns: Iterable[Told] = ()) -> None:
+    def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
         # By the columns in which patterns have values, and then by these values.
-        self._groups: dict[tuple[int, ...], dict[Hashable, list[Told]]] = {}
+        self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
         for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
             self._add(pattern, time)
 
     def __len__(self) -> int:
         return len(self.to_data())
 
-    def to_data(self) -> list[Told]:
+    def to_data(self) -> list[CompletePattern]:
         """Return the patterns as plain data, from which `KeyPatterns(data)` makes them again."""
-        patterns: list[Told] = []
+        patterns: list[CompletePattern] = []
         for groups in self._groups.values():
             for group in groups.values():
                 patterns += group
@@ -69,7 +69,7 @@ class KeyPatterns:
         """Return up to where time has passed for a key: as `watermark_of`, without patterns whose keys are done."""
         return max((time for time in self._times(key) if time < INFINITY), default=EARLIEST)
 
-    def advance(self, reported: Sequence[Told], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
+    def advance(self, reported: Sequence[CompletePattern], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
         """Add patterns, and drop those that the watermark of all keys has reached.
 
         Args:
@@ -117,7 +117,7 @@ class KeyPatterns:
         group.append((pattern, time))
 
 
-def _furthest_and_widest_first(pattern_and_time: Told) -> tuple[int, int]:
+def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, int]:
     """Sort patterns so that one comes before those that it makes superfluous."""
     pattern, time = pattern_and_time
     return -time, len(_places(pattern, _CONSTANT))

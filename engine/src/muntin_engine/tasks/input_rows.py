@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.state.key_patterns import Told
+from muntin_engine.state.key_patterns import CompletePattern
 from muntin_engine.tasks.batch_rows import INSERT, PUNCTUATE_KEYS, BatchRows, good_rows, kinds_of, times_of
 from muntin_engine.tasks.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.tasks.reported_progress import observations_of, patterns_of, progress_of
@@ -37,7 +37,7 @@ class InputRows(NamedTuple):
     rows: pa.Table
     progress: Progress
     observations: list[Observation]
-    patterns: list[Told]
+    patterns: list[CompletePattern]
     counts: RowCounts
 
 
@@ -99,7 +99,7 @@ def _is_sent(input_task: InputTask, kind: IntArray, is_good: BoolArray, is_filte
     return is_sent & ~is_filtered
 
 
-def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray) -> list[Told]:
+def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray) -> list[CompletePattern]:
     """Return the patterns of keys that rows say are complete up to a time."""
     if not is_pattern.any():
         return []

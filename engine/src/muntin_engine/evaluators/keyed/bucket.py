@@ -25,7 +25,7 @@ from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, K
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
 from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
@@ -317,7 +317,7 @@ class KeyedBucket:
         *,
         observed: Sequence[Observation] = (),
         key_watermarks: Sequence[tuple[Key, int]] = (),
-        patterns: Sequence[Told] = (),
+        patterns: Sequence[CompletePattern] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Process a micro-batch of the only input; see `run_batch`."""
