@@ -54,7 +54,7 @@ class BatchRows(NamedTuple):
         batch: The projected columns.
         kind: The kind of change of each row, as a place among `CHANGES`.
         times: The times of the rows.
-        problem: The place of the problem of each among `PROBLEMS`; null where there is none.
+        problem: The number of the problem of each among `PROBLEMS`; null where there is none.
     """
 
     batch: pa.RecordBatch

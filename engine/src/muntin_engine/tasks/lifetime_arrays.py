@@ -45,7 +45,7 @@ class LifetimeArrays:
         end: The ends so far.
         is_end_known: True where the row says the end so far; an insertion does.
         new_end: The next ends, of all but insertions.
-        problem: The first problem that a change met, as a place among `PROBLEMS`; `UNKNOWN` where there is none.
+        problem: The first problem that a change met, by its number among `PROBLEMS`; `UNKNOWN` where there is none.
     """
 
     row: IntArray
