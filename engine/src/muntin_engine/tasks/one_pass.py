@@ -1,4 +1,4 @@
-"""The map side of one pass: rows that several queries share, of which each takes what it reads.
+"""The map side of one pass: several queries share rows, and each takes the part that it reads.
 
 A row has the columns of all queries; a column that several of them name is there once. Buckets are numbered apart, so
 blobs need no mark of their query.
