@@ -1,0 +1,147 @@
+"""The log of a bucket by itself: entries are appended, merged, forgotten, and read back.
+
+The store merges numbers in slices.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from random import Random
+
+import pytest
+
+from muntin_engine.errors import StateError
+from muntin_engine.state import log as state_log
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry
+
+
+class Sums:
+    """A store that keeps a number per slice; an entry is padded to a number of bytes per slice."""
+
+    def __init__(self, padding: int = 0, largest: int = 10**9) -> None:
+        self.sums: dict[int, int] = {}
+        self.padding = padding
+        self.largest = largest
+
+    def forget(self, first_live: int) -> None:
+        self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
+
+    def restore(self, entry: StoredEntry) -> None:
+        for number, total in json.loads(entry.data.strip()).items():
+            self.sums[int(number)] = self.sums.get(int(number), 0) + total
+
+    def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
+        live = sorted(number for number in delta if number >= first_live)
+        return [self._entry({number: delta[number] for number in some}) for some in self._pieces(live)]
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        merged = Sums()
+        for entry in entries:
+            merged.restore(entry)
+        return self.write(merged.sums, first_live)
+
+    def _pieces(self, numbers: list[int]) -> Iterable[list[int]]:
+        return (numbers[start : start + self.largest] for start in range(0, len(numbers), self.largest))
+
+    def _entry(self, sums: dict[int, int]) -> Entry:
+        data = json.dumps(sums).encode().ljust(self.padding * len(sums))
+        return Entry(min(sums), max(sums), data)
+
+
+class CountingCells(MemoryCells):
+    """Counts the bytes that are written."""
+
+    written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        self.written += len(data)
+        super().put(name, data)
+
+
+def read_back(log: StateLog, first_live: int = -(10**9)) -> dict[int, int]:
+    store = Sums()
+    for entry in log.read():
+        store.restore(entry)
+    store.forget(first_live)
+    return store.sums
+
+
+def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
+    return StateLog(cells, json.loads(json.dumps(log.to_data())))
+
+
+def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
+    random = Random(3)
+    cells, store, wanted = CountingCells(), Sums(), dict[int, int]()
+    log = StateLog(cells)
+    for batch in range(500):
+        delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
+        first_live = batch - 20
+        wanted = {number: total for number, total in wanted.items() if number >= first_live}
+        for number, total in delta.items():
+            wanted[number] = wanted.get(number, 0) + total
+        log.forget(first_live)
+        log.append(store.write(delta, first_live))
+        log.compact(store, first_live)
+        log = reopened(log, cells)
+        assert read_back(log, first_live) == wanted
+        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_ALIKE + 1)
+
+
+def test_entries_that_die_are_removed_unread() -> None:
+    cells, store = MemoryCells(), Sums()
+    log = StateLog(cells)
+    for number in range(5):
+        log.append(store.write({number: 1, number + 1: 1}, 0))
+    log.forget(3)
+    assert read_back(log) == {2: 1, 3: 2, 4: 2, 5: 1}
+    assert len(cells.cells) == 3
+    log.forget(6)
+    assert cells.cells == {}
+
+
+def test_a_cell_is_never_used_twice() -> None:
+    cells, store = MemoryCells(), Sums()
+    log = StateLog(cells)
+    seen: set[str] = set()
+    for number in range(50):
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
+        (fresh,) = set(cells.cells) - seen if number % 9 != 8 else {min(set(cells.cells) - seen)}
+        assert fresh not in seen
+        seen |= set(cells.cells)
+
+
+def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
+    cells, store = CountingCells(), Sums(padding=100)
+    log = StateLog(cells)
+    for number in range(3000):
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
+    assert read_back(log) == dict.fromkeys(range(3000), 1)
+    assert cells.written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
+    assert len(cells.cells) <= 4 * MOST_ALIKE
+
+
+@pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])
+def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
+    """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
+    monkeypatch.setattr(state_log, "FULL_ENTRY", 100 * largest + 1)
+    cells, store = CountingCells(), Sums(padding=100, largest=largest)
+    log = StateLog(cells)
+    for number in range(300):
+        log.append(store.write({number: 1}, 0))
+        log.compact(store, 0)
+    assert read_back(log) == dict.fromkeys(range(300), 1)
+    assert cells.written < 300 * 100 * 6
+
+
+def test_a_lost_cell_is_noticed() -> None:
+    cells = MemoryCells()
+    log = StateLog(cells)
+    log.append(Sums().write({1: 1}, 0))
+    cells.cells.clear()
+    with pytest.raises(StateError, match="the cell 'entry 1': the metadata lists its 8 bytes, and it is empty"):
+        log.read()
