@@ -211,7 +211,7 @@ class ProgressTracker:
         policy: The policy that derives the watermark of a source.
         sources: The declared sources; none if the input is one source without a name.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
-        changes: The changes of lifetimes, and of the watermark with them. What sources say is said before them, and
+        changes: The changes of lifetimes, and of the watermark with them. Observations are of rows before the changes;
             rows of punctuation arrive changed.
         rules: The rules of each source, where these differ; they come before those of the input.
     """
