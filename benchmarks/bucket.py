@@ -25,7 +25,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob
@@ -257,7 +257,7 @@ def fill_bucket(query: BucketQuery, batches: Iterable[pa.RecordBatch]) -> Filled
         for rows in batches:
             bucket.process(bucket.send(rows))
         gc.collect()
-        counted = KEPT.held_bytes
+        counted = STORE_CACHE.held_bytes
         with_decoded_state = _allocated_bytes()
         forget_decoded_state()
         gc.collect()
@@ -268,8 +268,8 @@ def fill_bucket(query: BucketQuery, batches: Iterable[pa.RecordBatch]) -> Filled
 
 def forget_decoded_state() -> None:
     """Drop the state that this process keeps between micro-batches: the next one reads it from the state store."""
-    for name in list(KEPT._stores):
-        KEPT._drop(name)
+    for name in list(STORE_CACHE._stores):
+        STORE_CACHE._drop(name)
 
 
 def _allocated_bytes() -> int:

@@ -29,7 +29,7 @@ from benchmarks.data import SECOND
 from muntin import tumbling
 from muntin.progress import bounded_delay
 from muntin_engine import batch_metrics, events, local_session, module
-from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_stats import Average
 
 CONSOLE: Final = Console(soft_wrap=True, markup=False)
@@ -95,7 +95,7 @@ def measure_bucket() -> None:
     CONSOLE.print(f"  micro-batches of an open window: {median(seconds):.2f} s, {max(seconds):.2f} s at most")
     CONSOLE.print(f"  written by each: {median(written) / 1e6:.1f} MB, {max(written) / 1e6:.1f} MB at most")
     CONSOLE.print(f"  state: {bucket.state_bytes / 1e6:.0f} MB")
-    CONSOLE.print(f"  decoded state, as the worker counts it: {KEPT.held_bytes / 1e6:.0f} MB")
+    CONSOLE.print(f"  decoded state, as the worker counts it: {STORE_CACHE.held_bytes / 1e6:.0f} MB")
     CONSOLE.print(
         f"  the process grew by {(psutil.Process().memory_info().rss - resident) / 1e6:.0f} MB, the state included"
     )

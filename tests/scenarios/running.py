@@ -20,11 +20,12 @@ from muntin import EARLIEST, INFINITY
 from muntin.changes import Insertion
 from muntin.progress import Punctuated
 from muntin.testing import KeyedChange, KeyPunctuation, KeyRange
-from muntin_engine.plan import LATEST, Plan
+from muntin_engine.plan import Plan
 from muntin_engine.state.cells import METADATA, MemoryCells
-from muntin_engine.state.kept_stores import MOST_BYTES
+from muntin_engine.state.store_cache import CACHE_BYTES
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
+from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.shuffle import collect
@@ -146,7 +147,7 @@ class Run:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
             self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
-            kept = random.choice((0, MOST_BYTES))  # a process may keep nothing, and its successor reads it all
+            kept = random.choice((0, CACHE_BYTES))  # a process may keep nothing, and its successor reads it all
             self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=kept))
         rows: list[Mapping[str, Any]] = [
             row for stream, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, stream)

@@ -19,7 +19,7 @@ from muntin.progress import bounded_delay, ordered
 from muntin.windows import WindowKind
 from muntin.windows.stretches import Stretches
 from muntin_engine.errors import Difference
-from muntin_engine.plan import LATEST, NamedColumn
+from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.cells import MemoryCells
@@ -28,7 +28,7 @@ from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.row_problems import PROBLEMS
-from muntin_engine.time.changes import Progress
+from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.lifetimes import (
     Align,
     Extend,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.errors import StateError
-from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
 
 SETTINGS = settings(max_examples=200, derandomize=True, database=None, deadline=None)
 VALUES = (None, 0, 1, 2, 3)
@@ -42,7 +42,7 @@ def allowed(pattern: Any) -> set[tuple[Any, Any]]:
 @SETTINGS
 @given(st.lists(TOLD, max_size=8), st.lists(TOLD, max_size=4), st.integers(0, 9))
 def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
-    known: list[Told], told: list[Told], watermark: int
+    known: list[CompletePattern], told: list[CompletePattern], watermark: int
 ) -> None:
     patterns = KeyPatterns(KeyPatterns(known).to_data()).advance(told, watermark)
     for key in KEYS:
@@ -56,8 +56,13 @@ def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
 # eu *       20          eu 3      20   superfluous       * 10..20   9
 # eu 3       30          * 10..15   9   superfluous       eu 10..20  9   superfluous
 def test_patterns_that_others_make_superfluous_are_not_kept() -> None:
-    kept: list[Told] = [((("eu",), (3,)), 30), ((("eu",), ()), 20), (((), (10, 20)), 9)]
-    superfluous: list[Told] = [((("eu",), (3,)), 20), (((), (10, 15)), 9), ((("eu",), (10, 20)), 9), (((), (12,)), 4)]
+    kept: list[CompletePattern] = [((("eu",), (3,)), 30), ((("eu",), ()), 20), (((), (10, 20)), 9)]
+    superfluous: list[CompletePattern] = [
+        ((("eu",), (3,)), 20),
+        (((), (10, 15)), 9),
+        ((("eu",), (10, 20)), 9),
+        (((), (12,)), 4),
+    ]
     for order in (superfluous + kept, kept + superfluous):
         assert sorted(KeyPatterns(order).to_data(), key=str) == sorted(kept, key=str)
 
@@ -70,7 +75,7 @@ def test_a_range_that_is_closed_further_and_further_is_one_pattern() -> None:
 
 
 def test_more_patterns_than_may_be_kept_are_an_error_that_says_how_to_go_on() -> None:
-    told: list[Told] = [([(sensor,)], 9) for sensor in range(4)]
+    told: list[CompletePattern] = [([(sensor,)], 9) for sensor in range(4)]
     assert len(KeyPatterns().advance(told, 0, most=4)) == 4
     with pytest.raises(StateError, match=r"4 patterns of keys (.|\n)* 3 may be\n (.|\n)*spark.muntin.patterns.limit"):
         KeyPatterns().advance(told, 0, most=3)

@@ -27,7 +27,7 @@ from tests.scenarios.small import constants
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let entries be as small as those of a test."""
-    monkeypatch.setattr("muntin_engine.state.log.MOST_BYTES", 8_000)
+    monkeypatch.setattr("muntin_engine.state.log.FULL_ENTRY", 8_000)
     for place, _ in constants():
         if place.endswith(("ENTRY_BYTES", "MOST_DEAD")):
             monkeypatch.setattr(place, 64 if place.endswith("MOST_DEAD") else 8_000)

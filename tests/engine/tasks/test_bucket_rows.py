@@ -13,13 +13,13 @@ import pytest
 
 from muntin import EARLIEST, INFINITY
 from muntin.progress import punctuated
-from muntin_engine.plan import LATEST, NamedColumn
+from muntin_engine.plan import NamedColumn
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.output_blobs import OutputBlob
-from muntin_engine.time.changes import Progress
+from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.lifetimes import Shift
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect

@@ -11,13 +11,12 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping
 from muntin.progress import bounded_disorder, ordered, punctuated
-from muntin_engine.plan import LATEST
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import map_task
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
-from muntin_engine.time.changes import Progress
+from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import IDS, arrived, reasons, rows, sent, task_of
@@ -49,7 +48,7 @@ def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch)
     batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
     monkeypatch.setattr(map_task, "MOST_ROWS", 8)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 3
-    monkeypatch.setattr(map_task, "MOST_BYTES", 1)
+    monkeypatch.setattr(map_task, "MOST_WAITING_BYTES", 1)
     assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 6
 
 

@@ -12,10 +12,10 @@ import pytest
 from muntin import INFINITY
 from muntin.schemas import describe
 from muntin_engine.modules.skipping import forbids
-from muntin_engine.plan import LATEST
 from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.reported_progress import signals_in
 from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.value_flags import forbidden_nulls, unreadable
 from tests.engine.wire.payloads import UTC, rows, task_of

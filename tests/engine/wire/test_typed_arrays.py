@@ -128,6 +128,19 @@ def test_any_other_value_is_named(annotation: Any, of: pa.DataType, value: Any, 
         to_arrow([None, value], describe(annotation, "m"), of)
 
 
+class Interrupted(list[str]):
+    """Values whose conversion is interrupted."""
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
+        """Interrupt the task."""
+        raise KeyboardInterrupt
+
+
+def test_a_task_that_is_interrupted_blames_no_value() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        to_arrow(Interrupted(["a", "b"]), describe(str), pa.string())
+
+
 def test_a_mapping_of_another_class_is_a_map() -> None:
     class Counts(dict[str, int]):
         pass

@@ -1,1 +1,1 @@
-"""Modules as evaluators call them: bound to their inputs, told what to skip, timed, with results as plain data."""
+"""Modules as evaluators call them: without payloads that they do not accept, timed, and with plain results."""

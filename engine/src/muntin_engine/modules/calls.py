@@ -23,12 +23,13 @@ clock: Final[Clock] = perf_counter_ns
 """The clock that measures the times of a query."""
 
 TIMED: Final = 32
-"""So many calls are timed, all of them."""
+"""The number of first calls that are all timed."""
 
 STRIDE: Final = 31
-"""From then on one call of so many is timed, as a sample. A prime: methods are called in turn."""
+"""The number of later calls of which one is timed, as a sample. A prime: methods are called in turn."""
 
-_NEVER: Final = 2**62
+_ALL_CALLS: Final = 2**62
+"""More calls than a process makes."""
 
 
 def no_clock() -> int:
@@ -49,7 +50,7 @@ class Meter:
     microsecond more for each that is timed. A sample misses most of the few calls that take long.
 
     Attributes:
-        skips: How many calls are not to be timed before the next one that is.
+        skips: The number of calls that are not timed before the next one that is.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -59,7 +60,7 @@ class Meter:
         self._spent = 0
         self._takes = 0
         self._first = TIMED
-        self.skips = 0 if self._is_on else _NEVER
+        self.skips = 0 if self._is_on else _ALL_CALLS
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
         """Return a method for one call, which may be timed."""
@@ -69,7 +70,7 @@ class Meter:
         return self.timed(method)
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method that takes note of the time of one call, for itself and those that are skipped after it."""
+        """Return a method that adds the time of one call, for itself and those that are skipped after it."""
         self._first -= 1
         self.skips = 0 if self._first > 0 else STRIDE - 1
         weight = 1 + self.skips
@@ -93,13 +94,15 @@ class Meter:
         How many calls are timed first changes from time to time: calls that come in the same order in each batch all
         get their turn.
         """
+        spent = self._spent
+        self._spent = 0
         self._takes += 1
-        spent, self._spent, self._first = self._spent, 0, TIMED + self._takes % STRIDE
-        self.skips = 0 if self._is_on else _NEVER
+        self._first = TIMED + self._takes % STRIDE
+        self.skips = 0 if self._is_on else _ALL_CALLS
         return spent
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Meter, (self.now if self._is_on else None,)
+        return Meter, (self.now if self._is_on else None,)  # a copy in another process begins at zero
 
 
 class Trace(Protocol):

@@ -37,8 +37,13 @@ def plain_of(field: Field) -> Plain | None:
     if isinstance(data_type, MapOf):
         return _PlainMap(plain_of(data_type.value))
     if isinstance(data_type, Struct):
-        parts = {part.name: plain for part in data_type.fields if (plain := plain_of(part)) is not None}
-        places = {place: parts[part.name] for place, part in enumerate(data_type.fields) if part.name in parts}
+        parts: dict[str, Plain] = {}
+        places: dict[int, Plain] = {}
+        for place, part in enumerate(data_type.fields):
+            plain = plain_of(part)
+            if plain is not None:
+                parts[part.name] = plain
+                places[place] = plain
         return _PlainRecord(parts, places) if parts else None
     return None
 
@@ -50,7 +55,7 @@ class PlainRow:
     payload: Plain
 
     def __call__(self, row: object) -> object:
-        """Return the row."""
+        """Return the row as plain data."""
         if isinstance(row, Event):
             return Event(row.start, row.end, self.payload(row.payload))
         return self.payload(row)
@@ -75,7 +80,9 @@ class _PlainMap:
     def __call__(self, value: object) -> object:
         if not isinstance(value, Mapping):
             return value
-        return dict(value) if self.value is None else {key: self.value(item) for key, item in value.items()}
+        if self.value is None:
+            return dict(value)
+        return {key: self.value(item) for key, item in value.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +106,15 @@ class _PlainRecord:
 
     def _changed(self, value: object) -> dict[str, object]:
         """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
-        parts = {name: plain for name, plain in self.parts.items() if hasattr(value, name)}  # of another record, some
-        fields = {name: (old := getattr(value, name), plain(old)) for name, plain in parts.items()}
-        return {name: new for name, (old, new) in fields.items() if new is not old}
+        changed: dict[str, object] = {}
+        for name, plain in self.parts.items():
+            if not hasattr(value, name):  # it is another record than declared, which a later check refuses
+                continue
+            part = getattr(value, name)
+            plain_part = plain(part)
+            if plain_part is not part:
+                changed[name] = plain_part
+        return changed
 
 
 def listing(
@@ -110,17 +123,17 @@ def listing(
     """Return a method whose rows are computed when it is called, are plain data, and share nothing with a state.
 
     Args:
-        method: Returns rows, lazily or not; None for none.
-        plain: Makes a row plain data; None where it is.
+        method: The method of a module that returns rows, lazily or not; None for no rows.
+        plain: The function that makes a row plain data; None where it is.
         field: The declared type of a row; None if there is none. Rows of a type that cannot change are not copied.
     """
     is_copied = field is not None and _can_change(field)
 
     def call(*arguments: object) -> list[object]:
-        found = method(*arguments)
-        if found is None:
+        module_rows = method(*arguments)
+        if module_rows is None:
             return []
-        rows = [*found] if plain is None else [plain(row) for row in found]
+        rows = list(module_rows) if plain is None else [plain(row) for row in module_rows]
         return [deepcopy(row) for row in rows] if is_copied else rows
 
     return call
@@ -128,11 +141,11 @@ def listing(
 
 def _can_change(field: Field) -> bool:
     """Return True if a value of a type may be changed in place, at any depth."""
-    kind = field.type
-    if isinstance(kind, Struct):
-        made: Any = kind.make  # a class; of a plain tuple, a function
-        is_tuple = not isinstance(made, type) or issubclass(made, tuple)
-        parameters: Any = getattr(made, "__dataclass_params__", None)
-        is_frozen = is_tuple or (parameters is not None and parameters.frozen)
-        return not is_frozen or any(map(_can_change, kind.fields))
-    return not isinstance(kind, Scalar)
+    data_type = field.type
+    if not isinstance(data_type, Struct):
+        return not isinstance(data_type, Scalar)
+    record: Any = data_type.make  # a class; of a plain tuple, a function
+    is_tuple = not isinstance(record, type) or issubclass(record, tuple)
+    parameters: Any = getattr(record, "__dataclass_params__", None)
+    is_frozen = is_tuple or (parameters is not None and parameters.frozen)
+    return not is_frozen or any(map(_can_change, data_type.fields))

@@ -1,7 +1,7 @@
-"""Payloads that a module does not accept: it is given the others, and what it keeps says how many those are.
+"""Payloads that a module does not accept: it gets the others, and its state counts them.
 
-Each module of a query decides for its own input. What one of them leaves out is a member of the window all the same,
-and the other modules see it.
+Each module of a query decides for its own input. A payload that one of them does not accept is a member of the window
+all the same, and the other modules see it.
 """
 
 from __future__ import annotations
@@ -16,38 +16,50 @@ from muntin import Module, Window
 from muntin.schemas import Field, ListOf, MapOf, Struct
 
 
-def forbids_null(wanted: Field) -> bool:
-    """True if a module that reads this does not accept every value: a null is forbidden at some depth."""
-    return not wanted.is_nullable or any(map(forbids_null, _parts(wanted)))
+def forbids_null(declared: Field) -> bool:
+    """True if a module does not accept every value of a declared input: a null is forbidden at some depth."""
+    return not declared.is_nullable or any(map(forbids_null, _parts(declared)))
 
 
-def forbids(value: Any, wanted: Field) -> bool:
+def _parts(declared: Field) -> tuple[Field, ...]:
+    """Return the declarations of the parts of a value."""
+    data_type = declared.type
+    if isinstance(data_type, Struct):
+        return data_type.fields
+    if isinstance(data_type, MapOf):
+        return data_type.key, data_type.value
+    if isinstance(data_type, ListOf):
+        return (data_type.element,)
+    return ()
+
+
+def forbids(value: Any, declared: Field) -> bool:
     """Return True if a stored value is, or holds at any depth, a null that a module does not accept.
 
     Args:
         value: The value in plain Python types: a struct is a dict of its fields, a map a list of pairs.
-        wanted: What the module reads.
+        declared: The input of the module, as it declares it.
     """
     if value is None:
-        return not wanted.is_nullable
-    kind = wanted.type
-    if isinstance(kind, Struct):
-        if is_tuple(kind):
-            return any(map(forbids, value.values(), kind.fields))
-        return any(forbids(value[part.name], part) for part in kind.fields if part.name in value)
-    if isinstance(kind, ListOf):
-        return forbids_null(kind.element) and any(forbids(item, kind.element) for item in value)
-    if isinstance(kind, MapOf):
-        return any(forbids(key, kind.key) or forbids(item, kind.value) for key, item in value)
+        return not declared.is_nullable
+    data_type = declared.type
+    if isinstance(data_type, Struct):
+        if is_tuple(data_type):
+            return any(map(forbids, value.values(), data_type.fields))
+        return any(forbids(value[part.name], part) for part in data_type.fields if part.name in value)
+    if isinstance(data_type, ListOf):
+        return forbids_null(data_type.element) and any(forbids(item, data_type.element) for item in value)
+    if isinstance(data_type, MapOf):
+        return any(forbids(key, data_type.key) or forbids(item, data_type.value) for key, item in value)
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class HasNoNull:
-    """True of a row that holds no null that a module does not read.
+    """A condition on rows: no null where a module does not read nulls.
 
     Attributes:
-        needs: The places in the row that matter, with what the module reads there.
+        needs: The places in the row that the module reads, with the declaration of each.
     """
 
     needs: tuple[tuple[int, Field], ...]
@@ -62,27 +74,28 @@ def is_tuple(struct: Struct) -> bool:
     return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
 
 
-def _parts(wanted: Field) -> tuple[Field, ...]:
-    if isinstance(wanted.type, Struct):
-        return wanted.type.fields
-    if isinstance(wanted.type, MapOf):
-        return wanted.type.key, wanted.type.value
-    return (wanted.type.element,) if isinstance(wanted.type, ListOf) else ()
-
-
 def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list[Any]], count: int) -> list[Any]:
-    """Return the payloads that a selector makes of rows, which are given as columns; `SKIPPED` among them.
+    """Return the payloads that a selector makes of rows, `SKIPPED` among them.
+
+    Args:
+        select: The selector.
+        columns: The columns of the rows.
+        count: The number of rows, which columns do not say where there are none.
 
     Cost: nothing for each row where the payload is a column without nulls.
     """
     if isinstance(select, Present):
         column = columns[select.place]
-        return [SKIPPED if value is None else value for value in column] if None in column else column
+        if None not in column:
+            return column
+        return [SKIPPED if value is None else value for value in column]
     if type(select) is itemgetter:
         _, places = tuple(select.__reduce__())
         if len(places) == 1 and isinstance(places[0], int):
             return columns[places[0]]
-    return [select(row) for row in zip(*columns, strict=True)] if columns else [select(()) for _ in range(count)]
+    if not columns:
+        return [select(()) for _ in range(count)]
+    return [select(row) for row in zip(*columns, strict=True)]
 
 
 CountedState: TypeAlias = tuple[int, object]
@@ -114,8 +127,8 @@ class Accepted:
     """Selects a payload of any kind, where a module does not accept all.
 
     Attributes:
-        select: Makes the payload of a row.
-        is_accepted: Whether the module accepts it.
+        select: The selector of the payload of a row.
+        is_accepted: The condition under which the module accepts a row.
     """
 
     select: Callable[[tuple[Any, ...]], Any]
@@ -128,11 +141,11 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class BySource:
-    """Selects the payload of a module that reads several inputs: what a row is depends on the source it is of.
+    """Selects the payload of a module that reads several inputs, by the source of a row.
 
     Attributes:
         place: The place of the name of its source in a row.
-        select: Makes the payload of a row, by the name of its source; the rows of other sources are not accepted.
+        select: The selectors by the names of sources; the rows of other sources are not accepted.
     """
 
     place: int
@@ -145,10 +158,10 @@ class BySource:
 
 
 class Choosy:
-    """A module behind its own methods, with states that count the payloads in them.
+    """A module that does not accept every payload, behind its own methods: its states count those that it accepted.
 
-    Where there are none the module is not called, and the result is null; an operator then has no rows. What a module
-    says of nothing itself by `empty_result` holds instead, as its result or its one row.
+    Where there are none the module is not called, and the result is null; an operator then has no rows. If the module
+    has an `empty_result`, that is its result, or its one row.
     """
 
     def __init__(self, module: Module) -> None:
@@ -163,37 +176,50 @@ class Choosy:
 
     def add_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
         """Return a state with more payloads, all of which are accepted."""
-        count, inner = state
-        return (count + len(accepted), self._module.add_events(inner, accepted, *window)) if accepted else state
-
-    def remove_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
-        """Return a state with fewer; one of nothing is new, so that no rounding is left of what was in it."""
-        count, inner = state
         if not accepted:
             return state
+        count, inner = state
+        return count + len(accepted), self._module.add_events(inner, accepted, *window)
+
+    def remove_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
+        """Return a state with fewer payloads; an empty one is new, so that no rounding is left in it."""
+        if not accepted:
+            return state
+        count, inner = state
         if count == len(accepted):
             return self.create_state(*window)
         return count - len(accepted), self._module.remove_events(inner, accepted, *window)
 
     def combine(self, state: CountedState, other: CountedState) -> CountedState:
-        """Return the state of both."""
-        return (state[0] + other[0], self._module.combine(state[1], other[1])) if other[0] else state
+        """Merge two states."""
+        count, inner = state
+        other_count, other_inner = other
+        if not other_count:
+            return state
+        return count + other_count, self._module.combine(inner, other_inner)
 
     def deduct(self, state: CountedState, other: CountedState) -> CountedState:
         """Return a state without another that was merged into it."""
-        count = state[0] - other[0]
-        return (count, self._module.deduct(state[1], other[1])) if count else self.create_state()
+        count, inner = state
+        other_count, other_inner = other
+        if count == other_count:
+            return self.create_state()
+        return count - other_count, self._module.deduct(inner, other_inner)
 
     def upgrade_state(self, state: CountedState, version: str, *window: Window) -> CountedState:
         """Return today's state of one that an older version of the module wrote."""
         count, inner = state
         return count, self._module.upgrade_state(inner, version, *window)
 
-    def compute_result(self, known: Any, *window: Window) -> object:
+    def compute_result(self, state_or_payloads: Any, *window: Window) -> object:
         """Return the result of a state, or of the accepted payloads of a window."""
-        count, inner = known if self._is_incremental else (len(known), known)
+        if self._is_incremental:
+            count, inner = state_or_payloads
+        else:
+            inner = state_or_payloads
+            count = len(inner)
         if count:
             return self._module.compute_result(inner, *window)
-        if self._is_operator:
-            return () if self._empty is None else (self._empty,)
-        return self._empty
+        if not self._is_operator:
+            return self._empty
+        return () if self._empty is None else (self._empty,)

@@ -5,10 +5,9 @@ from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.columns import Columns, NamedColumn, check_columns
 from muntin_engine.plan.inputs import Input, InputPolicies, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module
-from muntin_engine.plan.plan import LATEST, Plan
+from muntin_engine.plan.plan import Plan
 
 __all__ = [
-    "LATEST",
     "MOST_BUCKETS",
     "Choice",
     "Columns",

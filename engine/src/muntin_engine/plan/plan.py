@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Final, cast
+from typing import cast
 
 from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
@@ -25,10 +25,6 @@ from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
-
-LATEST: Final = 2**62
-"""Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
-year 148,000."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.modules.stream_operator import MOST_WAKE_UPS
-from muntin_engine.state.kept_stores import MOST_BYTES
 from muntin_engine.state.key_patterns import MOST_PATTERNS
+from muntin_engine.state.store_cache import CACHE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class WorkerSettings:
         overflow_fails: True if a result that its column cannot hold fails the micro-batch; otherwise it is null.
     """
 
-    kept_bytes: int = MOST_BYTES
+    kept_bytes: int = CACHE_BYTES
     traces_folder: str = ""
     most_wake_ups: int = MOST_WAKE_UPS
     most_patterns: int = MOST_PATTERNS

@@ -24,7 +24,7 @@ from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
 from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from muntin_engine.tasks.recorded_rows import RecordedPart
@@ -111,7 +111,7 @@ class _TracedQuery:
         assert isinstance(evaluator, KeyedEvaluator), f"{type(evaluator).__name__} does not run key by key"
         query, trackers = evaluator.query_of_task(self.task), [given.tracker for given in whole.inputs]
         run, codec = evaluator.run_of(self.task.plan), Codec.of(self.task.modules, {Number})
-        self._bucket = KeyedBucket(run, query, MemoryCells(), codec, self.task.identity, trackers, KeptStores(), name)
+        self._bucket = KeyedBucket(run, query, MemoryCells(), codec, self.task.identity, trackers, StoreCache(), name)
         is_cut = self.task.plan.is_windowed and isinstance(self.task.plan.window, WindowKind)
         self._is_cut_by_events = is_cut and self.task.plan.window.ends_move
         self._places = [len(given.columns.payload) - 1 for given in self.task.plan.inputs]

@@ -1,1 +1,1 @@
-"""State between micro-batches: cells, the codec, what a bucket knows of itself, and which queries may go on with it."""
+"""State between micro-batches: cells, their codec, the metadata, log and cache of a bucket, and which queries fit."""

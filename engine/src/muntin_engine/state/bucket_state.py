@@ -1,4 +1,4 @@
-"""The state of a bucket: its metadata, its log, and the store that a worker keeps of them between micro-batches."""
+"""The state of a bucket: its metadata, its log, and the store of both in the cache."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.errors import StateError
-from muntin_engine.state.cells import METADATA, Cells, HeldState
+from muntin_engine.state.cells import METADATA, Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility, SchemaVersion
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
-from muntin_engine.state.kept_stores import KeptStores
 from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.store_cache import StoreCache
 
 Store = TypeVar("Store")
 
@@ -44,19 +45,20 @@ class KeyTimer(NamedTuple):
     max_event_time: int = INFINITY
     right_closing: int = INFINITY
 
-    def is_reached(self, at: Due) -> bool:
-        """True if there is work at some progress."""
+    def is_reached(self, due: Due) -> bool:
+        """True if there is work at this progress."""
         return (
-            self.closing <= at.closing
-            or self.visibility <= at.visibility
-            or self.clock <= at.clock
-            or self.max_event_time <= at.max_event_time
-            or self.right_closing <= at.right_closing
+            self.closing <= due.closing
+            or self.visibility <= due.visibility
+            or self.clock <= due.clock
+            or self.max_event_time <= due.max_event_time
+            or self.right_closing <= due.right_closing
         )
 
     def to_data(self) -> list[int]:
-        """Return it as plain data, shorter for most keys, from which `KeyTimer(*data)` makes it again."""
-        return list(self if self[3:] != (INFINITY,) * 3 else self[:3])
+        """Return the timer as plain data, shorter for most keys, from which `KeyTimer(*data)` makes it again."""
+        has_defaults = self[3:] == (INFINITY,) * 3
+        return list(self[:3] if has_defaults else self)
 
 
 class Due(NamedTuple):
@@ -69,7 +71,7 @@ class Due(NamedTuple):
     right_closing: int = EARLIEST
 
 
-NEVER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
+NO_TIMER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
 """The timer of a key that has work only when it gets rows."""
 
 
@@ -80,8 +82,26 @@ def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
         >>> soonest([KeyTimer(3, 5, 0), KeyTimer(4, 2, 1)])[:3]
         (3, 2, 0)
     """
-    found = list(timers)
-    return KeyTimer(*map(min, zip(*found, strict=True))) if found else NEVER
+    fields = list(zip(*timers, strict=True))
+    if not fields:
+        return NO_TIMER
+    return KeyTimer(*map(min, fields))
+
+
+class StateSize(NamedTuple):
+    """The size of the state of a bucket, or of a part of one.
+
+    Attributes:
+        bytes: The bytes of its cells.
+        keys: The number of keys with state.
+        events: The number of their events.
+        windows: The number of windows that have been emitted and may still change; of row windows, of partitions.
+    """
+
+    bytes: int = 0
+    keys: int = 0
+    events: int = 0
+    windows: int = 0
 
 
 @dataclass
@@ -93,10 +113,10 @@ class BucketMetadata:
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
         tracked: The progress of each input, with the state of its progress policy.
         log: The data of the bucket's log.
-        version: A random name of this very state, written along with it and never used twice. Decoded state in the
-            memory of a worker is the same if, and only if, it has the same version.
+        version: A random name of this very state, written along with it and never used twice. A store in the cache
+            equals the state if, and only if, it has the same version.
         timer: The soonest timer of its keys, where keys have timers.
-        held: The sizes of its keys' state, where each key has its own.
+        held: The size of its keys' state, where each key has its own.
         serial: The largest serial number of a forgotten key. A key that comes back starts above it, so that it never
             gives two output events the same id.
         patterns: The patterns of keys that are complete beyond the watermark, each with the time.
@@ -107,8 +127,8 @@ class BucketMetadata:
     tracked: Sequence[Any] = ()
     log: Sequence[Any] = (0, ())
     version: bytes = b""
-    timer: KeyTimer = NEVER
-    held: HeldState = HeldState()  # noqa: RUF009  # it is a tuple
+    timer: KeyTimer = NO_TIMER
+    held: StateSize = StateSize()  # noqa: RUF009  # it is a tuple
     serial: int = 0
     patterns: Sequence[Any] = ()
 
@@ -117,12 +137,11 @@ class BucketMetadata:
         identity = dict(self.compatibility.identity)
         schema_versions = [version.to_data() for version in self.schema_versions]
         keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
-        tracked, log = list(self.tracked), list(self.log)
-        return codec.pack([LAYOUT, identity, schema_versions, tracked, log, self.version, keys])
+        return codec.pack([LAYOUT, identity, schema_versions, list(self.tracked), list(self.log), self.version, keys])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> BucketMetadata:
-        """Return the metadata that `to_bytes` wrote, or a fresh one.
+        """Return the metadata that `to_bytes` wrote, or fresh metadata.
 
         Raises:
             StateMismatchError: Another query wrote it.
@@ -130,17 +149,25 @@ class BucketMetadata:
         """
         if data is None:
             return cls(compatibility, compatibility.schema_versions(()))
-        layout, identity, *rest = codec.unpack(data)
-        if layout != LAYOUT:
-            raise _unreadable(layout)
-        stored, tracked, log, version, (timer, held, serial, patterns) = rest
-        schema_versions = [SchemaVersion(*schema_version) for schema_version in stored]
-        if identity != compatibility.identity:
+        identity, schema_versions, tracked, log, version, keys = _unpack(data, codec)
+        timer, size, serial, patterns = keys
+        versions = [SchemaVersion(*schema_version) for schema_version in schema_versions]
+        is_other_query = identity != compatibility.identity
+        if is_other_query:
             compatibility.check(identity)
-        if identity != compatibility.identity or len(schema_versions) > 1:
-            schema_versions = compatibility.schema_versions(schema_versions)
-        soon, sizes = KeyTimer(*timer), HeldState(*held)
-        return cls(compatibility, schema_versions, tracked, log, version, soon, sizes, serial, patterns)
+        if is_other_query or len(versions) > 1:
+            versions = compatibility.schema_versions(versions)
+        return cls(
+            compatibility,
+            versions,
+            tracked,
+            log,
+            version,
+            KeyTimer(*timer),
+            StateSize(*size),
+            serial,
+            patterns,
+        )
 
 
 def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
@@ -149,10 +176,17 @@ def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
-    found: Sequence[Any] = codec.unpack(data)
-    if found[0] != LAYOUT:
-        raise _unreadable(found[0])
-    return found[1], found[3]
+    identity, _, tracked, *_ = _unpack(data, codec)
+    return identity, tracked
+
+
+def _unpack(data: bytes, codec: Codec) -> list[Any]:
+    """Return the parts of metadata, after checking their layout."""
+    parts: list[Any]
+    layout, *parts = codec.unpack(data)
+    if layout != LAYOUT:
+        raise _unreadable(layout)
+    return parts
 
 
 def _unreadable(layout: object) -> StateError:
@@ -168,57 +202,65 @@ class BucketState:
     What a micro-batch changes is written at its end: a module that fails before has changed nothing.
 
     Attributes:
-        cells: Where it lies.
-        metadata: Its metadata.
-        log: Its log.
+        cells: The cells of the state.
+        metadata: The metadata of the bucket.
+        log: The log of the bucket.
     """
 
-    def __init__(  # what a state is made of
+    def __init__(
         self,
         cells: Cells,
         codec: Codec,
         compatibility: Compatibility,
-        kept: KeptStores | None = None,
+        cache: StoreCache | None = None,
         name: Hashable = None,
     ) -> None:
         """Read the metadata.
 
         Args:
-            cells: Where the state lies.
-            codec: How the metadata is written.
-            compatibility: What the state depends on; a query that differs in it cannot read the state, but for
-                versions that its modules go on from.
-            kept: Where this process keeps stores between batches; None to keep none.
-            name: Names the bucket among all that this process may ever see; of a tuple, the first part names the query.
+            cells: The cells of the state.
+            codec: The codec of the metadata.
+            compatibility: The identity that the state depends on; a query that differs in it cannot read the state, but
+                for versions that its modules go on from.
+            cache: The cache of this process; None to read the log in each batch.
+            name: The name of the bucket among all that this process may ever see; of a tuple, the first part names the
+                query.
 
         Raises:
             StateMismatchError: Another query wrote the state.
         """
         self.cells = cells
         self._codec = codec
-        self._kept = kept
+        self._cache = cache
         self._name = name
         self.metadata = BucketMetadata.from_bytes(cells.get(METADATA), compatibility, codec)
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[StoredEntry]], Store]) -> Store:
-        """Return the store that this process kept, or the one that a function makes of the entries of the log."""
-        kept: Store | None = None if self._kept is None else self._kept.take(self._name, self.metadata.version)
-        return read(self.log.read()) if kept is None else kept
+        """Return the store in the cache, or the one that a function makes of the entries of the log."""
+        if self._cache is not None:
+            store: Store | None = self._cache.take(self._name, self.metadata.version)
+            if store is not None:
+                return store
+        return read(self.log.read())
 
     def keep(self, store: object, size: int) -> bool:
-        """Keep a store of some bytes for the next micro-batch; return False if there is no room for it.
+        """Put a store into the cache for the next micro-batch; return False if there is no room for it.
 
         The state gets a new version, which nothing but this store has.
+
+        Args:
+            store: The store.
+            size: The bytes of its data.
         """
-        if self._kept is None:
+        if self._cache is None:
             return True
         self.metadata.version = os.urandom(16)
-        return self._kept.put(self._name, self.metadata.version, store, size)
+        return self._cache.put(self._name, self.metadata.version, store, size)
 
     def write(self) -> int:
-        """Write the metadata, which tell the micro-batch that was last; return the bytes of the state."""
-        self.metadata.log, size = self.log.to_data(), self.log.size
+        """Write the metadata, with which the micro-batch takes effect; return the bytes of the state."""
+        self.metadata.log = self.log.to_data()
         data = self.metadata.to_bytes(self._codec)
         self.cells.put(METADATA, data)
-        return size + len(data)
+        return self.log.size + len(data)

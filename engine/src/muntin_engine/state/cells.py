@@ -1,4 +1,4 @@
-"""The storage of a bucket's state: named cells of bytes, with a checksum each, and their sizes."""
+"""The storage of a bucket's state: named cells of bytes, each with a checksum and its origin, checked for damage."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class SealedCell(NamedTuple):
 
     Attributes:
         checksum: The checksum of its name, origin and bytes.
-        origin: Its origin.
-        data: Its bytes.
+        origin: The origin of the cell.
+        data: The bytes that were put there.
     """
 
     checksum: int
@@ -88,19 +88,20 @@ class SealedCell(NamedTuple):
 
 
 class CheckedCells:
-    """Other cells, each with a checksum and its origin.
+    """Cells that are sealed with a checksum and their origin when they are written, and checked when they are read.
 
-    The metadata list all other cells by their checksums, so one that is of another time or place is told by them, and
-    the metadata themselves by their origin: they are written in every micro-batch in which the bucket is evaluated.
+    The metadata list all other cells by their checksums, and so recognize one that is of another time or place. The
+    metadata themselves are recognized by their origin: they are written in every micro-batch in which the bucket is
+    evaluated.
 
     The metadata are read back once they are written: a module that replaces code of the worker, such as `struct.pack`,
     would otherwise leave a checkpoint that nobody can read.
 
-    Cost: a pass of CRC-32 over what is read and written, about a millisecond per megabyte, and a copy of it; one more
-    read in each micro-batch.
+    Cost: a pass of CRC-32 over all bytes read and written, about a millisecond per megabyte, and a copy of them; one
+    more read in each micro-batch.
 
     Attributes:
-        written: How many bytes were written since these were made, without checksums and origins.
+        written: The number of bytes written so far, without checksums and origins.
     """
 
     def __init__(
@@ -110,14 +111,15 @@ class CheckedCells:
         origin: Origin | None = None,
         was_idle: Callable[[int], bool] = lambda first: False,
     ) -> None:
-        """Check some cells.
+        """Check cells.
 
         Args:
-            cells: They.
-            owner: Whose they are, for an error to say.
-            origin: That of what is written now; None where there are no micro-batches, and so nothing to compare.
-            was_idle: Says of a micro-batch whether the bucket was evaluated neither in it nor in one since. It is
-                asked if the metadata are not of the micro-batch before.
+            cells: The cells to check.
+            owner: The bucket that they belong to, for errors.
+            origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
+                to compare.
+            was_idle: The function that says whether the bucket was evaluated neither in a micro-batch nor in one since;
+                it is asked if the metadata are not of the micro-batch before.
         """
         self.written = 0
         self._cells = cells
@@ -130,7 +132,7 @@ class CheckedCells:
         """Return a cell's bytes, or None if it is empty.
 
         Raises:
-            StateError: They are not what was put there, or are of another time or place.
+            StateError: The bytes are not those that were put there, or are of another time or place.
         """
         if name == METADATA:
             return self._get_metadata(self._cells.get(name))
@@ -145,17 +147,31 @@ class CheckedCells:
         return cell.data
 
     def _get_metadata(self, sealed: bytes | None) -> bytes | None:
-        cell = None if sealed is None else unseal(METADATA, sealed, self._owner)
-        now, origin = self._origin, None if cell is None else cell.origin
-        if now is not None:
-            last = -1 if origin is None else origin.batch
-            is_its_own = origin is None or origin[:2] == now[:2]
-            if last >= now.batch or not is_its_own or (last < now.batch - 1 and not self._was_idle(last + 1)):
-                raise out_of_place(self._owner, origin, now)
-        if cell is None:
+        """Return the metadata, after checking that they are of this bucket and of the micro-batch before."""
+        if sealed is None:
+            self._check_origin(None)
             return None
+        cell = unseal(METADATA, sealed, self._owner)
+        self._check_origin(cell.origin)
         self._listed, metadata = split(cell)
         return metadata
+
+    def _check_origin(self, origin: Origin | None) -> None:
+        """Raise if the metadata are of another place, of this micro-batch or a later one, or if later ones are gone.
+
+        Raises:
+            StateError: They are.
+        """
+        if self._origin is None:
+            return
+        if origin is not None and origin[:2] != self._origin[:2]:
+            raise out_of_place(self._owner, origin, self._origin)
+        last_batch = -1 if origin is None else origin.batch
+        if last_batch >= self._origin.batch:
+            raise out_of_place(self._owner, origin, self._origin)
+        is_batch_before = last_batch == self._origin.batch - 1
+        if not is_batch_before and not self._was_idle(last_batch + 1):
+            raise out_of_place(self._owner, origin, self._origin)
 
     def put(self, name: str, data: bytes) -> None:
         """Set a cell.
@@ -164,15 +180,17 @@ class CheckedCells:
             StateError: The metadata are not what is read back.
         """
         self.written += len(data)
+        origin = self._origin or Origin()
         if name == METADATA:
             listing: bytes = msgpack.packb(self._listed)
-            data = _CHECKSUM.pack(len(listing)) + listing + data
-        sealed = seal(name, data, self._origin or Origin())
-        if name != METADATA:
-            (self._listed[name],) = _CHECKSUM.unpack_from(sealed)
+            sealed = seal(name, b"".join((_CHECKSUM.pack(len(listing)), listing, data)), origin)
+            self._cells.put(name, sealed)
+            if self._cells.get(name) != sealed:
+                raise written_wrong(name, self._owner)
+            return
+        sealed = seal(name, data, origin)
+        (self._listed[name],) = _CHECKSUM.unpack_from(sealed)
         self._cells.put(name, sealed)
-        if name == METADATA and self._cells.get(name) != sealed:
-            raise written_wrong(name, self._owner)
 
     def remove(self, name: str) -> None:
         """Empty a cell."""
@@ -190,9 +208,10 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> SealedCell:
     """Return a cell as it was sealed.
 
     Raises:
-        StateError: They are not what was put there under this name.
+        StateError: The bytes are not those that were put there under this name.
     """
-    head, data = sealed[_CHECKSUM.size : _HEAD.size], sealed[_HEAD.size :]
+    head = sealed[_CHECKSUM.size : _HEAD.size]
+    data = sealed[_HEAD.size :]
     if len(sealed) >= _HEAD.size:
         checksum, query, bucket, batch = _HEAD.unpack_from(sealed)
         if checksum == _checksum(name, head, data):
@@ -230,34 +249,18 @@ def written_wrong(name: str, owner: str = "") -> StateError:
     )
 
 
-def out_of_place(owner: str, found: Origin | None, now: Origin) -> StateError:
+def out_of_place(owner: str, stored: Origin | None, present: Origin) -> StateError:
     """Return the error that says that a bucket's state is of another time or place.
 
     Args:
         owner: The bucket.
-        found: The origin of its state; None if it has none.
-        now: That of what would be written now.
+        stored: The origin of its state; None if it has none.
+        present: The origin of the state that would be written now.
     """
     return StateError(
-        f"{owner} has {'no state' if found is None else f'the state {found}'}\n"
-        f"  expected: that {now._replace(batch=now.batch - 1)}\n"
+        f"{owner} has {'no state' if stored is None else f'the state {stored}'}\n"
+        f"  expected: that {present._replace(batch=present.batch - 1)}\n"
         "  nothing was computed from it: in the checkpoint's folder `state`, files are gone, or in the place of\n"
         "  those of another partition, micro-batch or checkpoint; query.check(...) says which.\n"
         "  put back all files of the checkpoint as they were at one time, or start with a new checkpoint"
     )
-
-
-class HeldState(NamedTuple):
-    """The sizes of the state of a bucket, or of a part of one.
-
-    Attributes:
-        bytes: The size of its cells.
-        keys: The number of keys with state.
-        events: The number of their events.
-        windows: The number of windows that have been emitted and may still change; of row windows, of partitions.
-    """
-
-    bytes: int = 0
-    keys: int = 0
-    events: int = 0
-    windows: int = 0

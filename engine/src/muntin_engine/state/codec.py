@@ -35,7 +35,7 @@ _WITHOUT_BYTES: Final = _SCALARS - {bytes} | {None}
 """The types that, named in an annotation, say that there are no bytes."""
 
 _ON_STACK: Final = 6
-"""So many levels are read on the thread's stack, which is fast."""
+"""The number of levels that are read on the thread's stack, which is fast."""
 
 
 class Codec:
@@ -53,7 +53,7 @@ class Codec:
         """Prepare for values that may contain records.
 
         Args:
-            records: The dataclasses and named tuples that may come.
+            records: The dataclasses and named tuples among the values.
             reads_fields: True to read every record, of whatever class, as a dict of its fields.
             may_hold_buffers: True to look for bytearrays and memoryviews, which MessagePack takes for bytes.
         """
@@ -63,10 +63,14 @@ class Codec:
 
     @classmethod
     def of(cls, modules: Sequence[Module], records: Iterable[type] = ()) -> Codec:
-        """Return the codec for the states and results of some modules, and for other records."""
-        declared = [part for module in modules for part in (module.state_type(), module._types()["result"])]
-        found = set(records).union(*map(records_in, declared))
-        return cls(found, may_hold_buffers=not all(_holds_no_bytes(part, found) for part in declared))
+        """Return the codec for the states and results of modules, and for other records."""
+        declared: list[object] = []
+        for module in modules:
+            declared.append(module.state_type())
+            declared.append(module._types()["result"])
+        all_records = set(records).union(*map(records_in, declared))
+        has_no_bytes = all(_holds_no_bytes(annotation, all_records) for annotation in declared)
+        return cls(all_records, may_hold_buffers=not has_no_bytes)
 
     def reading_fields(self) -> Codec:
         """Return a codec that reads every record, of whatever class, as a dict of its fields."""
@@ -77,7 +81,7 @@ class Codec:
 
         Args:
             value: The value.
-            depth: How deeply it is nested in another one.
+            depth: The number of values that it is nested in.
 
         Raises:
             StateError: The value, or a part of it, is not plain data, or nested too deeply.
@@ -102,10 +106,10 @@ class Codec:
 
         Args:
             data: The bytes.
-            depth: How deeply they are nested in others.
+            depth: The number of values that they are nested in.
 
         Raises:
-            StateError: The bytes are none that `pack` wrote, or name a record that no module of the query declares.
+            StateError: `pack` did not write the bytes, or they name a record that no module of the query declares.
         """
         try:
             read = partial(self._restore, depth=depth) if depth else self._restore
@@ -126,6 +130,7 @@ class Codec:
         return value
 
     def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
+        """Return a value that MessagePack does not know as a packed value of a kind."""
         cls = type(value)
         if cls is ValueColumn:
             return msgpack.ExtType(COLUMN, self.pack(split(value.values, self._declares), depth + 1))
@@ -141,6 +146,7 @@ class Codec:
         raise _not_plain(value)
 
     def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
+        """Undo `_extend`."""
         if depth >= DEEPEST:
             raise too_deep()
         value = self.unpack(data, depth + 1)
@@ -210,7 +216,7 @@ def _is_collection(cls: type) -> bool:
 
 def classes_in(annotation: object) -> set[type]:
     """Return the classes that an annotation mentions, at any depth; `object` for one that says nothing."""
-    found: set[type] = set()
+    classes: set[type] = set()
     pending = [annotation]
     while pending:
         part = pending.pop()
@@ -218,25 +224,27 @@ def classes_in(annotation: object) -> set[type]:
         if cls is Any or part is Ellipsis or part is tuple or isinstance(part, str):
             cls = object  # a tuple that does not say its parts may have any number of them
         pending += get_args(part)
-        if isinstance(cls, type) and cls not in found:
-            found.add(cls)
+        if isinstance(cls, type) and cls not in classes:
+            classes.add(cls)
             if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields") or is_typeddict(cls):
                 pending += _hints(cls)
-    return found
+    return classes
 
 
 def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
-    """Return True if values of a type hold neither bytes nor anything that nobody knows of."""
-    pending, seen = [annotation], set[type]()
+    """Return True if values of a type hold no bytes, and nothing of which that is not known."""
+    pending = [annotation]
+    entered_records: set[type] = set()  # one may mention itself
     while pending:
         part = pending.pop()
-        cls, inside = get_origin(part) or part, get_args(part)
+        cls = get_origin(part) or part
+        inner_parts = get_args(part)
         if cls in records and isinstance(cls, type):
-            inside = () if cls in seen else tuple(_hints(cls))
-            seen.add(cls)
-        elif not inside and part not in _WITHOUT_BYTES:
+            inner_parts = () if cls in entered_records else tuple(_hints(cls))
+            entered_records.add(cls)
+        elif not inner_parts and part not in _WITHOUT_BYTES:
             return False
-        pending += [one for one in inside if one is not Ellipsis]
+        pending += [inner for inner in inner_parts if inner is not Ellipsis]
     return True
 
 
@@ -255,20 +263,23 @@ def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
                 f"{safe_repr(part)} of type {cls.__name__} cannot be stored\n"
                 "  expected: bytes, which do not change: bytes(value), or a list of integers"
             )
-        inside: Iterable[Any] = ()
+        inner_parts: Iterable[Any] = ()
         if cls is ValueColumn:
-            inside = part.values
+            inner_parts = part.values
         elif isinstance(part, Mapping):
-            inside = [*part.keys(), *part.values()]
+            inner_parts = [*part.keys(), *part.values()]
         elif isinstance(part, list | tuple | set | frozenset | deque):
-            inside = part
+            inner_parts = part
         elif is_record(cls):
-            inside = [getattr(part, name) for name in field_names(cls)]
-        rest = set(map(type, inside)) - _SCALARS
-        pending += [one for one in inside if type(one) in rest] if rest else ()
+            inner_parts = [getattr(part, name) for name in field_names(cls)]
+        # Most collections hold scalars alone: their types are looked at once, and not each part.
+        other_types = set(map(type, inner_parts)) - _SCALARS
+        if other_types:
+            pending += [inner for inner in inner_parts if type(inner) in other_types]
 
 
 def _hints(cls: type) -> list[object]:
+    """Return the types of the fields of a record."""
     try:
         return list(get_type_hints(cls).values())
     except NameError:  # an annotation for type checkers alone
@@ -276,6 +287,7 @@ def _hints(cls: type) -> list[object]:
 
 
 def _not_plain(value: object) -> StateError:
+    """Return the error for a value that is not plain data."""
     return StateError(
         f"{safe_repr(value)} of type {record_name(type(value))} cannot be stored\n"
         "  expected: None, bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta, and lists,\n"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import Axis
 from muntin.axis import DecimalLength, spell_ticks
@@ -16,18 +16,55 @@ from muntin.errors import WindowError
 from muntin_engine.errors import Difference
 
 QueryIdentity: TypeAlias = Mapping[str, Any]
-"""By name, each as plain data of a kind of its own: keys, windows, modules and so on."""
+"""Keys, windows, modules and so on, by name: each as plain data of a kind of its own."""
 
 
 ARRAYS: Final = "arrays"
 """The name of the parts that a query on arrays is made of."""
 
 CODE_HASH: Final = "code-"
-"""The start of the hash of its code, which a module without a version has for one."""
+"""The start of a hash of code, which stands in the place of a version that a module does not have."""
 
 _NOTHING: Final = "none"
 _DECIMALS: Final = re.compile(r"decimals of (\d+) places")
 """The words of `Plan.identity` for times that are decimals."""
+
+
+class ModuleIdentity(NamedTuple):
+    """A module in the identity of a query.
+
+    Attributes:
+        name: The name of the module.
+        version: The version of the module, or the hash of its code.
+        parameters: The parameters by name.
+        places: The places of the columns that it reads; with that of the input, where there are several.
+        extras: `"counted"` if it does not read nulls; the columns and sources of its parts, if it reads several inputs.
+    """
+
+    name: str
+    version: str
+    parameters: Mapping[str, Any]
+    places: Sequence[Any]
+    extras: Sequence[Any]
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> ModuleIdentity:
+        """Read a module as the identity has it."""
+        name, version, parameters, places, *extras = data
+        return cls(name, version, parameters, places, extras)
+
+    @property
+    def skips_nulls(self) -> bool:
+        """True if its state counts the values that it reads: it does not read nulls."""
+        return "counted" in self.extras
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The columns and sources of its parts by name, if it reads several inputs."""
+        for extra in self.extras:
+            if isinstance(extra, Mapping):
+                return extra
+        return {}
 
 
 def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
@@ -35,61 +72,71 @@ def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[D
 
     Args:
         stored: The identity in the checkpoint, as plain data.
-        wanted: The query's.
+        wanted: The identity of the query.
 
     Example:
         >>> differences_between({"clip": "none", "buckets": 16}, {"clip": "full", "buckets": 16})
         (Difference(subject='clip', checkpoint='none', query='full'),)
     """
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for name in {**stored, **wanted}:
-        old, new = stored.get(name), wanted.get(name)
-        if old == new or name == ARRAYS or (name in _FOLLOWING and _follows(name, stored, wanted)):
+        if stored.get(name) == wanted.get(name) or name == ARRAYS:
             continue
-        if name == "modules" and old and new:
-            found += _modules(stored, wanted)
-        elif name in _TYPED and (changed := _types_changed(old, new)):
-            found += changed
-        elif name in _BY_NAME and old is not None and new is not None:
-            found += _by_name(_BY_NAME[name], old, new)
-        elif name == "several" and _names(old) == _names(new):
-            found += _several(stored, wanted)
-        else:
-            found.append(Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted)))
+        if name in _FOLLOWING and _follows(name, stored, wanted):
+            continue
+        differences += _differences_of_part(name, stored, wanted)
 
     # The parts on arrays follow from all else. Where they alone differ, another version of Muntin chose them.
-    if not found and stored.get(ARRAYS) != wanted.get(ARRAYS):
-        found.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, wanted)))
-    return tuple(found)
+    if not differences and stored.get(ARRAYS) != wanted.get(ARRAYS):
+        differences.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, wanted)))
+    return tuple(differences)
 
 
-def _types_changed(stored: Any, wanted: Any) -> list[Difference]:
+def _differences_of_part(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+    """Return the differences of a part that is not the same: in detail where both have it, otherwise as a whole."""
+    old = stored.get(name)
+    new = wanted.get(name)
+    if name == "modules" and old and new:
+        return _differences_of_modules(stored, wanted)
+    if name in _TYPED:
+        differences = _differences_of_types(old, new)
+        if differences:
+            return differences
+    if name in _BY_NAME and old is not None and new is not None:
+        return _differences_by_name(_BY_NAME[name], old, new)
+    if name == "several" and _names(old) == _names(new):
+        return _differences_of_inputs(stored, wanted)
+    return [Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted))]
+
+
+def _differences_of_types(stored: Any, wanted: Any) -> list[Difference]:
     """Return the columns whose types differ; none if the columns differ in more than that."""
     if not stored or not wanted or [name for name, _ in stored] != [name for name, _ in wanted]:
         return []
-    return [
-        Difference(f"{TYPE_OF_COLUMN}{name}", old, new)
-        for (name, old), (_, new) in zip(stored, wanted, strict=True)
-        if old != new
-    ]
+    differences: list[Difference] = []
+    for (name, old), (_, new) in zip(stored, wanted, strict=True):
+        if old != new:
+            differences.append(Difference(f"{TYPE_OF_COLUMN}{name}", old, new))
+    return differences
 
 
-def _by_name(subject: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
+def _differences_by_name(subject: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
     """Return the differences of functions, or of the code of modules and functions, by their names."""
-    return [
-        Difference(subject, f"{name} {old}", f"{name} {wanted[name][0]}")
-        for name, (old, *_) in stored.items()
-        if name in wanted and old != wanted[name][0]
-    ]
+    differences: list[Difference] = []
+    for name, (old, *_) in stored.items():
+        if name in wanted and old != wanted[name][0]:
+            differences.append(Difference(subject, f"{name} {old}", f"{name} {wanted[name][0]}"))
+    return differences
 
 
-def _several(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+def _differences_of_inputs(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
     """Return the differences of each of several inputs, with the name of the input in their subjects."""
-    return [
-        replace(difference, subject=f"{difference.subject} of {name}")
-        for (name, old), (_, new) in zip(stored["several"], wanted["several"], strict=True)
-        for difference in differences_between({**old, "times": wanted["times"]}, {**new, "times": wanted["times"]})
-    ]
+    times = {"times": wanted["times"]}  # in which both are spelled
+    differences: list[Difference] = []
+    for (name, old), (_, new) in zip(stored["several"], wanted["several"], strict=True):
+        for difference in differences_between({**old, **times}, {**new, **times}):
+            differences.append(replace(difference, subject=f"{difference.subject} of {name}"))
+    return differences
 
 
 def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
@@ -97,69 +144,93 @@ def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
     return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
 
-def _modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+def _differences_of_modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
     """Return the differences of modules. Those that both queries have are left out, whatever their places.
 
     Of the others, two of one name are one that changed, as are then two in the same place; the rest were added or
     removed. If there are none, the order differs.
     """
+    old_modules = _modules_by_words(stored)
+    new_modules = _modules_by_words(wanted)
+    removed = list((Counter(old_modules) - Counter(new_modules)).elements())
+    added = list((Counter(new_modules) - Counter(old_modules)).elements())
+    old_data = dict(zip(old_modules, stored["modules"], strict=True))
+    new_data = dict(zip(new_modules, wanted["modules"], strict=True))
 
-    def keyed(identity: QueryIdentity) -> list[tuple[str, bool]]:
-        return [(spell_module(one, identity), "counted" in one[4:]) for one in identity["modules"]]
+    differences: list[Difference] = []
+    for has_same_name in (True, False):
+        for old in list(removed):
+            for new in added:
+                if not has_same_name or old_data[old][0] == new_data[new][0]:
+                    removed.remove(old)
+                    added.remove(new)
+                    old_words = spell_module(old_data[old], stored, new_data[new])
+                    new_words = spell_module(new_data[new], wanted, old_data[old])
+                    differences.append(Difference("module", old_words, new_words))
+                    break
 
-    old, new = keyed(stored), keyed(wanted)
-    before, after = dict(zip(old, stored["modules"], strict=True)), dict(zip(new, wanted["modules"], strict=True))
-    gone, came = [*(Counter(old) - Counter(new)).elements()], [*(Counter(new) - Counter(old)).elements()]
-    found: list[Difference] = []
-    for has_name in (True, False):
-        for one in [*gone]:
-            same = (other for other in came if not has_name or before[one][0] == after[other][0])
-            if (other := next(same, None)) is not None:
-                gone.remove(one)
-                came.remove(other)
-                texts = (
-                    spell_module(before[one], stored, after[other]),
-                    spell_module(after[other], wanted, before[one]),
-                )
-                found.append(Difference("module", *texts))
-    found += [Difference("aggregate", text, None) for text, _ in gone]
-    found += [Difference("aggregate", None, text) for text, _ in came]
-    if not found and old != new:
-        found.append(Difference("order of modules", *(", ".join(text for text, _ in some) for some in (old, new))))
-    return found
+    differences += [Difference("aggregate", words, None) for words, _ in removed]
+    differences += [Difference("aggregate", None, words) for words, _ in added]
+    if not differences and old_modules != new_modules:
+        old_order = ", ".join(words for words, _ in old_modules)
+        new_order = ", ".join(words for words, _ in new_modules)
+        differences.append(Difference("order of modules", old_order, new_order))
+    return differences
+
+
+def _modules_by_words(identity: QueryIdentity) -> list[tuple[str, bool]]:
+    """Return each module in words, and whether it skips nulls, which the words do not say."""
+    return [(spell_module(data, identity), ModuleIdentity.of(data).skips_nulls) for data in identity["modules"]]
 
 
 def spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence[Any] | None = None) -> str:
-    """Return a module with its version, parameters and columns, and whether it reads nulls if the other does not.
+    """Return a module with its version, parameters and columns, in words.
 
     Of one that reads several inputs, the sources of each are said as well.
+
+    Args:
+        module: The module as the identity has it.
+        identity: The identity of its query.
+        other: The module in the place of which it stands; if one of the two reads nulls, that is said.
     """
-    name, version, parameters, places, *rest = module
-    streams: Mapping[str, Any] = next((part for part in rest if isinstance(part, Mapping)), {})
-    given = ", ".join(f"{parameter}={value}" for parameter, value in parameters.items())
-    several = [given["inputs"] for _, given in identity.get("several", ())]
-    inputs = several or [identity.get("inputs", ())]
+    spelled = ModuleIdentity.of(module)
+    words = f"{spelled.name} {spelled.version}{_spell_columns(spelled, identity)}"
+    if spelled.parameters:
+        words += " with " + ", ".join(f"{name}={value}" for name, value in spelled.parameters.items())
+    if other is not None and spelled.skips_nulls != ModuleIdentity.of(other).skips_nulls:
+        words += ", which does not read nulls" if spelled.skips_nulls else ", which reads nulls"
+    return words
 
-    def column(written: Any) -> str:
-        side, place = (0, written) if isinstance(written, int) else written
-        is_known = side < len(inputs) and place < len(inputs[side])
-        return str(inputs[side][place][0]) if is_known else f"input {place}"
 
-    of = f" of {', '.join(map(column, places))}" if places else ""
-    if streams:
-        told = [(part, map(column, own), sources) for part, (sources, own) in streams.items()]
-        of = "".join(f", {' '.join([part, *own])} of {' and '.join(sources)}" for part, own, sources in told)
-    nulls, skips_nulls = "", "counted" in rest
-    if other is not None and skips_nulls != ("counted" in other[4:]):
-        nulls = ", which does not read nulls" if skips_nulls else ", which reads nulls"
-    return f"{name} {version}" + of + (f" with {given}" if given else "") + nulls
+def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
+    """Return the columns that a module reads, in words; nothing if it reads none."""
+    several = [input_identity["inputs"] for _, input_identity in identity.get("several", ())]
+    columns_by_input = several or [identity.get("inputs", ())]
+
+    def column_name(place: Any) -> str:
+        side, column = (0, place) if isinstance(place, int) else place
+        is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
+        return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
+
+    if module.parts:
+        words = ""
+        for part, (sources, places) in module.parts.items():
+            names = [column_name(place) for place in places]
+            words += f", {' '.join([part, *names])} of {' and '.join(sources)}"
+        return words
+    if module.places:
+        return f" of {', '.join(column_name(place) for place in module.places)}"
+    return ""
 
 
 def _spell(name: str, identity: QueryIdentity) -> str:
+    """Return a part of an identity in words."""
     value = identity.get(name)
     if name not in _SPELLED:
         return repr(value)
-    return _SPELLED[name](value, identity) if value or value == 0 else _NOTHING
+    if not value and value != 0:
+        return _NOTHING
+    return _SPELLED[name](value, identity)
 
 
 def _window(value: Any, identity: QueryIdentity) -> str:
@@ -186,12 +257,16 @@ def _columns(value: Any, identity: QueryIdentity) -> str:
 
 def _progress(value: Any, identity: QueryIdentity) -> str:
     del identity
-    kind, starts = value["kind"], value.get("starts", 0)
-    kept = f" that keeps {starts} starts" if starts else ""
-    named = (
-        f"{_POLICIES[kind]} of {starts - 1} rows" if kind == "BoundedDisorder" else f"{_POLICIES.get(kind, kind)}{kept}"
-    )
-    return named + (", by key" if value.get("by_key") else "")
+    kind = value["kind"]
+    starts = value.get("starts", 0)
+    words: str = _POLICIES.get(kind, kind)
+    if kind == "BoundedDisorder":
+        words += f" of {starts - 1} rows"
+    elif starts:
+        words += f" that keeps {starts} starts"
+    if value.get("by_key"):
+        words += ", by key"
+    return words
 
 
 def _emit(value: Any, identity: QueryIdentity) -> str:
@@ -207,17 +282,20 @@ def _described(value: object) -> str:
     if not isinstance(value, Mapping):
         return repr(value)
     kind = "trigger" if "trigger" in value else "refinement"
-    given = ", ".join(f"{name}={_described(part)}" for name, part in value.items() if name not in (kind, "version"))
-    return f"{value.get(kind)} {value.get('version')}" + (f"({given})" if given else "")
+    parameters = [f"{name}={_described(part)}" for name, part in value.items() if name not in (kind, "version")]
+    words = f"{value.get(kind)} {value.get('version')}"
+    return f"{words}({', '.join(parameters)})" if parameters else words
 
 
 def _changed(value: Any, identity: QueryIdentity) -> str:
-    def spell(call: str, given: Any = None) -> str:
-        if isinstance(given, Mapping):
-            return f"{call}({_window(given, identity)})"
-        if isinstance(given, str):
-            return f"{call}({given})"
-        return call if given is None else f"{call}({_length(given, identity)})"
+    def spell(call: str, argument: Any = None) -> str:
+        if argument is None:
+            return call
+        if isinstance(argument, Mapping):
+            return f"{call}({_window(argument, identity)})"
+        if isinstance(argument, str):
+            return f"{call}({argument})"
+        return f"{call}({_length(argument, identity)})"
 
     return ", ".join(spell(*change) for change in value)
 
@@ -237,14 +315,16 @@ def _length(value: Any, identity: QueryIdentity) -> str:
 
 def places_of(identity: QueryIdentity) -> int | None:
     """Return the decimal places of times, if they are decimals."""
-    found = _DECIMALS.fullmatch(str(identity.get("times")))
-    return None if found is None else int(found[1])
+    match = _DECIMALS.fullmatch(str(identity.get("times")))
+    return None if match is None else int(match[1])
 
 
 def _components(value: Any, identity: QueryIdentity) -> str:
     names = [name for name, *_ in identity.get("modules", ())]
-    kept = zip_longest(names, value, fillvalue=())
-    return "; ".join(f"{name} keeps {', '.join(map(_component, parts)) or 'nothing'}" for name, parts in kept)
+    words: list[str] = []
+    for name, components in zip_longest(names, value, fillvalue=()):
+        words.append(f"{name} keeps {', '.join(map(_component, components)) or 'nothing'}")
+    return "; ".join(words)
 
 
 def _component(part: Sequence[Any]) -> str:

@@ -17,7 +17,7 @@ from muntin_engine.time.changes import Key
 
 Condition: TypeAlias = Sequence[Any]
 Pattern: TypeAlias = Sequence[Condition]
-Told: TypeAlias = tuple[Pattern, int]
+CompletePattern: TypeAlias = tuple[Pattern, int]
 """A pattern and the time up to which its keys are complete."""
 
 MOST_PATTERNS: Final = 1_000
@@ -28,9 +28,10 @@ _RANGE: Final = 2
 
 
 class KeyPatterns:
-    """Patterns that no other makes superfluous: one is if another allows all its keys, and is as far.
+    """Patterns without those that another makes superfluous: it allows all their keys, and is as far.
 
-    That keys are done does not say up to where time has passed for them, so it makes no finite time superfluous.
+    A pattern of keys that are done says nothing of up to where time has passed for them, so it makes no finite time
+    superfluous.
 
     Patterns with the same values in the same columns are found by these values.
 
@@ -43,52 +44,58 @@ class KeyPatterns:
         (50, 70, 2)
     """
 
-    def __init__(self, told: Iterable[Told] = ()) -> None:
-        self._groups: dict[tuple[int, ...], dict[Hashable, list[Told]]] = {}
-        furthest_first = sorted(told, key=lambda one: (-one[1], len(_places(one[0], _CONSTANT))))
-        for pattern, time in furthest_first:
+    def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
+        # By the columns in which patterns have values, and then by these values.
+        self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
+        for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
             self._add(pattern, time)
 
     def __len__(self) -> int:
-        return sum(len(group) for groups in self._groups.values() for group in groups.values())
+        return len(self.to_data())
 
-    def to_data(self) -> list[Told]:
-        """Return the patterns as plain data, from which `KeyPatterns(data)` makes the same."""
-        return [one for groups in self._groups.values() for group in groups.values() for one in group]
+    def to_data(self) -> list[CompletePattern]:
+        """Return the patterns as plain data, from which `KeyPatterns(data)` makes them again."""
+        patterns: list[CompletePattern] = []
+        for groups in self._groups.values():
+            for group in groups.values():
+                patterns += group
+        return patterns
 
     def watermark_of(self, key: Key) -> int:
         """Return the furthest time of the patterns that allow a key; `EARLIEST` if none does."""
         return max(self._times(key), default=EARLIEST)
 
     def reached_by(self, key: Key) -> int:
-        """Return the same without the patterns whose keys are done: up to where time has passed for a key."""
+        """Return up to where time has passed for a key: as `watermark_of`, without patterns whose keys are done."""
         return max((time for time in self._times(key) if time < INFINITY), default=EARLIEST)
 
-    def advance(self, told: Sequence[Told], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
-        """Return these and others, without those that a watermark of all keys has reached.
+    def advance(self, reported: Sequence[CompletePattern], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
+        """Add patterns, and drop those that the watermark of all keys has reached.
 
         Args:
-            told: Others.
-            watermark: The watermark.
-            most: The most patterns that may be left.
+            reported: The patterns to add.
+            watermark: The watermark of all keys.
+            most: The number of patterns that may be left.
 
         Raises:
-            StateError: There are more.
+            StateError: More are left.
         """
         known = self.to_data()
-        ahead = [one for one in (*known, *told) if one[1] > watermark]
-        if not told and len(ahead) == len(known):
+        ahead = [(pattern, time) for pattern, time in (*known, *reported) if time > watermark]
+        if not reported and len(ahead) == len(known):
             return self
-        found = KeyPatterns(ahead)
-        if len(found) > most:
+        patterns = KeyPatterns(ahead)
+        if len(patterns) > most:
             raise StateError(
-                f"{len(found):,} patterns of keys are complete beyond the watermark of all keys, and {most:,} may be\n"
+                f"{len(patterns):,} patterns of keys are complete beyond the watermark of all keys, "
+                f"and {most:,} may be\n"
                 "  nothing is lost: set spark.muntin.patterns.limit higher and start the query from its checkpoint\n"
                 "  to need fewer: give rows of punctuate_keys wider patterns, or send rows of punctuate more often"
             )
-        return found
+        return patterns
 
     def _times(self, key: Key) -> Iterator[int]:
+        """Yield the times of the patterns that allow a key."""
         for places, groups in self._groups.items():
             for pattern, time in groups.get(_values(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
@@ -98,14 +105,22 @@ class KeyPatterns:
         """Add a pattern, unless one makes it superfluous that is as far, and has values in no more columns."""
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
-        for others, groups in self._groups.items():
-            if values.keys() >= set(others):
-                group = groups.get(_values(values, others), ())
-                if any(_covers(known, pattern) for known, at in group if (at < INFINITY) == (time < INFINITY)):
+        for known_places, groups in self._groups.items():
+            if not values.keys() >= set(known_places):
+                continue
+            for known, known_time in groups.get(_values(values, known_places), ()):
+                is_alike = (known_time < INFINITY) == (time < INFINITY)
+                if is_alike and _covers(known, pattern):
                     return
         group = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
-        group[:] = [one for one in group if one[1] > time or not _covers(pattern, one[0])]
+        group[:] = [known for known in group if known[1] > time or not _covers(pattern, known[0])]
         group.append((pattern, time))
+
+
+def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, int]:
+    """Sort patterns so that one comes before those that it makes superfluous."""
+    pattern, time = pattern_and_time
+    return -time, len(_places(pattern, _CONSTANT))
 
 
 def _places(pattern: Pattern, kind: int) -> tuple[int, ...]:
@@ -124,15 +139,17 @@ def _is_in(limits: Condition, value: object) -> bool:
     return high is None or value_key(value) < value_key(high)
 
 
-def _covers(one: Pattern, other: Pattern) -> bool:
-    """True if a pattern allows all keys that another allows, which has the values that it has."""
-    return all(_has_all(one[place], other[place]) for place in _places(one, _RANGE))
+def _covers(wide: Pattern, narrow: Pattern) -> bool:
+    """True if a pattern allows all keys of another one, which has the same values where this one has any."""
+    return all(_has_all(wide[place], narrow[place]) for place in _places(wide, _RANGE))
 
 
 def _has_all(limits: Condition, condition: Condition) -> bool:
     """True if a range has all values that a condition allows."""
     if len(condition) < _RANGE:
         return bool(condition) and _is_in(limits, condition[0])
-    (low, high), (least, end) = limits, condition
-    starts_before = low is None or (least is not None and value_key(low) <= value_key(least))
-    return starts_before and (high is None or (end is not None and value_key(end) <= value_key(high)))
+    low, high = limits
+    other_low, other_high = condition
+    starts_before = low is None or (other_low is not None and value_key(low) <= value_key(other_low))
+    ends_after = high is None or (other_high is not None and value_key(other_high) <= value_key(high))
+    return starts_before and ends_after

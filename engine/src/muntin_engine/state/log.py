@@ -2,7 +2,7 @@
 
 Rewriting a cell whenever a row changes a part of it would write a day's keys again and again for a day-long window. An
 entry is written once instead, by the batch that brought it. Entries of a like age are merged now and then, each about
-log8 of the number of batches times, so a bucket that is read back reads few of them.
+log8 of the number of batches times, so few of them are read when a bucket is.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from muntin import EARLIEST
 from muntin_engine.state.cells import Cells, damaged
-from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.schema_versions import SchemaVersion
 
 MOST_ALIKE: Final = 8
-"""Entries of one level that there may be before they are merged into one of the next."""
+"""The number of entries of one level that may be there before they are merged into one of the next."""
 
-MOST_BYTES: Final = 2 * 2**20
-"""Entries from this size on are not merged any more."""
+FULL_ENTRY: Final = 2 * 2**20
+"""The bytes from which on an entry is not merged any more."""
 
 MOST_DEAD: Final = 16 * 2**10
-"""A log is not rewritten for fewer dead bytes."""
+"""The dead bytes for which alone a log is not rewritten."""
 
 
 class Entry(NamedTuple):
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     Attributes:
         first: The first place that it is about, such as a slice.
-        last: The last one; the entry is dead once no place up to it is live.
+        last: The last place; the entry is dead once no place up to it is live.
         data: The part.
     """
 
@@ -54,7 +54,7 @@ class Merges(Protocol):
     """Merges entries: it knows the state that they are parts of."""
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
-        """Return the same as some entries say, in as few as possible, without the places before a first one."""
+        """Merge log entries into as few as possible, without the places before the first live one."""
         ...
 
 
@@ -62,12 +62,12 @@ class Segment(NamedTuple):
     """An entry as the metadata lists it.
 
     Attributes:
-        serial: Names its cell.
+        serial: The number that names its cell.
         first: The first place that it is about.
-        last: The last one; when that is dead, so is the entry.
-        level: How often it was merged.
-        size: Its bytes.
-        is_full: True if it is a part that merging could not make fewer of.
+        last: The last place; when that is dead, so is the entry.
+        level: The number of times that it was merged.
+        size: The number of its bytes.
+        is_full: True if merging it with others would not leave fewer entries.
         schema_version: The number of the schema version that wrote it.
     """
 
@@ -88,8 +88,8 @@ class Segment(NamedTuple):
 class StateLog:
     """The entries of one bucket.
 
-    Cost: one write for what a batch brought, one removal for each entry that died, and, amortised, a few reads and
-    writes of as many bytes for each byte brought.
+    Cost: one write for the changes of a batch, one removal for each entry that died, and, amortised, a few reads and
+    writes for each byte.
 
     Attributes:
         serial: The number of entries that were ever written.
@@ -104,9 +104,9 @@ class StateLog:
         """Open a log.
 
         Args:
-            cells: Where its entries lie.
-            data: What `to_data` returned.
-            schema_versions: Those that wrote it, the present one last.
+            cells: The cells of its entries.
+            data: The data that `to_data` returned.
+            schema_versions: The schema versions that wrote it, the present one last.
         """
         self._cells = cells
         self._schema_versions = schema_versions
@@ -124,7 +124,7 @@ class StateLog:
 
     @property
     def names(self) -> list[str]:
-        """The names of the cells of all entries."""
+        """The names of the entries' cells."""
         return [segment.cell for segment in self._segments]
 
     def read(self) -> list[StoredEntry]:
@@ -135,8 +135,8 @@ class StateLog:
         """Write entries.
 
         Args:
-            entries: What a batch brought, or what entries were merged into.
-            level: How often they were merged.
+            entries: The changes of a batch, or merged entries.
+            level: The number of times that they were merged.
             is_full: True if they are not to be merged with others.
         """
         present = len(self._schema_versions) - 1
@@ -147,28 +147,39 @@ class StateLog:
             self._segments.append(segment)
 
     def forget(self, first_live: int) -> None:
-        """Remove the entries that are about places before a first one alone."""
+        """Remove the entries that are about no live place."""
+        live_segments: list[Segment] = []
         for segment in self._segments:
             if segment.last < first_live:
                 self._cells.remove(segment.cell)
-        self._segments = [segment for segment in self._segments if segment.last >= first_live]
+            else:
+                live_segments.append(segment)
+        self._segments = live_segments
 
     def compact(self, store: Merges, first_live: int) -> None:
-        """Merge entries where there are many of a level."""
-        small = [segment for segment in self._segments if segment.size < MOST_BYTES and not segment.is_full]
-        levels = [segment.level for segment in small]
-        many = [level for level in set(levels) if levels.count(level) > MOST_ALIKE]
-        if many:
-            self._merge([segment for segment in small if segment.level == min(many)], store, first_live)
-            self.compact(store, first_live)  # there may be many of the next level now
+        """Merge entries where there are many of a level.
+
+        Args:
+            store: The store that merges entries.
+            first_live: The first place that is live; merged entries leave out those before it.
+        """
+        by_level: dict[int, list[Segment]] = {}
+        for segment in self._segments:
+            if segment.size < FULL_ENTRY and not segment.is_full:
+                by_level.setdefault(segment.level, []).append(segment)
+        for level in sorted(by_level):
+            if len(by_level[level]) > MOST_ALIKE:
+                self._merge(by_level[level], store, first_live)
+                self.compact(store, first_live)  # there may be many of the next level now
+                return
 
     def tidy(self, store: Merges, live: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST) -> None:
         """Write the log anew if more than half of it is dead; otherwise merge entries where there are many of a level.
 
         Args:
-            store: Merges entries.
+            store: The store that merges entries.
             live: The bytes of the state that is live.
-            whole: Returns all of it as entries.
+            whole: The function that returns the whole state as entries.
             first_live: The first place that is live; merged entries leave out those before it.
         """
         if not live or self.size > 2 * live + MOST_DEAD:
@@ -177,18 +188,20 @@ class StateLog:
             self.compact(store, first_live)
 
     def rewrite(self, entries: Sequence[Entry]) -> None:
-        """Write all of the state anew. These entries are not merged with later ones."""
+        """Write the whole state anew, as entries that are not merged with later ones."""
         for segment in self._segments:
             self._cells.remove(segment.cell)
         self._segments = []
         self.append(entries, is_full=True)
 
     def _merge(self, alike: Sequence[Segment], store: Merges, first_live: int) -> None:
+        """Merge entries of one level into few of the next."""
         merged = store.compact([self._read(segment) for segment in alike], first_live)
         for segment in alike:
             self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment not in alike]
         level = alike[0].level + 1
+        # All but the last are as large as entries get. Where merging hardly helps, it would go on without an end.
         self.append(merged[:-1], level, is_full=2 * len(merged) > len(alike))
         self.append(merged[-1:], level)
 

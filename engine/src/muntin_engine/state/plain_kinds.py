@@ -19,10 +19,10 @@ _DATE, _MOMENT, _INTERVAL, RECORD, _PAIRS, _COUNTER, NUMBER, COLUMN = range(8, 1
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 DEEPEST: Final = 100
-"""Tuples, sets, records and the like may be in so many others."""
+"""The number of others that tuples, sets, records and the like may be nested in."""
 
 MOST_BITS: Final = 2**16
-"""Larger integers are not stored: to read a fraction of such takes seconds, and of much larger ones for ever."""
+"""The bits of the largest integers stored: to read a fraction of larger ones takes seconds, or for ever."""
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # times are written as their clock shows them, beside the zone
 
@@ -30,8 +30,8 @@ _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # times are written as the
 def _time_parts(value: datetime) -> list[object]:
     """Return the microseconds on the clock, the zone, and 1 if it is the later of two hours of one name."""
     origin, zone = _UTC_CLOCK if value.tzinfo is UTC else _clock_of(value.tzinfo, value)
-    parts = [(value - origin) // _MICROSECOND, zone]  # of one zone, so that clocks are subtracted
-    return [*parts, 1] if value.fold else parts
+    microseconds = (value - origin) // _MICROSECOND  # both are of one zone, so that clocks are subtracted
+    return [microseconds, zone, 1] if value.fold else [microseconds, zone]
 
 
 def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
@@ -39,9 +39,12 @@ def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
     if zone in _CLOCKS and type(zone) is not timezone:  # two that differ in their names are equal
         return _CLOCKS[zone]
     if type(zone) is timezone:
-        offset, name = zone.utcoffset(None), zone.tzname(None)
-        named = [name] if name != timezone(offset).tzname(None) else []
-        return _EPOCH.replace(tzinfo=zone), [offset // _MICROSECOND, *named]
+        offset = zone.utcoffset(None)
+        name = zone.tzname(None)
+        parts: list[object] = [offset // _MICROSECOND]
+        if name != timezone(offset).tzname(None):
+            parts.append(name)
+        return _EPOCH.replace(tzinfo=zone), parts
     if type(zone) is ZoneInfo and zone.key is not None:
         _CLOCKS[zone] = _EPOCH.replace(tzinfo=zone), zone.key
         return _CLOCKS[zone]
@@ -57,15 +60,19 @@ _CLOCKS: Final[dict[tzinfo | None, tuple[datetime, object]]] = {None: (_EPOCH, N
 
 
 def _time(parts: list[Any]) -> datetime:
+    """Undo `_time_parts`."""
     microseconds, zone, *fold = parts
-    origin = _origin_of(zone) if not isinstance(zone, list) else _EPOCH.replace(tzinfo=_fixed(*zone))
+    origin = _EPOCH.replace(tzinfo=_fixed(*zone)) if isinstance(zone, list) else _origin_of(zone)
     value = origin + timedelta(microseconds=microseconds)
     return value.replace(fold=1) if fold else value
 
 
 @lru_cache(maxsize=1024)
 def _origin_of(zone: int | str | None) -> datetime:
-    return _EPOCH if zone is None else _EPOCH.replace(tzinfo=ZoneInfo(zone) if isinstance(zone, str) else UTC)
+    """Return the origin of no zone, of UTC, or of a zone by its name."""
+    if zone is None:
+        return _EPOCH
+    return _EPOCH.replace(tzinfo=ZoneInfo(zone) if isinstance(zone, str) else UTC)
 
 
 def _fixed(offset: int, *name: str) -> timezone:
@@ -121,7 +128,7 @@ WRITERS: Final[dict[type, tuple[int, Callable[[Any], Any]]]] = {
     defaultdict: (_PAIRS, _pairs),
     Counter: (_COUNTER, _pairs),
 }
-"""By type, the code of the kind and what makes simpler data of a value. Of integers, the huge ones alone."""
+"""The code of the kind by type, with the function that makes simpler data of a value. Of integers, only huge ones."""
 
 READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _TUPLE: tuple,
@@ -138,4 +145,4 @@ READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _COUNTER: lambda pairs: Counter(dict(pairs)),
     NUMBER: lambda value: value,
 }
-"""By the code of the kind, what makes a value of simpler data again."""
+"""The function that makes a value of simpler data again, by the code of the kind."""

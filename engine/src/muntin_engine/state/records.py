@@ -24,9 +24,11 @@ def field_names(cls: Any) -> list[str]:
 
 def make_record(cls: Any, values: dict[str, object]) -> Any:
     """Return the record with these fields; those that its constructor does not take are set afterwards."""
-    late = {field.name for field in dataclasses.fields(cls) if not field.init} if _is_dataclass(cls) else set()
-    record = cls(**{name: value for name, value in values.items() if name not in late})
-    for name in late:
+    set_later: set[str] = set()
+    if _is_dataclass(cls):
+        set_later = {field.name for field in dataclasses.fields(cls) if not field.init}
+    record = cls(**{name: value for name, value in values.items() if name not in set_later})
+    for name in set_later:
         object.__setattr__(record, name, values[name])
     return record
 

@@ -1,4 +1,4 @@
-"""The state of a bucket as a checkpoint has it, for readers that have not the query that wrote it."""
+"""The state of a bucket as it lies in a checkpoint, for readers without the query that wrote it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from muntin import INFINITY, Window
 from muntin_engine.state.bucket_state import BucketMetadata, query_of
 from muntin_engine.state.cells import METADATA, Cells, CheckedCells, damaged, unseal
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import Compatibility, SchemaVersion
+from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.changes import InputChange, Key
 
 NamedInput: TypeAlias = tuple[str | None, QueryIdentity]
@@ -19,17 +20,17 @@ NamedInput: TypeAlias = tuple[str | None, QueryIdentity]
 
 
 class HeldRow(NamedTuple):
-    """A part of the state: an event, a row that waits, what a module keeps of a window, or a result that may change.
+    """A part of the state: an event, a row that waits, the state of a module, or a result that may change.
 
     Attributes:
-        kind: `event`, `waiting`, `result`, `trigger`, or what a module's state is of: `window`, `slice`, `slices`,
-            `session`, `partition` or `key`.
+        kind: `event`, `waiting`, `result`, `trigger`, or the part of the axis that a module's state is of: `window`,
+            `slice`, `slices`, `session`, `partition` or `key`.
         key: The key.
         start: The start of the event, the window or the slice, in ticks; `EARLIEST` if it has none.
         end: The end; `INFINITY` if it has none.
         value: The payload of an event by column, the state of a module, or the values of a result.
         id: The id of the event, where events have ids.
-        module: The module that keeps it, with its columns; None where no module does.
+        module: The module whose state it is, with its columns; None where it is of no module.
         version: The version of the module that wrote it.
         events: The number of events in it, where that is known.
         input: The name of the input, where a query has several.
@@ -79,58 +80,63 @@ class StoredBucket:
         parts: The entries of its log.
         keys: The number of its keys, where each key has its own state.
         cells: All cells, whose checksums are compared when they are read.
-        codec: Reads values; records of any class come as dicts of their fields.
+        codec: The codec of values; records of any class come as dicts of their fields.
     """
 
     def __init__(self, cells: Cells, owner: str = "") -> None:
         """Read the metadata and the log of a bucket.
 
         Args:
-            cells: Its cells, as they were written.
-            owner: Whose they are, for errors.
+            cells: The cells of the bucket, as they were written.
+            owner: The bucket that they belong to, for errors.
 
         Raises:
-            StateError: They are damaged, or another version of Muntin wrote them.
+            StateError: The cells are damaged, or another version of Muntin wrote them.
         """
-        self.codec, self.cells = Codec(reads_fields=True), CheckedCells(cells, owner)
+        self.codec = Codec(reads_fields=True)
+        self.cells = CheckedCells(cells, owner)
         data = self.cells.get(METADATA)
         if data is None:
             raise damaged(METADATA, "it is empty", owner)
         self.identity: QueryIdentity = query_of(data, self.codec)[0]
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
         self.tracked: Sequence[Any] = metadata.tracked
-        self.versions, self.keys = metadata.schema_versions, metadata.held.keys
+        self.versions = metadata.schema_versions
+        self.keys = metadata.held.keys
         log = StateLog(self.cells, metadata.log, self.versions)
-        entries = log.read()
-        origins = [unseal(name, cells.get(name) or b"", owner).origin for name in log.names]
-        present = self.versions[-1]
-        self.parts = [
-            StoredPart(entry._replace(schema_version=entry.schema_version or present), origin.batch)
-            for entry, origin in zip(entries, origins, strict=True)
-        ]
+        self.parts: list[StoredPart] = []
+        for entry, name in zip(log.read(), log.names, strict=True):
+            schema_version = entry.schema_version or self.versions[-1]
+            origin = unseal(name, cells.get(name) or b"", owner).origin
+            self.parts.append(StoredPart(entry._replace(schema_version=schema_version), origin.batch))
 
     @property
     def inputs(self) -> Sequence[NamedInput]:
         """The name and the properties of each input; a single one has no name."""
         several = self.identity.get("several")
-        return [(name, given) for name, given in several] if several else [(None, self.identity)]
+        if not several:
+            return [(None, self.identity)]
+        return [(name, properties) for name, properties in several]
 
     def module(self, place: int, version: SchemaVersion) -> tuple[str, str]:
         """Return a module of the query, with the columns that it reads, and its version.
 
         Args:
-            place: Its place among the modules of the schema version.
-            version: That schema version.
+            place: The place of the module among those of the schema version.
+            version: The schema version.
         """
         name, parameters, columns, *_ = version.modules[place]
-        read = [str(column[0]) for column in columns]
-        read += [f"{parameter}={value}" for parameter, value in parameters.items()]
-        return f"{name}({', '.join(read)})", version.versions[place]
+        arguments = [str(column[0]) for column in columns]
+        arguments += [f"{parameter}={value}" for parameter, value in parameters.items()]
+        return f"{name}({', '.join(arguments)})", version.versions[place]
 
     def state(self, place: int, version: SchemaVersion, state: Any) -> tuple[Any, int | None]:
-        """Return a module's state, and the number of its rows where that is kept beside it."""
+        """Return a module's state, and the number of its rows where the state has it."""
         has_count = "counted" in version.modules[place][3:]
-        return (state[1], int(state[0])) if has_count and state is not None else (state, None)
+        if state is None or not has_count:
+            return state, None
+        count, inner_state = state
+        return inner_state, int(count)
 
 
 class ModuleState(NamedTuple):
@@ -157,31 +163,46 @@ class StoredStates:
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[ModuleState]]:
-        """Return the states of windows, those that are there for each."""
+        """Return the states that there are of each window.
+
+        Args:
+            packed: For each module its states of all windows, as bytes.
+            schema_version: The number of the schema version that wrote them.
+            key: The key of the windows, which no error names here.
+            windows: The windows.
+        """
         del key
-        version, found = self._stored.versions[schema_version], [list[ModuleState]() for _ in windows]
+        version = self._stored.versions[schema_version]
+        states_by_window = [list[ModuleState]() for _ in windows]
         for place, data in enumerate(packed):
-            for states, state in zip(found, self._stored.codec.unpack(data), strict=True):
+            for states, state in zip(states_by_window, self._stored.codec.unpack(data), strict=True):
                 if state is not None:
                     states.append(ModuleState(place, version, state))
-        return found
+        return states_by_window
 
     def rows(self, row: HeldRow, states: Sequence[ModuleState]) -> Iterator[HeldRow]:
-        """Yield a row for each of some states of modules, given what they are of."""
+        """Yield a row for each state of a module.
+
+        Args:
+            row: The row without module and state: the key, and the part of the axis that the states are of.
+            states: The states.
+        """
         for place, version, state in states:
-            module, number = self._stored.module(place, version)
-            value, counted = self._stored.state(place, version, state)
-            yield row._replace(
-                value=value, module=module, version=number, events=row.events if counted is None else counted
-            )
+            module, module_version = self._stored.module(place, version)
+            value, count = self._stored.state(place, version, state)
+            events = row.events if count is None else count
+            yield row._replace(value=value, module=module, version=module_version, events=events)
 
 
-def waiting_row(given: QueryIdentity, row: InputChange) -> HeldRow:
+def waiting_row(input_identity: QueryIdentity, row: InputChange) -> HeldRow:
     """Return a row that waits for others of its event; a revision has the end that it expects, and the new one."""
-    value = payload_of(given, row.payload) if row.new_end is None else {"end": row.end, "new_end": row.new_end}
-    return HeldRow("waiting", (), row.start, INFINITY if row.end is None else row.end, value, id=row.id)
+    end = INFINITY if row.end is None else row.end
+    is_revision = row.new_end is not None
+    value = {"end": row.end, "new_end": row.new_end} if is_revision else payload_of(input_identity, row.payload)
+    return HeldRow("waiting", (), row.start, end, value, id=row.id)
 
 
-def payload_of(given: QueryIdentity, values: Sequence[Any]) -> dict[str, Any]:
-    """Return the payload of an event by the names of its columns; what evaluators add to it is left out."""
-    return dict(zip((name for name, _ in given["inputs"]), values, strict=False))
+def payload_of(input_identity: QueryIdentity, values: Sequence[Any]) -> dict[str, Any]:
+    """Return the payload of an event by the names of its columns, without values that evaluators add to it."""
+    names = [name for name, _ in input_identity["inputs"]]
+    return dict(zip(names, values, strict=False))

@@ -21,14 +21,14 @@ def find_unstorable(values: Sequence[object], codec: Codec) -> tuple[int, StateE
 
 
 def unstorable(module: Module, kept: str, key: object, window: str, reason: StateError) -> StateError:
-    """Return the error that says whose state, or result, it is.
+    """Return the error that names the module, the key and the window of a value that cannot be stored.
 
     Args:
         module: The module.
-        kept: What it is, such as `"a state"`.
-        key: Whose window it is of.
+        kept: The kind of the value, such as `"a state"`.
+        key: The key of the window.
         window: The window, in words.
-        reason: Why it cannot be stored.
+        reason: The error of the codec.
     """
     fact, *advice = str(reason).splitlines()
     place = [f"  key: {safe_repr(key)}", f"  window: {window}"]

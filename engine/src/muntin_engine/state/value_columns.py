@@ -10,7 +10,9 @@ from typing import Any, Final
 from muntin_engine.state.plain_kinds import DEEPEST, READERS, WRITERS, too_deep
 from muntin_engine.state.records import check_record, field_names, make_records, record_name
 
-_AS_THEY_ARE, _TUPLES, _RECORDS, _OF_A_KIND = range(4)
+_AS_THEY_ARE, _TUPLES, _RECORDS, _OF_ONE_TYPE = range(4)
+"""The ways in which a column is written; the number is the first part of the data."""
+
 _NULL: Final = type(None)
 
 
@@ -27,38 +29,70 @@ class ValueColumn:
 
 
 def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
-    """Return simpler data that `join` makes the values of again.
+    """Return simpler data, of which `join` makes the values again.
 
     Args:
-        values: Any values.
-        is_known: Whether a class is a record that can be read back.
-        depth: In how many others they are.
+        values: The values.
+        is_known: The condition under which a class is a record that can be read back.
+        depth: The number of columns that they are nested in.
 
     Raises:
         StateError: They are nested too deeply.
     """
     if depth > DEEPEST:
         raise too_deep()
-    kinds = set(map(type, values))
-    cls = kinds.pop() if len(kinds) == 1 else None
-    if cls is tuple and len(widths := set(map(len, values))) == 1 and (width := widths.pop()):
-        return [_TUPLES, *(split(list(map(itemgetter(place), values)), is_known, depth + 1) for place in range(width))]
-    if cls is not None and is_known(cls) and (names := field_names(cls)):
-        if hasattr(cls, "__post_init__"):
-            for value in values:
-                check_record(value)
-        columns = [split(list(map(attrgetter(name), values)), is_known, depth + 1) for name in names]
-        return [_RECORDS, record_name(cls), names, *columns]
-    only = kinds - {_NULL} if cls is None else {cls}
-    return _of_a_kind(values, only.pop()) if len(only) == 1 else [_AS_THEY_ARE, values]
+    types = set(map(type, values))
+    if len(types) == 1:
+        (cls,) = types
+        if cls is tuple:
+            widths = set(map(len, values))
+            width = widths.pop()
+            if width and not widths:
+                return _split_tuples(values, width, is_known, depth)
+        elif is_known(cls) and field_names(cls):
+            return _split_records(values, cls, is_known, depth)
+    types_but_null = types if len(types) == 1 else types - {_NULL}
+    if len(types_but_null) == 1:
+        return _split_simple(values, types_but_null.pop())
+    return [_AS_THEY_ARE, values]
+
+
+def _split_tuples(values: list[Any], width: int, is_known: Callable[[type], bool], depth: int) -> list[Any]:
+    """Return tuples of one width column by column."""
+    data: list[Any] = [_TUPLES]
+    for place in range(width):
+        column = list(map(itemgetter(place), values))
+        data.append(split(column, is_known, depth + 1))
+    return data
+
+
+def _split_records(values: list[Any], cls: type, is_known: Callable[[type], bool], depth: int) -> list[Any]:
+    """Return records of one class field by field."""
+    if hasattr(cls, "__post_init__"):
+        for value in values:
+            check_record(value)
+    names = field_names(cls)
+    data: list[Any] = [_RECORDS, record_name(cls), names]
+    for name in names:
+        column = list(map(attrgetter(name), values))
+        data.append(split(column, is_known, depth + 1))
+    return data
+
+
+def _split_simple(values: list[object], cls: type) -> list[object]:
+    """Return values of one type, and nulls among them, as simpler ones if MessagePack does not know the type."""
+    if cls is int or cls not in WRITERS:
+        return [_AS_THEY_ARE, values]
+    code, write = WRITERS[cls]
+    return [_OF_ONE_TYPE, code, [None if value is None else write(value) for value in values]]
 
 
 def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
-    """Return the values that `split` was given.
+    """Undo `split`.
 
     Args:
-        data: What it returned.
-        class_of: Finds a record's class by its name.
+        data: The data that `split` returned.
+        class_of: The function that returns the class of a record by its name.
     """
     kind, *parts = data
     if kind == _TUPLES:
@@ -66,17 +100,9 @@ def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
     if kind == _RECORDS:
         name, names, *columns = parts
         return make_records(class_of(name), names, [join(column, class_of) for column in columns])
-    if kind == _OF_A_KIND:
+    if kind == _OF_ONE_TYPE:
         code, written = parts
         read = READERS[code]
         return [None if value is None else read(value) for value in written]
     values: list[Any] = parts[0]
     return values
-
-
-def _of_a_kind(values: list[object], cls: type) -> list[object]:
-    """Return values of one kind, and nulls among them, as simpler ones."""
-    if cls is int or cls not in WRITERS:
-        return [_AS_THEY_ARE, values]
-    code, write = WRITERS[cls]
-    return [_OF_A_KIND, code, [None if value is None else write(value) for value in values]]

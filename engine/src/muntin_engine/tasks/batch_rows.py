@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +10,29 @@ import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.plan import LATEST
-from muntin_engine.tasks.change_kinds import CHANGES, CLOSE, INSERT, PUNCTUATE, RETRACT, UNKNOWN
+from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks
 from muntin_engine.wire.value_flags import flags
+
+CHANGES: Final = (
+    "insert",
+    "revise",
+    "retract",
+    "punctuate_key",
+    "punctuate_keys",
+    "punctuate",
+    "close",
+    "clock",
+    "signal",
+)
+"""The kinds of changes that a projected row can make, as the column `change` has them; each is known by its place."""
+
+INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
+"""Comparisons rely on the order: events, punctuation of keys, punctuation of all, other rows of no key."""
+
+UNKNOWN: Final = -1
+"""The kind of a row whose change has none of these names."""
 
 
 class RowTimes(NamedTuple):
@@ -35,8 +53,8 @@ class BatchRows(NamedTuple):
     Attributes:
         batch: The projected columns.
         kind: The kind of change of each row, as a place among `CHANGES`.
-        times: Their times.
-        problem: The place of the problem of each among `PROBLEMS`; null where there is none.
+        times: The times of the rows.
+        problem: The number of the problem of each among `PROBLEMS`; null where there is none.
     """
 
     batch: pa.RecordBatch

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
+from muntin_engine.tasks.module_failures import windows_in_words
 from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.shuffle import exchange_batch
@@ -36,11 +36,8 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     if problems.null_count < len(problems):
         yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
-    try:
+    with windows_in_words(task):
         lifted = list(lifter.lift(task, rows, side))
-    except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
-        raise
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
     columns = {
         "evaluator_blobs": [bucket_blob.blob for bucket_blob in lifted],

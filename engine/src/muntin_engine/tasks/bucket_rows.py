@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
-from muntin_engine.plan import LATEST
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.tasks.change_kinds import CHANGES, PUNCTUATE_KEY
+from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE_KEY
 from muntin_engine.tasks.row_problems import PROBLEMS
-from muntin_engine.time.changes import InputChange, Key
+from muntin_engine.time.changes import LATEST, InputChange, Key
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.python_values import changes_of, tuples_of
 from muntin_engine.wire.side_output import SideOutputRow, row_as_json

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 from muntin import INFINITY
-from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.plan.metrics import is_level
 from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
-from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
+from muntin_engine.tasks.module_failures import windows_in_words
 from muntin_engine.tasks.output_blobs import (
     ACCEPTED,
     EVICTED,
@@ -51,70 +53,84 @@ def run_bucket(
         StateError: The state is damaged, or of another time or place.
     """
     checked = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
-    try:
-        with overseen(task.worker, task.plan.axis):
-            yield from _process(task, bucket, checked, arrivals)
-    except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
-        raise
+    with windows_in_words(task), overseen(task.worker, task.plan.axis):
+        yield from BucketTask(task, bucket, checked).process(arrivals)
 
 
-def _process(task: TaskPayload, bucket: int, checked: CheckedCells, arrivals: BucketArrivals) -> Iterator[OutputBlob]:
-    durations = Durations(task)
-    task.overflows.clear()  # those of a batch that failed
-    with without_collector():
-        with durations.stages["intake"]:
-            rows = read_bucket_rows(task, arrivals.rows)
-        batch = _bucket_batch(task, arrivals, rows)
-        with durations.stages["evaluate"]:
-            evaluated = KEEPS_STATE[task.plan.choice.evaluator].process(task, bucket, checked, batch)
-        with durations.stages["encode"]:  # evaluators make tables as they are asked for
-            tables = [(RESULTS, table) for table in evaluated.tables]
-            tables += [(EVICTED, table) for table in evaluated.evicted]
+class BucketTask:
+    """The evaluation of one micro-batch for one bucket.
 
-    # A revision that changes nothing is accepted, though no bucket gets it.
-    yield OutputBlob(ACCEPTED, evaluated.accepted + arrivals.row_counts.unchanging)
-    yield OutputBlob(OUTPUT_WATERMARK, evaluated.output_watermark)
-    for stream, table in tables:
-        with durations.stages["encode"]:
-            blob = OutputBlob.of_table(stream, table)
-        yield blob
-    yield from side_output_blobs(task, rows.rejected, evaluated.rejections, evaluated.late)
-    of_task = {"bytes_written": checked.written, **durations.metrics(arrivals.durations)}
-    yield from _metric_blobs(task, bucket, arrivals, evaluated, of_task)
-
-
-def _bucket_batch(task: TaskPayload, arrivals: BucketArrivals, rows: BucketRows) -> BucketBatch:
-    """Prepare the batch for an evaluator: the reports get the watermarks of single keys, which lie among the rows."""
-    for report, key_watermarks in zip(arrivals.reports, rows.key_watermarks, strict=True):
-        report.key_watermarks = key_watermarks
-        if task.is_static:  # a static input is complete after its rows
-            report.progress = report.progress._replace(watermark=INFINITY)
-    return BucketBatch(rows.changes, arrivals.evaluator_blobs, arrivals.reports, arrivals.signals)
-
-
-def _metric_blobs(
-    task: TaskPayload, bucket: int, arrivals: BucketArrivals, evaluated: Evaluated, of_task: Mapping[str, int]
-) -> Iterator[OutputBlob]:
-    """Yield the values of metrics, of counts only those that are not zero.
-
-    Args:
-        task: The query.
-        bucket: The id of the bucket.
-        arrivals: The batch.
-        evaluated: The output of the evaluator.
-        of_task: The metrics of the task itself: what it wrote, and how long it took.
+    Attributes:
+        durations: The durations of its stages.
     """
-    observations = [report.observed for report in arrivals.reports]
-    rejections = (rejection for _, rejection in evaluated.rejections)
-    metrics = source_counts(task, bucket, observations, rejections)
-    if not task.is_static:  # a static input reports no other metrics
-        metrics |= of_task
-        metrics |= bucket_metrics(task, evaluated, arrivals.row_counts)
-        metrics |= overflow_metrics(task)
-    for name, value in metrics.items():
-        if value or is_level(name):
-            yield OutputBlob(name, value)
+
+    def __init__(self, task: TaskPayload, bucket: int, cells: CheckedCells) -> None:
+        self.durations = Durations(task)
+        self._task = task
+        self._bucket = bucket
+        self._cells = cells
+
+    def process(self, arrivals: BucketArrivals) -> Iterator[OutputBlob]:
+        """Read the rows that arrive, evaluate them, and yield results, side outputs and metrics."""
+        self._task.overflows.clear()  # those of a batch that failed
+        with without_collector():
+            rows = self._read(arrivals)
+            evaluated = self._evaluate(self._batch(arrivals, rows))
+            tables = self._tables(evaluated)
+
+        # A revision that changes nothing is accepted, though no bucket gets it.
+        yield OutputBlob(ACCEPTED, evaluated.accepted + arrivals.row_counts.unchanging)
+        yield OutputBlob(OUTPUT_WATERMARK, evaluated.output_watermark)
+        for stream, table in tables:
+            yield self._encoded(stream, table)
+        yield from side_output_blobs(self._task, rows.rejected, evaluated.rejections, evaluated.late)
+        yield from self._metric_blobs(arrivals, evaluated)
+
+    @stage("intake")
+    def _read(self, arrivals: BucketArrivals) -> BucketRows:
+        """Read the rows that come as they are."""
+        return read_bucket_rows(self._task, arrivals.rows)
+
+    def _batch(self, arrivals: BucketArrivals, rows: BucketRows) -> BucketBatch:
+        """Prepare the batch: the reports get the watermarks of single keys, which lie among the rows."""
+        for report, key_watermarks in zip(arrivals.reports, rows.key_watermarks, strict=True):
+            report.key_watermarks = key_watermarks
+            if self._task.is_static:  # a static input is complete after its rows
+                report.progress = report.progress._replace(watermark=INFINITY)
+        return BucketBatch(rows.changes, arrivals.evaluator_blobs, arrivals.reports, arrivals.signals)
+
+    @stage("evaluate")
+    def _evaluate(self, batch: BucketBatch) -> Evaluated:
+        """Run the evaluator."""
+        evaluator = KEEPS_STATE[self._task.plan.choice.evaluator]
+        return evaluator.process(self._task, self._bucket, self._cells, batch)
+
+    @stage("encode")
+    def _tables(self, evaluated: Evaluated) -> list[tuple[str, pa.Table]]:
+        """Return the tables of the output by stream; evaluators make them as they are asked for."""
+        tables = [(RESULTS, table) for table in evaluated.tables]
+        tables += [(EVICTED, table) for table in evaluated.evicted]
+        return tables
+
+    @stage("encode")
+    def _encoded(self, stream: str, table: pa.Table) -> OutputBlob:
+        """Return a table as a blob."""
+        return OutputBlob.of_table(stream, table)
+
+    def _metric_blobs(self, arrivals: BucketArrivals, evaluated: Evaluated) -> Iterator[OutputBlob]:
+        """Yield the values of metrics, of counts only those that are not zero."""
+        task = self._task
+        observations = [report.observed for report in arrivals.reports]
+        rejections = [rejection for _, rejection in evaluated.rejections]
+        metrics = source_counts(task, self._bucket, observations, rejections)
+        if not task.is_static:  # a static input reports no other metrics
+            metrics["bytes_written"] = self._cells.written
+            metrics |= self.durations.metrics(arrivals.durations)
+            metrics |= bucket_metrics(task, evaluated, arrivals.row_counts)
+            metrics |= overflow_metrics(task)
+        for name, value in metrics.items():
+            if value or is_level(name):
+                yield OutputBlob(name, value)
 
 
 @contextmanager

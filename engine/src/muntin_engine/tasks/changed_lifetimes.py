@@ -1,39 +1,21 @@
 """Changes of lifetimes in the rows of a batch, before the shuffle and for whole batches at once.
 
-A change is a function of one event's start and end. A row of a stream names up to two ends of its event, the one so far
-and the next, and the function is applied to both; deletions stay deletions.
+What each change does to arrays of starts and ends is in `lifetime_arrays`; here are the rows around them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.plan import LATEST
-from muntin_engine.tasks.batch_rows import BatchRows, RowTimes
-from muntin_engine.tasks.change_kinds import CHANGES, INSERT, PUNCTUATE, PUNCTUATE_KEY, RETRACT, UNKNOWN
-from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_LENGTH, NO_OLD_END, SHORT_LENGTH
-from muntin_engine.time.lifetimes import (
-    Align,
-    Extend,
-    LengthColumn,
-    LifetimeChange,
-    LifetimeChanges,
-    PointsAtEnd,
-    SetDuration,
-    ShareWindows,
-    Shift,
-    Shorten,
-    ToEdges,
-)
-from muntin_engine.time.window_grid import WindowGrid
-from muntin_engine.wire.period_numbers import numbers_at, ticks_of
+from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE, PUNCTUATE_KEY, UNKNOWN, BatchRows, RowTimes
+from muntin_engine.tasks.lifetime_arrays import LifetimeArrays, clipped, on_arrays
+from muntin_engine.tasks.row_problems import NO_LENGTH, SHORT_LENGTH
+from muntin_engine.time.lifetimes import LengthColumn, LifetimeChange, LifetimeChanges
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks
 from muntin_engine.wire.value_flags import flags
@@ -51,50 +33,6 @@ class ChangedRows(NamedTuple):
     rows: BatchRows
     without_lifetime: int
     unchanging: int
-
-
-@dataclass(frozen=True)
-class _Lifetimes:
-    """The lifetimes of events; an end is `INFINITY` if there is none.
-
-    Attributes:
-        row: The row of the batch that each lifetime is of; a row may have several, or none.
-        kind: The kind of change of the row.
-        start: The starts.
-        end: The ends so far.
-        is_end_known: True where the row says the end so far; an insertion does.
-        new_end: The next ends, of all but insertions.
-        problem: The first problem that a change met, as a place among `PROBLEMS`; `UNKNOWN` where there is none.
-    """
-
-    row: IntArray
-    kind: IntArray
-    start: IntArray
-    end: IntArray
-    is_end_known: BoolArray
-    new_end: IntArray
-    problem: IntArray
-
-    @property
-    def is_insertion(self) -> BoolArray:
-        """True for insertions."""
-        is_insertion: BoolArray = self.kind == INSERT
-        return is_insertion
-
-    def take(self, chosen: IntArray | BoolArray) -> _Lifetimes:
-        """Select lifetimes by their places, or by a mask."""
-        return _Lifetimes(*(getattr(self, part.name)[chosen] for part in fields(self)))
-
-    def with_problem(self, code: int, is_wrong: BoolArray) -> _Lifetimes:
-        """Add a problem, where there was none before."""
-        is_first = (self.problem == UNKNOWN) & is_wrong
-        return replace(self, problem=np.where(is_first, code, self.problem))
-
-    def followed_by(self, other: _Lifetimes) -> _Lifetimes:
-        """Append other lifetimes."""
-        return _Lifetimes(
-            *(np.concatenate([getattr(self, part.name), getattr(other, part.name)]) for part in fields(self))
-        )
 
 
 def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRows:
@@ -135,32 +73,33 @@ def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
     after = before
     for change in changes.changes:
         after, length = _with_length(change, after, rows.batch)
-        after = _changed_lifetimes(change, after, length)
-    after = after.take(after.is_insertion | ~after.is_end_known | (after.end != after.new_end))
+        after = on_arrays(change, length).apply(after)
+    changes_something = after.is_insertion | ~after.is_end_known | (after.end != after.new_end)
+    after = after.take(changes_something)
     after = after.take(np.argsort(after.row, kind="stable"))
 
     is_left_out = ~np.isin(before.row, after.row)
     without_lifetime = np.count_nonzero(is_left_out & before.is_insertion)
     unchanging = np.count_nonzero(is_left_out & ~before.is_insertion)
 
-    # Each lifetime has a row of its own now, in the place of the one that it came from.
+    # A row is repeated, or left out, so that each lifetime has a row of its own.
     origins = np.sort(np.concatenate([np.flatnonzero(~is_event), after.row]))
     changed = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), after)
     changed = _with_watermarks(changed, np.flatnonzero(is_punctuation[origins]), changes)
     return ChangedRows(changed, int(without_lifetime), int(unchanging))
 
 
-def _lifetimes_of(rows: BatchRows, row: IntArray) -> _Lifetimes:
-    """Return the lifetimes of some rows; values under nulls are unspecified."""
+def _lifetimes_of(rows: BatchRows, row: IntArray) -> LifetimeArrays:
+    """Return the lifetimes of the rows at given places; values under nulls are unspecified."""
     start = rows.times.start.fill_null(0).to_numpy()
     end = rows.times.end.fill_null(0).to_numpy()
     new_end = rows.times.new_end.fill_null(0).to_numpy()
     is_end_known = flags(rows.times.end.is_valid())
     no_problem = np.full(len(row), UNKNOWN)
-    return _Lifetimes(row, rows.kind[row], start[row], end[row], is_end_known[row], new_end[row], no_problem)
+    return LifetimeArrays(row, rows.kind[row], start[row], end[row], is_end_known[row], new_end[row], no_problem)
 
 
-def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: _Lifetimes) -> BatchRows:
+def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays) -> BatchRows:
     """Give rows other lifetimes; one with a problem gets only that.
 
     Args:
@@ -209,8 +148,8 @@ def _replaced(values: pa.Array, places: IntArray, replacements: IntArray, is_nul
 
 
 def _with_length(
-    change: LifetimeChange, lifetimes: _Lifetimes, batch: pa.RecordBatch
-) -> tuple[_Lifetimes, int | IntArray]:
+    change: LifetimeChange, lifetimes: LifetimeArrays, batch: pa.RecordBatch
+) -> tuple[LifetimeArrays, int | IntArray]:
     """Return the length of a change for each lifetime, and the lifetimes with the problems of their lengths.
 
     Events that the query's filter leaves out need no length.
@@ -227,142 +166,4 @@ def _with_length(
     is_short = needs_length & (ticks < length.least)
     lifetimes = lifetimes.with_problem(NO_LENGTH, is_missing[lifetimes.row])
     lifetimes = lifetimes.with_problem(SHORT_LENGTH, is_short[lifetimes.row])
-    return lifetimes, _clipped(np.maximum(ticks, length.least))[lifetimes.row]
-
-
-def _changed_lifetimes(change: LifetimeChange, lifetimes: _Lifetimes, length: int | IntArray) -> _Lifetimes:
-    """Apply one change to lifetimes, a length being given for each or for all."""
-    if isinstance(change, PointsAtEnd):
-        return _points_at_end(change, lifetimes)
-    start = _clipped(_changed_starts(change, lifetimes.start, length))
-    changed = replace(
-        lifetimes,
-        start=start,
-        end=_moved_ends(change, lifetimes, lifetimes.end, start, length),
-        new_end=_moved_ends(change, lifetimes, lifetimes.new_end, start, length),
-    )
-    is_far = _is_far(start)
-    is_far |= lifetimes.is_end_known & _is_far(changed.end)
-    is_far |= ~lifetimes.is_insertion & _is_far(changed.new_end)
-    changed = changed.with_problem(CHANGED_TOO_FAR, is_far)
-    if not change.fixes_ends:
-        return changed
-
-    if not isinstance(change, ToEdges):
-        # The end so far follows from the start now, whether the row says it or not.
-        fixed = _clipped(_changed_ends(change, lifetimes.start, lifetimes.end, length))
-        changed = replace(
-            changed,
-            end=np.where(lifetimes.is_end_known, changed.end, fixed),
-            is_end_known=np.ones_like(lifetimes.is_end_known),
-        )
-    # No revision moves a fixed end: what is left are insertions, deletions, and events that come back.
-    is_deletion = lifetimes.new_end <= lifetimes.start
-    revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
-    return changed.take(lifetimes.is_insertion | is_deletion | revives)
-
-
-def _moved_ends(
-    change: LifetimeChange, lifetimes: _Lifetimes, end: IntArray, start: IntArray, length: int | IntArray
-) -> IntArray:
-    """Return ends after a change.
-
-    Args:
-        change: The change.
-        lifetimes: The lifetimes before it.
-        end: Their ends, or their next ends.
-        start: The starts after it.
-        length: The length of the change.
-    """
-    alive = _changed_ends(change, lifetimes.start, end, length)
-    alive = np.where(alive == INFINITY, INFINITY, _clipped(alive))
-    # An end at the start deletes the event, and still does; one before it is wrong, and stays as far before.
-    deleted = start + (end - lifetimes.start)
-    return np.where(end > lifetimes.start, alive, deleted)
-
-
-def _changed_starts(change: LifetimeChange, start: IntArray, length: int | IntArray) -> IntArray:
-    """Return starts after a change."""
-    if isinstance(change, Shift):
-        return start + length
-    if isinstance(change, Align):
-        return _window_starts(change, start)
-    return start
-
-
-def _changed_ends(change: LifetimeChange, start: IntArray, end: IntArray, length: int | IntArray) -> IntArray:
-    """Return ends after a change, where they lie after the starts."""
-    is_open = end == INFINITY
-    if isinstance(change, ToEdges):
-        return np.full(len(start), INFINITY, np.int64)
-    if isinstance(change, SetDuration):
-        return start + length
-    if isinstance(change, Shift | Extend):
-        return np.where(is_open, INFINITY, end + length)
-    if isinstance(change, Shorten):
-        return np.where(is_open, INFINITY, np.maximum(end - change.reduction, start + 1))
-    if isinstance(change, Align):
-        finite_end = np.where(is_open, start + 1, end)
-        return np.where(is_open, INFINITY, _window_ends(change, finite_end))
-    return start + 1  # points at the start
-
-
-def _points_at_end(change: PointsAtEnd, lifetimes: _Lifetimes) -> _Lifetimes:
-    """Turn each event into a point at its end: an event of its own for each end, so a revision may become two rows."""
-    old_end = lifetimes.end
-    new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
-    had_point = ~lifetimes.is_insertion & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
-    has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
-    is_same_point = had_point & has_point & (old_end == new_end)
-    is_unknown = ~lifetimes.is_insertion & ~lifetimes.is_end_known & (not change.is_repeated)
-
-    removed = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
-    retractions = replace(
-        removed,
-        kind=np.full(len(removed.kind), RETRACT, removed.kind.dtype),
-        start=removed.end,
-        end=removed.end + 1,
-        new_end=removed.end,
-    )
-    retractions = retractions.with_problem(NO_OLD_END, ~removed.is_end_known)
-    retractions = retractions.with_problem(CHANGED_TOO_FAR, removed.is_end_known & _is_far(removed.end + 1))
-
-    added = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
-    point = np.where(added.is_insertion, added.end, added.new_end)
-    insertions = replace(
-        added,
-        kind=np.full(len(added.kind), INSERT, added.kind.dtype),
-        start=point,
-        end=point + 1,
-        is_end_known=np.ones(len(point), np.bool_),
-    )
-    insertions = insertions.with_problem(CHANGED_TOO_FAR, _is_far(point + 1))
-    return retractions.followed_by(insertions)
-
-
-def _window_starts(change: Align, ticks: IntArray) -> IntArray:
-    """Return the start of the first window that ends after each tick."""
-    grid = change.grid
-    counted = WindowGrid.of(grid)
-    numbers = counted.first_ending_after(numbers_at(grid.periods, ticks))
-    return ticks_of(grid.periods, counted.start(numbers))
-
-
-def _window_ends(change: Align, ticks: IntArray) -> IntArray:
-    """Return the end of the last window that starts before each tick, or the start of the next one after it."""
-    grid = change.grid
-    counted = WindowGrid.of(grid)
-    numbers = counted.last_starting_before(numbers_at(grid.periods, ticks - 1) + 1)
-    length = counted.hop if isinstance(change, ShareWindows) else counted.size
-    return ticks_of(grid.periods, counted.start(numbers) + length)
-
-
-def _clipped(ticks: IntArray) -> IntArray:
-    """Clip ticks to the range of times and one tick more on each side, so that sums do not overflow."""
-    return np.clip(ticks, -LATEST, LATEST)
-
-
-def _is_far(ticks: IntArray) -> BoolArray:
-    """Flag ticks that lie out of the range of times."""
-    is_far: BoolArray = (np.abs(ticks) >= LATEST) & (ticks != INFINITY)
-    return is_far
+    return lifetimes, clipped(np.maximum(ticks, length.least))[lifetimes.row]

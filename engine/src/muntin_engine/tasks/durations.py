@@ -1,10 +1,16 @@
-"""The durations of a batch's stages and modules, in one map task or in one bucket."""
+"""The durations of a batch's stages and modules, in one map task or in one bucket: they are measured beside the way.
+
+A method of a task is a stage by its decorator:
+
+    @stage("evaluate")
+    def _evaluate(self, batch): ...
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +21,8 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 Nanoseconds: TypeAlias = npt.NDArray[np.int64]
 """A number for each stage and then for each module."""
 
@@ -22,19 +30,23 @@ Nanoseconds: TypeAlias = npt.NDArray[np.int64]
 class Durations:
     """Durations since this was made or they were last asked for; none if the query is not timed.
 
-    A worker evaluates one task at a time, so what a module's meter says in between is the module's time here.
-
-    Attributes:
-        stages: For each stage a context that measures it. One stage must not be inside another.
+    A worker evaluates one task at a time, so the time that a module's meter measures in between is of this task.
     """
 
     def __init__(self, task: TaskPayload) -> None:
         self._task = task
-        self._stopwatches = [_Stopwatch() for _ in STAGES]
-        self.stages: dict[str, AbstractContextManager[None]] = dict.fromkeys(STAGES, _UNTIMED)
+        self._by_stage = dict.fromkeys(STAGES, 0)
         if task.is_timed:
-            self.stages |= zip(STAGES, self._stopwatches, strict=True)
             self._reset()  # the meters may have the time of a task that failed
+
+    @property
+    def is_on(self) -> bool:
+        """True if the query is timed."""
+        return self._task.is_timed
+
+    def add(self, stage: str, nanoseconds: int) -> None:
+        """Add the duration of a step."""
+        self._by_stage[stage] += nanoseconds
 
     def pack(self) -> bytes | None:
         """Return the durations as bytes, to be added to those of a bucket, and measure anew."""
@@ -59,29 +71,40 @@ class Durations:
 
     def _reset(self) -> Nanoseconds:
         """Return the durations of all stages and modules, and measure anew."""
-        durations = [stopwatch.reset() for stopwatch in self._stopwatches]
+        durations = list(self._by_stage.values())
         durations += [meter.take() for meter in self._task.meters]
+        self._by_stage = dict.fromkeys(STAGES, 0)
         return np.array(durations, _WIRE)
 
 
-_UNTIMED: Final = nullcontext()
+class HasDurations(Protocol):
+    """A task that is measured."""
+
+    @property
+    def durations(self) -> Durations:
+        """The durations of its stages."""
+        ...
 
 
-class _Stopwatch:
-    """Adds up the durations of blocks, without those that fail."""
+def stage(name: str) -> Callable[[Method], Method]:
+    """Measure a method of a task as a stage; a call that fails does not count.
 
-    def __init__(self) -> None:
-        self._nanoseconds = 0
+    One stage must not be inside another, and a method must not be a generator.
 
-    def __enter__(self) -> None:
-        self._started = clock()
+    Args:
+        name: The name of the stage, one of `STAGES`.
+    """
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is None:
-            self._nanoseconds += clock() - self._started
+    def measured(method: Method) -> Method:
+        @wraps(method)
+        def measure(task: HasDurations, *arguments: Any) -> Any:
+            if not task.durations.is_on:
+                return method(task, *arguments)
+            started = clock()
+            result = method(task, *arguments)
+            task.durations.add(name, clock() - started)
+            return result
 
-    def reset(self) -> int:
-        """Return the nanoseconds so far, and begin at zero."""
-        nanoseconds = self._nanoseconds
-        self._nanoseconds = 0
-        return nanoseconds
+        return cast("Method", measure)
+
+    return measured

@@ -1,4 +1,4 @@
-"""What runs queries in tasks, by the name that each evaluator declares. Another one is a folder and a line here."""
+"""The evaluators that tasks run, by the names that they declare. Another one is a folder and a line here."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KEEPS_STATE: Final[Mapping[str, KeepsState]] = {
     PAIRING.name: PairEvaluator(),
     JOINING.name: JoinEvaluator(),
 }
-"""What evaluates buckets."""
+"""The evaluators that keep state, which evaluate buckets."""
 
 LIFTS_ROWS: Final[Mapping[str, LiftsRows]] = {
     name: evaluator for name, evaluator in KEEPS_STATE.items() if isinstance(evaluator, LiftsRows)
 }
-"""Those of them that lift rows before the shuffle."""
+"""The evaluators that lift rows before the shuffle."""
 
 ANSWERS_AT_ONCE: Final[Mapping[str, AnswersAtOnce]] = {STATELESS.name: StatelessEvaluator()}
-"""What has the results of rows without buckets."""
+"""The evaluators that compute results from rows alone, without buckets."""

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.columnar.arrays import BoolArray
-from muntin_engine.state.key_patterns import Told
-from muntin_engine.tasks.batch_rows import BatchRows, good_rows, kinds_of, times_of
-from muntin_engine.tasks.change_kinds import INSERT, PUNCTUATE_KEYS
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.state.key_patterns import CompletePattern
+from muntin_engine.tasks.batch_rows import INSERT, PUNCTUATE_KEYS, BatchRows, good_rows, kinds_of, times_of
 from muntin_engine.tasks.changed_lifetimes import with_changed_lifetimes
 from muntin_engine.tasks.reported_progress import observations_of, patterns_of, progress_of
 from muntin_engine.tasks.row_problems import find_problems
@@ -38,7 +37,7 @@ class InputRows(NamedTuple):
     rows: pa.Table
     progress: Progress
     observations: list[Observation]
-    patterns: list[Told]
+    patterns: list[CompletePattern]
     counts: RowCounts
 
 
@@ -61,6 +60,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
         rows, without_lifetime, unchanging = with_changed_lifetimes(input_task, rows)
         good = good_rows(input_task, rows)
 
+    # Insertions that do not meet the query's conditions are filtered; other rows have no conditions to meet.
     is_good = rows.is_good
     is_insertion = rows.kind == INSERT
     meets_conditions = np.ones(len(rows.kind), np.bool_)
@@ -69,26 +69,41 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     is_filtered = is_insertion & ~meets_conditions
 
     columns = typed_columns(input_task, rows)
-    # Rows of no key are reported and not sent. Bad rows are sent for the side output, but for those that are filtered.
-    is_sent = (rows.kind < PUNCTUATE_KEYS) | ~is_good
     if input_task.keeps_filtered:
         columns |= _marked_columns(input_task, columns, is_insertion, meets_conditions)
-        is_sent &= ~is_filtered | is_good
-    else:
-        is_sent &= ~is_filtered
     table = pa.table(columns)
-
-    is_pattern = is_good & (rows.kind == PUNCTUATE_KEYS)
-    patterns: list[Told] = []
-    if is_pattern.any():
-        patterns = list(patterns_of(input_task, table.filter(pa.array(is_pattern))))
+    is_sent = _is_sent(input_task, rows.kind, is_good, is_filtered)
     counts = RowCounts(
         _count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
         filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,
         unchanging=unchanging,
     )
-    sent = table if is_sent.all() else table.filter(pa.array(is_sent))
-    return InputRows(sent, progress_of(input_task, good), observations, patterns, counts)
+    return InputRows(
+        rows=table if is_sent.all() else table.filter(pa.array(is_sent)),
+        progress=progress_of(input_task, good),
+        observations=observations,
+        patterns=_read_patterns(input_task, table, is_good & (rows.kind == PUNCTUATE_KEYS)),
+        counts=counts,
+    )
+
+
+def _is_sent(input_task: InputTask, kind: IntArray, is_good: BoolArray, is_filtered: BoolArray) -> BoolArray:
+    """Flag the rows that buckets get.
+
+    Rows of no key are reported and not sent. Bad rows are sent for the side output, but for those that are filtered. An
+    input that keeps filtered events sends those that are good.
+    """
+    is_sent: BoolArray = (kind < PUNCTUATE_KEYS) | ~is_good
+    if input_task.keeps_filtered:
+        return is_sent & (~is_filtered | is_good)
+    return is_sent & ~is_filtered
+
+
+def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray) -> list[CompletePattern]:
+    """Return the patterns of keys that rows say are complete up to a time."""
+    if not is_pattern.any():
+        return []
+    return list(patterns_of(input_task, table.filter(pa.array(is_pattern))))
 
 
 def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]:

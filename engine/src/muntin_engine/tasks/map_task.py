@@ -1,21 +1,23 @@
 """The map task: rows to buckets, and the progress they carry to every bucket.
 
-It runs where the rows are, before the shuffle. Each task sends every bucket what it has seen of the progress of the
-input, so a bucket knows the exact watermark of the very micro-batch it is in.
+It runs where the rows are, before the shuffle: it reads rows, which rejects bad ones and changes lifetimes, lifts them
+if the evaluator does so, counts them, and sends them to buckets. Each task reports the progress of its rows to every
+bucket, so a bucket knows the exact watermark of the very micro-batch it is in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from muntin.errors import ModuleFailedError
+from muntin_engine.evaluators.contracts import LiftsRows
 from muntin_engine.tasks.bucket_blobs import lifted_blobs, row_blobs
-from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
-from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.input_rows import InputRows, read_rows
 from muntin_engine.tasks.reported_progress import ReportedProgress, signals_in
 from muntin_engine.wire.row_counts import RowCounts
 from muntin_engine.wire.shuffle import PackedReport, by_side, exchange_batch
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
 
 MOST_ROWS: Final = 100_000
-"""The number of rows after which a task sends its blobs; it also does after `MOST_BYTES`."""
+"""The number of waiting rows at which a task sends its blobs."""
 
-MOST_LIFTED: Final = 2_000_000
-"""The same for a task that sends partial states: the more rows they are made of, the fewer there are."""
+MOST_LIFTED_ROWS: Final = 2_000_000
+"""The number of rows at which a task sends partial states: the more rows they are made of, the fewer there are."""
 
-MOST_BYTES: Final = 64 * 2**20
+MOST_WAITING_BYTES: Final = 64 * 2**20
+"""The bytes of waiting rows at which a task sends its blobs, however few they are."""
 
 
 def distribute(
@@ -52,18 +55,22 @@ def distribute(
 
 
 class MapTask:
-    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns."""
+    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns.
+
+    Attributes:
+        durations: The durations of its stages.
+    """
 
     def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
+        self.durations = Durations(task)
         self._task = task
         self._recorded = recorded
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
-        self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED
+        self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED_ROWS
         self._waiting: list[pa.RecordBatch] = []
         # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
         self._waiting_rows = 0
         self._waiting_bytes = 0
-        self._durations = Durations(task)
         self._progress = [ReportedProgress(input_task.tracker.starts_kept) for input_task in task.inputs]
         self._signals: frozenset[str] = frozenset()
         self._counts = RowCounts()
@@ -75,7 +82,7 @@ class MapTask:
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
         self._waiting_bytes += batch.nbytes
-        if self._waiting_rows >= self._most_rows or self._waiting_bytes >= MOST_BYTES:
+        if self._waiting_rows >= self._most_rows or self._waiting_bytes >= MOST_WAITING_BYTES:
             yield from self._send()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -85,23 +92,7 @@ class MapTask:
         reports = self._reports()
         if self._recorded is not None:
             self._recorded.finish(reports, self._signals)
-
-        bucket_count = len(self._task.buckets)
-        signals = sorted(self._signals)
-        for side, report in enumerate(reports):
-            columns: dict[str, list[Any]] = {"signals": [signals] * bucket_count}
-            for name, value in report.columns().items():
-                columns[name] = [value] * bucket_count
-            if side == 0:
-                # Durations and counts are totals of the task: one bucket gets them for all.
-                others = [None] * (bucket_count - 1)
-                columns["durations"] = [self._durations.pack(), *others]
-                columns["row_counts"] = [self._counts.to_list(), *others]
-            yield exchange_batch(self._task, self._task.buckets, columns, side)
-
-    def _reports(self) -> list[PackedReport]:
-        """Return the report on each input over the rows so far."""
-        return [progress.packed() for progress in self._progress]
+        yield from self._report_to_buckets(reports)
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
@@ -109,31 +100,57 @@ class MapTask:
         self._waiting = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
-        stages = self._durations.stages
-        stage = "distribute" if self._lifter is None else "lift"
-        for input_task, side_batch in by_side(self._task, batch):
-            with stages["distribute"]:
-                rows = self._read(input_task, side_batch)
-            with stages[stage]:
-                blobs = self._blobs(rows, input_task.side)
-            yield from blobs
+        for input_task, input_batch in by_side(self._task, batch):
+            read = self._read(input_task, input_batch)
+            self._count(input_task, read)
+            if self._lifter is None:
+                yield from self._row_blobs(read.rows, input_task.side)
+            else:
+                yield from self._lifted_blobs(self._lifter, read.rows, input_task.side)
 
-    def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> pa.Table:
-        """Return the rows of one input, after adding what they report."""
-        read = read_rows(input_task, batch)
-        self._progress[input_task.side].add(read.progress, read.observations, read.patterns)
-        self._counts += read.counts
+    @stage("distribute")
+    def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
+        """Read the rows of one input."""
         if "signal" in batch.schema.names:
             self._signals |= signals_in(batch)
-        return read.rows
+        return read_rows(input_task, batch)
 
-    def _blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
-        """Return the blobs of the rows of one input."""
-        if self._lifter is None:
-            return list(row_blobs(self._task, rows, side))
+    @stage("distribute")
+    def _count(self, input_task: InputTask, read: InputRows) -> None:
+        """Add rows to what the task reports: progress, and the rows that no bucket gets."""
+        self._progress[input_task.side].add(read.progress, read.observations, read.patterns)
+        self._counts += read.counts
+
+    @stage("distribute")
+    def _row_blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
+        """Return the blobs of rows as they are."""
+        return list(row_blobs(self._task, rows, side))
+
+    @stage("lift")
+    def _lifted_blobs(self, lifter: LiftsRows, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
+        """Return the blobs of rows that an evaluator lifts."""
         try:
-            return list(lifted_blobs(self._task, self._lifter, rows, side))
+            return list(lifted_blobs(self._task, lifter, rows, side))
         except ModuleFailedError:
             if self._recorded is not None:  # a reader of the recording looks for the rows that led to the failure
                 self._recorded.finish(self._reports(), self._signals)
             raise
+
+    def _reports(self) -> list[PackedReport]:
+        """Return the report on each input over the rows so far."""
+        return [progress.packed() for progress in self._progress]
+
+    def _report_to_buckets(self, reports: Sequence[PackedReport]) -> Iterator[pa.RecordBatch]:
+        """Yield the report on each input, for every bucket."""
+        buckets = self._task.buckets
+        signals = sorted(self._signals)
+        for side, report in enumerate(reports):
+            columns: dict[str, list[Any]] = {"signals": [signals] * len(buckets)}
+            for name, value in report.columns().items():
+                columns[name] = [value] * len(buckets)
+            if side == 0:
+                # Durations and counts are totals of the task: one bucket gets them for all.
+                others = [None] * (len(buckets) - 1)
+                columns["durations"] = [self.durations.pack(), *others]
+                columns["row_counts"] = [self._counts.to_list(), *others]
+            yield exchange_batch(self._task, buckets, columns, side)

@@ -1,4 +1,4 @@
-"""The map side of one pass: rows that several queries share, of which each takes what it reads.
+"""The map side of one pass: several queries share rows, and each takes the part that it reads.
 
 A row has the columns of all queries; a column that several of them name is there once. Buckets are numbered apart, so
 blobs need no mark of their query.
@@ -64,7 +64,7 @@ def distribute_to_all(
         batches: The shared rows.
         recorded: The file to which the rows of each are recorded, if they are.
 
-    Cost: that of the queries one after the other; each may hold `MOST_BYTES` of rows until they make a blob.
+    Cost: that of the queries one after the other; each may hold `MOST_WAITING_BYTES` of rows until they make a blob.
     """
     recorded = recorded or [None] * len(tasks)
     map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]

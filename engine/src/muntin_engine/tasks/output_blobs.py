@@ -1,4 +1,4 @@
-"""Blobs of what a task returns: the rows of its outputs, and the values of its metrics."""
+"""The output of a task as blobs: the rows of its streams, and the values of its metrics."""
 
 from __future__ import annotations
 

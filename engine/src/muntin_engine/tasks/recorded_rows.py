@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
+from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags
@@ -205,8 +205,8 @@ class RecordedPart(NamedTuple):
 
     Attributes:
         partition: The number of the task.
-        rows: Its projected rows, in the order in which they came, and the place of each among all in the column `nth`.
-        report: Its report on progress.
+        rows: The projected rows, in the order in which they came, and the place of each among all in the column `nth`.
+        report: The report of the task on progress.
     """
 
     partition: int

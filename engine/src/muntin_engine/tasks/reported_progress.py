@@ -10,12 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.plan import LATEST
 from muntin_engine.plan.lengths import microseconds_of
-from muntin_engine.state.key_patterns import Condition, Told
-from muntin_engine.tasks.batch_rows import GoodRows
-from muntin_engine.tasks.change_kinds import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL
-from muntin_engine.time.changes import Progress, canonical
+from muntin_engine.state.key_patterns import CompletePattern, Condition
+from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
+from muntin_engine.time.changes import LATEST, Progress, canonical
 from muntin_engine.time.progress_tracker import Observation, merged
 from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
 from muntin_engine.wire.task_payload import InputTask
@@ -36,9 +34,9 @@ class ReportedProgress:
     starts_kept: int
     progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
     observations: list[Observation] = field(default_factory=list)
-    patterns: list[Told] = field(default_factory=list)
+    patterns: list[CompletePattern] = field(default_factory=list)
 
-    def add(self, progress: Progress, observations: list[Observation], patterns: list[Told]) -> None:
+    def add(self, progress: Progress, observations: list[Observation], patterns: list[CompletePattern]) -> None:
         """Add the progress of a batch."""
         self.progress = self.progress.advance(progress)
         if observations:
@@ -116,7 +114,7 @@ def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observ
     return Observation(source, newest, len(starts), largest_starts, rows.punctuation())
 
 
-def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[Told]:
+def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePattern]:
     """Yield the patterns of rows that punctuate keys, each with its time.
 
     A pattern has a condition for each key column: its value, or else its range, if there is one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,9 +12,7 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.plan import LATEST
-from muntin_engine.tasks.batch_rows import RowTimes
-from muntin_engine.tasks.change_kinds import (
+from muntin_engine.tasks.batch_rows import (
     CHANGES,
     CLOCK,
     CLOSE,
@@ -24,8 +23,9 @@ from muntin_engine.tasks.change_kinds import (
     REVISE,
     SIGNAL,
     UNKNOWN,
+    RowTimes,
 )
-from muntin_engine.time.changes import Reason
+from muntin_engine.time.changes import LATEST, Reason
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 
@@ -38,51 +38,64 @@ class Problem:
     message: str
 
 
-PROBLEMS: Final = (
-    Problem("unknown change", f"its change is none of {', '.join(CHANGES)}"),
-    Problem("null time", "its time is null"),
-    Problem("null time", "a revision needs a new end, and it is null"),
-    Problem("null id", "its id is null, so nothing can refer to it"),
-    Problem("null signal", "its signal is null, or the query names no column for it"),
-    Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
-    Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
-    Problem("undeclared source", "its source is none of those that events() declares"),
-    Problem("undeclared punctuation", "it punctuates keys, and the progress policy has no key punctuation"),
-    Problem("unreadable value", "it holds a value that Python has no counterpart for"),
-    Problem("time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"),
-    Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
-    Problem("null length", "the length by which the query changes its lifetime is null"),
-    Problem("length too small", "the length by which the query changes its lifetime is below the least one it allows"),
-)
-"""The problems of the times, the key, the source, the change or a value of a row: those of rows as they come, in the
-order in which `find_problems` looks for them, then those of changed lifetimes."""
+# The problems of rows as they come, in the order in which `find_problems` looks for them.
+UNKNOWN_CHANGE: Final = 0
+NO_TIME: Final = 1
+NO_NEW_END: Final = 2
+NO_ID: Final = 3
+NO_SIGNAL: Final = 4
+TIME_TOO_FAR: Final = 5
+EMPTY_LIFETIME: Final = 6
+UNDECLARED_SOURCE: Final = 7
+UNDECLARED_PUNCTUATION: Final = 8
+UNREADABLE_VALUE: Final = 9
 
+# Those of changed lifetimes.
 CHANGED_TOO_FAR: Final = 10
 NO_OLD_END: Final = 11
 NO_LENGTH: Final = 12
 SHORT_LENGTH: Final = 13
-"""The problems of changed lifetimes, as places among `PROBLEMS`."""
+
+PROBLEMS: Final[Mapping[int, Problem]] = {
+    UNKNOWN_CHANGE: Problem("unknown change", f"its change is none of {', '.join(CHANGES)}"),
+    NO_TIME: Problem("null time", "its time is null"),
+    NO_NEW_END: Problem("null time", "a revision needs a new end, and it is null"),
+    NO_ID: Problem("null id", "its id is null, so nothing can refer to it"),
+    NO_SIGNAL: Problem("null signal", "its signal is null, or the query names no column for it"),
+    TIME_TOO_FAR: Problem("time out of range", f"a time of it is {LATEST} ticks or more away from 0"),
+    EMPTY_LIFETIME: Problem(str(Reason.EMPTY_LIFETIME), "its end does not lie after its start"),
+    UNDECLARED_SOURCE: Problem("undeclared source", "its source is none of those that events() declares"),
+    UNDECLARED_PUNCTUATION: Problem(
+        "undeclared punctuation", "it punctuates keys, and the progress policy has no key punctuation"
+    ),
+    UNREADABLE_VALUE: Problem("unreadable value", "it holds a value that Python has no counterpart for"),
+    CHANGED_TOO_FAR: Problem(
+        "time out of range", f"its lifetime, as the query changes it, is {LATEST} ticks or more away from 0"
+    ),
+    NO_OLD_END: Problem("null time", "its old end is null, so it does not say which point at an end it deletes"),
+    NO_LENGTH: Problem("null length", "the length by which the query changes its lifetime is null"),
+    SHORT_LENGTH: Problem(
+        "length too small", "the length by which the query changes its lifetime is below the least one it allows"
+    ),
+}
+"""The problems of the times, the key, the source, the change or a value of a row, by their numbers."""
 
 
 def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, times: RowTimes) -> pa.Array:
-    """Return the place among `PROBLEMS` of the first problem of each row; null where there is none.
+    """Return the number of the first problem of each row; null where there is none.
 
     Args:
         input_task: The input.
         batch: The rows.
         kind: The kind of change of each row, as a place among `CHANGES`.
-        times: Their times.
+        times: The times of the rows.
     """
     names = batch.schema.names
-    no_row = np.zeros(len(batch), np.bool_)
     is_insertion = kind == INSERT
     is_revision = (kind == REVISE) | (kind == RETRACT)
     is_event = is_insertion | is_revision
-    is_of_keys = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
     is_signal = kind == SIGNAL
 
-    has_no_time = flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal
-    has_no_new_end = (kind == REVISE) & flags(times.new_end.is_null())
     has_no_id = is_revision  # nothing can be revised without a column of ids
     if "id" in names:
         has_no_id = is_event & flags(batch.column("id").is_null())
@@ -92,23 +105,25 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
     start = times.start.fill_null(0).to_numpy()
     end = times.end.fill_null(0).to_numpy()
 
-    # In the order of `PROBLEMS`.
-    problems = [
-        kind == UNKNOWN,
-        has_no_time,
-        has_no_new_end,
-        has_no_id,
-        has_no_signal,
-        is_event & _is_out_of_range(times),
-        is_insertion & (end <= start),
-        _is_undeclared(input_task, batch, is_event, kind) if input_task.tracker.sources else no_row,
-        no_row if input_task.tracker.policy.by_key else is_of_keys,
-        _is_unreadable(input_task, batch, kind, is_event),
-    ]
-    codes = np.full(len(batch), UNKNOWN, np.int16)
-    for code, is_wrong in reversed(list(enumerate(problems))):  # the first one is written last
-        codes[is_wrong] = code
-    return pa.array(codes, mask=codes == UNKNOWN)
+    rows_by_problem = {
+        UNKNOWN_CHANGE: kind == UNKNOWN,
+        NO_TIME: flags(times.start.is_null()) & (kind != CLOSE) & ~is_signal,
+        NO_NEW_END: (kind == REVISE) & flags(times.new_end.is_null()),
+        NO_ID: has_no_id,
+        NO_SIGNAL: has_no_signal,
+        TIME_TOO_FAR: is_event & _is_out_of_range(times),
+        EMPTY_LIFETIME: is_insertion & (end <= start),
+        UNREADABLE_VALUE: _is_unreadable(input_task, batch, kind, is_event),
+    }
+    if input_task.tracker.sources:
+        rows_by_problem[UNDECLARED_SOURCE] = _is_undeclared(input_task, batch, is_event, kind)
+    if not input_task.tracker.policy.by_key:
+        rows_by_problem[UNDECLARED_PUNCTUATION] = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
+
+    problems = np.full(len(batch), UNKNOWN, np.int16)
+    for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last
+        problems[rows_by_problem[problem]] = problem
+    return pa.array(problems, mask=problems == UNKNOWN)
 
 
 def _is_out_of_range(times: RowTimes) -> BoolArray:

@@ -10,9 +10,10 @@ import pyarrow as pa
 from muntin.errors import ModuleFailedError
 from muntin_engine.tasks.bucket_rows import split_problems
 from muntin_engine.tasks.bucket_task import without_collector
-from muntin_engine.tasks.durations import Durations
+from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import ANSWERS_AT_ONCE
-from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.input_rows import InputRows, read_rows
+from muntin_engine.tasks.module_failures import windows_in_words
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, RESULTS, OutputBlob
 from muntin_engine.tasks.task_metrics import overflow_metrics, skipped_metrics, source_counts
 from muntin_engine.time.changes import Progress
@@ -39,30 +40,34 @@ def run_task(
     Raises:
         ModuleFailedError: The module raised an exception.
     """
-    evaluation = StatelessEvaluation(task)
+    stateless_task = StatelessEvaluation(task)
     for batch in batches:
         if recorded is not None:
             recorded.write(batch)
         try:
-            blobs = evaluation.process(batch)
+            blobs = stateless_task.process(batch)
         except ModuleFailedError:
             if recorded is not None:  # a reader of the recording looks for the rows that led to the failure
-                recorded.finish([evaluation.report()], ())
+                recorded.finish([stateless_task.report()], ())
             raise
         yield from blobs
     if recorded is not None:
-        recorded.finish([evaluation.report()], ())
-    for name, value in evaluation.metrics().items():
+        recorded.finish([stateless_task.report()], ())
+    for name, value in stateless_task.metrics().items():
         yield OutputBlob(name, value)
 
 
 class StatelessEvaluation:
-    """A query without state in one task, which is handed batches of rows."""
+    """A query without state in one task, which is handed batches of rows.
+
+    Attributes:
+        durations: The durations of its stages.
+    """
 
     def __init__(self, task: TaskPayload) -> None:
+        self.durations = Durations(task)
         self._task = task
         self._evaluator = ANSWERS_AT_ONCE[task.plan.choice.evaluator]
-        self._durations = Durations(task)
         self._progress = Progress()
         self._observations: list[Observation] = []
         self._accepted = 0
@@ -75,20 +80,41 @@ class StatelessEvaluation:
         Raises:
             ModuleFailedError: The module raised an exception.
         """
-        stages = self._durations.stages
-        with without_collector():
-            with stages["distribute"]:
-                read = read_rows(self._task.input, batch)
-                rows, rejected = split_problems(self._task.input, read.rows)
-            with stages["evaluate"]:
-                results = self._results(rows)
-            with stages["encode"]:
-                blobs = self._blobs(results, rejected)
+        with without_collector(), windows_in_words(self._task):
+            read, good_rows, rejected = self._read(batch)
+            results = self._evaluate(good_rows)
+            blobs = self._encode(results, rejected)
+        self._count(read, good_rows)
+        return blobs
+
+    @stage("distribute")
+    def _read(self, batch: pa.RecordBatch) -> tuple[InputRows, pa.Table, list[SideOutputRow]]:
+        """Return all rows of a batch, the good ones, and the bad ones for the side output."""
+        read = read_rows(self._task.input, batch)
+        good_rows, rejected = split_problems(self._task.input, read.rows)
+        return read, good_rows, rejected
+
+    @stage("evaluate")
+    def _evaluate(self, rows: pa.Table) -> pa.Table:
+        """Return the results of rows."""
+        return self._evaluator.results(self._task, rows)
+
+    @stage("encode")
+    def _encode(self, results: pa.Table, rejected: list[SideOutputRow]) -> list[OutputBlob]:
+        """Return results and rejected rows as blobs."""
+        blobs: list[OutputBlob] = []
+        if results.num_rows:
+            blobs.append(OutputBlob.of_table(RESULTS, results))
+        if rejected:
+            blobs.append(OutputBlob.of_table(REJECTED, side_output_table(self._task, rejected)))
+        return blobs
+
+    def _count(self, read: InputRows, good_rows: pa.Table) -> None:
+        """Add rows to what the task reports."""
         self._progress = self._progress.advance(read.progress)
         self._observations += read.observations
-        self._accepted += rows.num_rows + read.counts.unchanging
+        self._accepted += good_rows.num_rows + read.counts.unchanging
         self._counts += read.counts
-        return blobs
 
     def report(self) -> PackedReport:
         """Return the progress of the rows so far."""
@@ -100,24 +126,9 @@ class StatelessEvaluation:
             **skipped_metrics(self._task, self._counts),
             ACCEPTED: self._accepted,
             "newest": self._progress.newest,
-            **self._durations.metrics(()),
+            **self.durations.metrics(()),
             **source_counts(self._task, self._task.buckets[0], [self._observations]),
         }
         if not self._task.is_static:
             metrics |= overflow_metrics(self._task)
         return metrics
-
-    def _results(self, rows: pa.Table) -> pa.Table:
-        try:
-            return self._evaluator.results(self._task, rows)
-        except ModuleFailedError as error:
-            error.say_window(self._task.plan.words.spell_interval)
-            raise
-
-    def _blobs(self, results: pa.Table, rejected: list[SideOutputRow]) -> list[OutputBlob]:
-        blobs: list[OutputBlob] = []
-        if results.num_rows:
-            blobs.append(OutputBlob.of_table(RESULTS, results))
-        if rejected:
-            blobs.append(OutputBlob.of_table(REJECTED, side_output_table(self._task, rejected)))
-        return blobs

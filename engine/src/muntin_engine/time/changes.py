@@ -14,8 +14,13 @@ from muntin.axis import AnyAxis
 Key: TypeAlias = tuple[Any, ...]
 """The values of a query's key columns; null is a key like any other."""
 
+LATEST: Final = 2**62
+"""Times lie between this and its negative, so that no window's boundary overflows 64 bits. In microseconds it is the
+year 148,000."""
+
 _NAN: Final = float("nan")
-_AS_THEY_ARE: Final = frozenset({int, str, bytes, bool, type(None)})
+_CANONICAL: Final = frozenset({int, str, bytes, bool, type(None)})
+"""Types of values that are equal only if they are written alike."""
 
 
 def canonical(value: object) -> Any:
@@ -27,7 +32,7 @@ def canonical(value: object) -> Any:
         >>> canonical((-0.0, [float("nan")], None, "a"))
         (0.0, [nan], None, 'a')
     """
-    if isinstance(value, tuple) and _AS_THEY_ARE.issuperset(map(type, value)):  # most keys
+    if isinstance(value, tuple) and _CANONICAL.issuperset(map(type, value)):  # most keys
         return value
     if isinstance(value, float):
         return _NAN if isnan(value) else value + 0.0
@@ -47,8 +52,8 @@ class InputChange(NamedTuple):
         end: For an insertion the event's end; for a revision its end so far, or None to revise whatever it is.
         payload: A tuple of input values; of no meaning for a revision.
         new_end: None for an insertion; the new end for a revision.
-        source: The source it is of; None where the input has no sources.
-        side: The place of its input among those of the query.
+        source: The source of the row; None where the input has no sources.
+        side: The place of the row's input among those of the query.
     """
 
     id: Hashable
@@ -80,13 +85,13 @@ class OutputChange(NamedTuple):
 
     Attributes:
         kind: Insertion, revision of the end, or retraction.
-        id: Identifies the output event among those of its key; never used twice.
-        window: The window it was computed from.
-        start: Start of its lifetime.
-        end: End of its lifetime; for a revision or retraction, the end so far.
+        id: The number of the output event among those of its key; never used twice.
+        window: The window that it was computed from.
+        start: The start of its lifetime.
+        end: The end of its lifetime; for a revision or retraction, the end so far.
         value: An operator's row, or the tuple of the aggregates' results.
         new_end: The end from now on, for a revision.
-        timing: Early if the window was open; final where there are no early results.
+        timing: The time of the result: early if the window was open, final where there are no early results.
         firing: The number of earlier firings of the window; 0 where there are no early results.
         partition: The partition of row windows that it was computed for; None where there are none.
         ends_window: True if it is the last row of a row window.
@@ -139,8 +144,8 @@ class Rejection:
         reason: The reason, in a word.
         message: The reason, in a sentence.
         change: The row.
-        late_by: The lateness of a late row: the distance of its sync time behind the watermark, in ticks; None if it
-            came after the end of the stream.
+        late_by: The distance of the sync time of a late row behind the watermark, in ticks; None if it came after the
+            end of the stream.
     """
 
     reason: Reason
@@ -150,13 +155,13 @@ class Rejection:
 
     @classmethod
     def late(cls, change: InputChange, sync_time: int, watermark: int, axis: AnyAxis) -> Rejection:
-        """Return that a row is late.
+        """Reject a row that is late.
 
         Args:
             change: The row.
-            sync_time: Its sync time.
+            sync_time: The sync time of the row.
             watermark: The watermark of the batches before it; `INFINITY` once the stream was closed.
-            axis: Spells ticks.
+            axis: The kind of ticks, which spells them.
         """
         if watermark == INFINITY:
             return cls(Reason.LATE, f"event time {axis.spell(sync_time)} arrived after the end of the stream", change)
@@ -197,9 +202,9 @@ class Progress(NamedTuple):
         return max(self.watermark, self.newest)
 
     def advance(self, other: Progress) -> Progress:
-        """Return the progress of both; it never goes back."""
+        """Return the progress as far as either says; it never goes back."""
         return Progress(*map(max, self, other))
 
     def to_data(self) -> list[int]:
-        """Return it as plain data, from which `Progress(*data)` makes it again."""
+        """Return the progress as plain data, from which `Progress(*data)` makes it again."""
         return list(self)

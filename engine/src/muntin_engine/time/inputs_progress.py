@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from muntin import EARLIEST
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation, ProgressTracker, Tracked
-
-_CLOCK: Final = attrgetter("clock")
 
 
 class InputsProgress(NamedTuple):
     """The progress of each of several inputs, with the data that its tracker keeps.
 
     Attributes:
-        inputs: The progress of each input: rows of its own are late by its own watermark.
+        inputs: The progress of each input, by whose watermark its rows are late.
         tracked: The data that the tracker of each keeps between micro-batches.
-        to_the_tick: The watermark of each input as its policy says it, by which it is told how late a row is; `inputs`
-            have it in steps, where output has steps.
+        to_the_tick: The watermark of each input as its policy says it, from which the lateness of a row is measured;
+            `inputs` have it in steps, where output has steps.
     """
 
     inputs: tuple[Progress, ...]
@@ -29,7 +26,10 @@ class InputsProgress(NamedTuple):
 
     @classmethod
     def start(cls, count: int) -> InputsProgress:
-        """Return the progress of so many inputs of which nothing has come.
+        """Return the progress of inputs before their first rows.
+
+        Args:
+            count: The number of inputs.
 
         Example:
             >>> InputsProgress.start(2).least == Progress()
@@ -39,10 +39,9 @@ class InputsProgress(NamedTuple):
 
     @property
     def least(self) -> Progress:
-        """The progress of what all inputs contribute to.
+        """The progress of results that all inputs contribute to.
 
-        Its watermark is the least of theirs: before it, nothing of any input will change. All else is as far as the
-        furthest input says.
+        Its watermark is the least one: before it, no input will change. All else is that of the furthest input.
 
         Example:
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ()), (5, 3)).least.to_data()[:3]
@@ -50,8 +49,9 @@ class InputsProgress(NamedTuple):
         """
         if len(self.inputs) == 1:
             return self.inputs[0]
-        watermarks, *others = zip(*self.inputs, strict=True)
-        return Progress(min(watermarks), *map(max, others))
+        watermark = min(progress.watermark for progress in self.inputs)
+        furthest = Progress(*map(max, *self.inputs))
+        return furthest._replace(watermark=watermark)
 
     def advance(
         self,
@@ -63,24 +63,25 @@ class InputsProgress(NamedTuple):
 
         Args:
             trackers: The tracker of each input.
-            arrived: The progress of each by explicit rows.
-            observed: The observations of the sources of each.
+            arrived: The progress of each input by explicit rows.
+            observed: The observations of the sources of each input.
         """
-        clock = max(map(_CLOCK, arrived))
-        said = [one if one.clock == clock else one._replace(clock=clock) for one in arrived]
-        inputs, kept, to_the_tick = [], [], []
+        clock = max(progress.clock for progress in arrived)
+        inputs: list[Progress] = []
+        tracked: list[Tracked] = []
+        to_the_tick: list[int] = []
         for place, tracker in enumerate(trackers):
-            now, tracked = tracker.advance_to_the_tick(
-                self.inputs[place], self.tracked[place], said[place], observed[place]
+            progress, state = tracker.advance_to_the_tick(
+                self.inputs[place], self.tracked[place], arrived[place]._replace(clock=clock), observed[place]
             )
-            inputs.append(tracker.in_steps(now))
-            kept.append(tracked)
+            inputs.append(tracker.in_steps(progress))
+            tracked.append(state)
             # `inputs` have forgotten what lies beyond the last step, so a batch that brings less must not go back.
-            to_the_tick.append(max(self.to_the_tick[place], now.watermark))
-        return InputsProgress(tuple(inputs), tuple(kept), tuple(to_the_tick))
+            to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
+        return InputsProgress(tuple(inputs), tuple(tracked), tuple(to_the_tick))
 
     def to_data(self) -> list[Any]:
-        """Return it as plain data."""
+        """Return the progress as plain data."""
         return [list(map(list, self.inputs)), list(map(list, self.tracked)), list(self.to_the_tick)]
 
     @classmethod

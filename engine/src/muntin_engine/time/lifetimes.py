@@ -1,25 +1,24 @@
-"""Changes of lifetimes: each event gets another one, which follows from its own alone, so nothing is kept for them.
+"""Changes of lifetimes: each event gets another one, which follows from its own alone, so no state is needed.
 
-Here is what a change is, and what it does to the watermark: of one at `t` it makes the latest tick before which no row
-comes whose own sync time is `t` or later. `muntin_engine.tasks.changed_lifetimes` changes rows.
+Here is what a change is, and what it does to the watermark: one at `t` becomes the latest tick before which no changed
+row lies whose own sync time is `t` or later. `muntin_engine.tasks.lifetime_arrays` applies changes to rows.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from muntin import EARLIEST
 from muntin.windows import WindowSpecification
 from muntin.windows.regular import RegularWindows
+from muntin_engine.time.changes import LATEST
 from muntin_engine.time.window_grid import grid_of
 
 Lifetimes: TypeAlias = Literal["interval", "point", "edge"]
 """Events with ends of their own, points that last one tick, or samples that last until the next one of their key."""
-
-FARTHEST: Final = 2**62
-"""Times lie between this and its negative; a watermark is not moved there, where it would close the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ Length: TypeAlias = int | LengthColumn
 
 
 @dataclass(frozen=True, slots=True)
-class LifetimeChange:
+class LifetimeChange(ABC):
     """One change of the lifetimes of all events of a stream.
 
     Attributes:
@@ -58,15 +57,55 @@ class LifetimeChange:
     @property
     def length(self) -> Length | None:
         """The length that it goes by; None if it goes by none."""
-        values = (getattr(self, part.name) for part in fields(self))
-        return next((value for value in values if isinstance(value, Length) and not isinstance(value, bool)), None)
+        return None
+
+    def watermark(self, tick: int, *, event_ends_move: bool) -> int:
+        """Return the watermark after the change; by default it stays.
+
+        Args:
+            tick: The watermark before it.
+            event_ends_move: True if revisions move ends before it.
+        """
+        del event_ends_move
+        return tick
+
+    @abstractmethod
+    def describe(self, words: ChangeWords) -> str:
+        """Say what becomes of events."""
+
+    def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
+        """Say what becomes of the watermark; nothing if it stays."""
+        del words, event_ends_move
+        return ""
 
     def identity(self) -> list[object]:
         """Return the part of a checkpoint's identity that it is, as plain data."""
         if isinstance(self.length, LengthColumn):
             return [self.call, f"{self.length.text}, at least {self.length.least}"]
-        values = [getattr(self, part.name) for part in fields(self)]
-        return [self.call, *(value.to_dict() if isinstance(value, WindowSpecification) else value for value in values)]
+        values: list[object] = []
+        for part in fields(self):
+            value = getattr(self, part.name)
+            values.append(value.to_dict() if isinstance(value, WindowSpecification) else value)
+        return [self.call, *values]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWords:
+    """The words of a query for lengths and windows.
+
+    Attributes:
+        spell_ticks: The function that returns a length in words.
+        spell_window: The function that returns windows as they are written.
+    """
+
+    spell_ticks: Callable[[int], str]
+    spell_window: Callable[[WindowSpecification], str]
+
+    def length(self, length: Length) -> str:
+        """Return a length in words, or the column that has it."""
+        if isinstance(length, LengthColumn):
+            return f"{length.text}, at least {self.spell_ticks(length.least)}"
+        return self.spell_ticks(length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +113,31 @@ class Shift(LifetimeChange):
     """Move events along the axis.
 
     Attributes:
-        shift: How far; below zero, to the past.
+        shift: The distance; below zero, to the past.
     """
 
     call = "shift"
     shift: Length
+
+    @property
+    def length(self) -> Length:
+        """The distance."""
+        return self.shift
+
+    def watermark(self, tick: int, *, event_ends_move: bool) -> int:
+        """Shift the watermark by the least distance."""
+        del event_ends_move
+        return tick + least_of(self.shift)
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say by how much events are shifted."""
+        return f"shifted by {words.length(self.shift)}"
+
+    def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
+        """Say by how much the watermark is shifted."""
+        del event_ends_move
+        least = least_of(self.shift)
+        return f"the watermark is shifted by {words.spell_ticks(least)}" if least else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +145,7 @@ class SetDuration(LifetimeChange):
     """Let events last for a time from their starts on.
 
     Attributes:
-        duration: How long.
+        duration: The time.
     """
 
     call = "set_duration"
@@ -94,18 +153,36 @@ class SetDuration(LifetimeChange):
     becomes = "interval"
     fixes_ends = True
 
+    @property
+    def length(self) -> Length:
+        """The duration."""
+        return self.duration
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how long events last."""
+        return f"each lasts {words.length(self.duration)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Extend(LifetimeChange):
     """Move the ends of events to the future.
 
     Attributes:
-        extension: How far.
+        extension: The distance.
     """
 
     call = "extend"
     extension: Length
     becomes = "interval"
+
+    @property
+    def length(self) -> Length:
+        """The extension."""
+        return self.extension
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how much later events end."""
+        return f"each ends {words.length(self.extension)} later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +190,32 @@ class Shorten(LifetimeChange):
     """Move the ends of events to the past; an event keeps its first tick.
 
     Attributes:
-        reduction: How far.
+        reduction: The distance.
     """
 
     call = "shorten"
     reduction: int
     becomes = "interval"
+
+    @property
+    def length(self) -> int:
+        """The reduction."""
+        return self.reduction
+
+    def watermark(self, tick: int, *, event_ends_move: bool) -> int:
+        """Hold the watermark back by the reduction, if ends move: the sync time of a revision is an end."""
+        return tick - self.reduction if event_ends_move else tick
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how much earlier events end."""
+        return f"each ends {words.spell_ticks(self.reduction)} earlier, but keeps its first tick"
+
+    def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
+        """Say how far the watermark stays behind, if it does."""
+        if not event_ends_move:
+            return ""
+        behind = words.spell_ticks(self.reduction)
+        return f"the watermark stays {behind} behind, as revisions count that much earlier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +225,11 @@ class PointsAtStart(LifetimeChange):
     call = "to_points('start')"
     becomes = "point"
     fixes_ends = True
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say where the points are."""
+        del words
+        return "each is a point at its start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +245,11 @@ class PointsAtEnd(LifetimeChange):
     becomes = "point"
     fixes_ends = True
 
+    def describe(self, words: ChangeWords) -> str:
+        """Say where the points are."""
+        del words
+        return "each is a point at its end"
+
 
 @dataclass(frozen=True, slots=True)
 class ToEdges(LifetimeChange):
@@ -151,6 +258,11 @@ class ToEdges(LifetimeChange):
     call = "to_edges"
     becomes = "edge"
     fixes_ends = True
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how long events last."""
+        del words
+        return "each lasts until the next one of its key starts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +286,21 @@ class Align(LifetimeChange):
         assert grid is not None, "EventStream.align_to refuses others"
         return grid
 
+    def watermark(self, tick: int, *, event_ends_move: bool) -> int:
+        """Hold the watermark at the start of the first window that has not ended: an event may begin there."""
+        del event_ends_move
+        grid = grid_of(self.grid)
+        return grid.start(grid.first_ending_after(tick))
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how long events last."""
+        return f"each lasts as long as its windows of {words.spell_window(self.windows)}"
+
+    def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
+        """Say where the watermark stays."""
+        del words, event_ends_move
+        return "the watermark stays at the start of the earliest of these that has not ended"
+
 
 @dataclass(frozen=True, slots=True)
 class ShareWindows(Align):
@@ -184,6 +311,14 @@ class ShareWindows(Align):
 
     call = "same_window"
     may_overlap = True
+
+    def describe(self, words: ChangeWords) -> str:
+        """Say how long events last."""
+        windows = words.spell_window(self.windows)
+        return (
+            f"each lasts from the start of its first window of {windows} to that of the next one after its last, "
+            "so that events overlap if they share one"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,62 +342,32 @@ class LifetimeChanges:
             >>> LifetimeChanges((Shorten(5), Shift(100))).watermark(20)
             120
         """
-        if not self.changes or tick == EARLIEST or tick >= FARTHEST:
+        if not self.changes or tick == EARLIEST or tick >= LATEST:
             return tick
         for change, event_ends_move in self._each():
-            if isinstance(change, Shift):
-                tick += least_of(change.shift)
-            elif isinstance(change, Shorten) and event_ends_move:
-                tick -= change.reduction
-            elif isinstance(change, Align):
-                grid = grid_of(change.grid)
-                tick = grid.start(grid.first_ending_after(tick))
-            tick = max(1 - FARTHEST, min(FARTHEST - 1, tick))
+            tick = change.watermark(tick, event_ends_move=event_ends_move)
+            tick = max(1 - LATEST, min(LATEST - 1, tick))  # at an end of the axis it would close the stream
         return tick
 
-    def explain(self, spell: Callable[[int], str], spell_window: Callable[[WindowSpecification], str]) -> str:
+    def explain(self, spell_ticks: Callable[[int], str], spell_window: Callable[[WindowSpecification], str]) -> str:
         """Return the changes, and what becomes of the watermark, in words.
 
         Args:
-            spell: Returns a length in words.
-            spell_window: Returns windows as they are written.
+            spell_ticks: The function that returns a length in words.
+            spell_window: The function that returns windows as they are written.
         """
-        told, effects = list[str](), list[str]()
-
-        def said(length: Length) -> str:
-            return spell(length) if isinstance(length, int) else f"{length.text}, at least {spell(length.least)}"
-
+        words = ChangeWords(spell_ticks, spell_window)
+        changes: list[str] = []
+        effects: list[str] = []
         for change, event_ends_move in self._each():
-            if isinstance(change, Shift):
-                told.append(f"shifted by {said(change.shift)}")
-                if least := least_of(change.shift):
-                    effects.append(f"the watermark is shifted by {spell(least)}")
-            elif isinstance(change, SetDuration):
-                told.append(f"each lasts {said(change.duration)}")
-            elif isinstance(change, Extend):
-                told.append(f"each ends {said(change.extension)} later")
-            elif isinstance(change, Shorten):
-                told.append(f"each ends {spell(change.reduction)} earlier, but keeps its first tick")
-                behind = f"the watermark stays {spell(change.reduction)} behind, as revisions count that much earlier"
-                effects += [behind] * event_ends_move
-            elif isinstance(change, PointsAtStart | PointsAtEnd):
-                told.append(f"each is a point at its {'start' if isinstance(change, PointsAtStart) else 'end'}")
-            elif isinstance(change, ToEdges):
-                told.append("each lasts until the next one of its key starts")
-            elif isinstance(change, Align):
-                windows = spell_window(change.windows)
-                shared = (
-                    f"from the start of its first window of {windows} to that of the next one after its last, so that "
-                )
-                is_shared = isinstance(change, ShareWindows)
-                lasts = (
-                    f"{shared}events overlap if they share one" if is_shared else f"as long as its windows of {windows}"
-                )
-                told.append(f"each lasts {lasts}")
-                effects.append("the watermark stays at the start of the earliest of these that has not ended")
-        return f"{', then '.join(told)}; {', and '.join(effects) or 'the watermark stays'}"
+            changes.append(change.describe(words))
+            effect = change.describe_watermark(words, event_ends_move=event_ends_move)
+            if effect:
+                effects.append(effect)
+        return f"{', then '.join(changes)}; {', and '.join(effects) or 'the watermark stays'}"
 
     def _each(self) -> Iterator[tuple[LifetimeChange, bool]]:
+        """Yield each change, and whether revisions move ends before it."""
         event_ends_move = self.event_ends_move
         for change in self.changes:
             yield change, event_ends_move
@@ -275,19 +380,25 @@ def least_of(length: Length) -> int:
 
 
 def length_columns(changes: Iterable[LifetimeChange]) -> tuple[LengthColumn, ...]:
-    """Return the columns that some changes read, each once."""
-    found = (change.length for change in changes)
-    return tuple({column.name: column for column in found if isinstance(column, LengthColumn)}.values())
+    """Return the columns that changes read, each once."""
+    columns: dict[str, LengthColumn] = {}
+    for change in changes:
+        if isinstance(change.length, LengthColumn):
+            columns[change.length.name] = change.length
+    return tuple(columns.values())
 
 
 def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:
-    """Return the kind of lifetimes of events after some changes.
+    """Return the kind of lifetimes of events after changes.
 
     Example:
         >>> lifetimes_after("edge", (SetDuration(5), Shift(1)))
         'interval'
     """
-    return next((change.becomes for change in reversed(changes) if change.becomes is not None), before)
+    for change in reversed(changes):
+        if change.becomes is not None:
+            return change.becomes
+    return before
 
 
 def given_lifetimes(*, is_edge: bool, has_end: bool) -> Lifetimes:

@@ -1,7 +1,8 @@
-"""The progress of the input, from the observations of all tasks, and the lateness after which windows close.
+"""The watermark of an input: where it advances, source by source, from the observations of all tasks.
 
-Every bucket computes this for itself from the same observations, so all of them close their windows in the same
-micro-batch, and none needs to ask another.
+The watermark of a source, also of one that has fallen silent, is in `SourceState.after`; that of an input is the least
+of those that it waits for. Every bucket computes this for itself from the same observations, so all of them close their
+windows in the same micro-batch, and none needs to ask another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from muntin.errors import ModuleContractError, ModuleError
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.progress import ProgressPolicy, Punctuated, SourceProgress
 from muntin.windows.regular import RegularWindows
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.lifetimes import LifetimeChanges
 from muntin_engine.time.source_rules import SourceRules
@@ -29,11 +29,11 @@ class Observation(NamedTuple):
     """The observation of a source; a silent source has none.
 
     Attributes:
-        source: Its name; None where the input has no sources, and for punctuation of all of them.
+        source: The name of the source; None where the input has no sources, and for punctuation of all of them.
         newest: The largest start of an insertion.
         rows: The number of insertions.
         latest: The largest starts, the largest first, as many as the policy needs.
-        watermark: The latest punctuation in rows of its own.
+        watermark: The latest punctuation of the source.
     """
 
     source: str | None
@@ -43,7 +43,7 @@ class Observation(NamedTuple):
     watermark: int = EARLIEST
 
     def merge(self, other: Observation, keep: int) -> Observation:
-        """Return both as one, with as many of the largest starts as are to be kept.
+        """Merge two observations, with as many of the largest starts as are to be kept.
 
         Example:
             >>> Observation("a", 9, 2, (9, 4)).merge(Observation("a", 7, 1, (7,)), keep=2)
@@ -58,7 +58,7 @@ class Observation(NamedTuple):
         )
 
     def to_data(self) -> list[object]:
-        """Return it as plain data."""
+        """Return the observation as plain data."""
         return [self.source, self.newest, self.rows, list(self.latest), self.watermark]
 
     @classmethod
@@ -69,44 +69,96 @@ class Observation(NamedTuple):
 
 
 def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:
-    """Return observations with those of each source as one.
+    """Merge the observations of each source into one.
 
     Args:
-        observations: In any order.
+        observations: The observations, in any order.
         keep: The number of largest starts to keep.
 
     Example:
-        >>> [seen.rows for seen in merged([Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)], 0)]
-        [3, 1]
+        >>> merged_rows = merged([Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)], 0)
+        >>> [(observation.source, observation.rows) for observation in merged_rows]
+        [('a', 3), ('b', 1)]
     """
-    found: dict[str | None, Observation] = {}
-    for some in observations:
-        known = found.get(some.source)
-        found[some.source] = some if known is None else known.merge(some, keep)
-    return list(found.values())
+    by_source: dict[str | None, Observation] = {}
+    for observation in observations:
+        known = by_source.get(observation.source)
+        by_source[observation.source] = observation if known is None else known.merge(observation, keep)
+    return list(by_source.values())
 
 
 class SourceState(NamedTuple):
     """The state of a source between micro-batches.
 
     Attributes:
-        seen: All observations of it, as one.
-        watermark: Its watermark: no later row of the source has a sync time below it.
-        spoke: The clock after the last micro-batch with rows of it, or the first reading if there was none since;
-            None as long as there is no reading.
+        total: All observations of the source, as one.
+        watermark: The watermark of the source: no later row of it has a sync time below it.
+        last_heard: The clock after the last micro-batch with rows of the source, or the first reading if there was none
+            since; None as long as there is no reading.
     """
 
-    seen: Observation
+    total: Observation
     watermark: int = EARLIEST
-    spoke: int | None = None
+    last_heard: int | None = None
 
-    def is_idle(self, policy: ProgressPolicy, clock: int) -> bool:
-        """True if the source has said nothing for so long that the policy does not wait for it."""
-        return policy.idle is not None and self.spoke is not None and clock - self.spoke >= policy.idle.after
+    def after(
+        self, policy: ProgressPolicy, observations: Iterable[Observation], clock: int, starts_kept: int
+    ) -> SourceState:
+        """Return the state after a micro-batch.
+
+        The watermark advances by punctuation, by what the policy concludes from the rows and, of a silent source whose
+        policy says so, by the clock.
+
+        Args:
+            policy: The policy of the source.
+            observations: The observations of all sources in the micro-batch.
+            clock: The latest reading of the clock; `EARLIEST` if there is none.
+            starts_kept: The number of largest starts to keep.
+        """
+        total = self.total
+        watermark = self.watermark
+        last_heard = self.last_heard
+        for observation in observations:
+            if observation.source is None or observation.source == total.source:
+                total = total.merge(observation, starts_kept)
+                watermark = max(watermark, observation.watermark)
+                last_heard = None
+        if last_heard is None and clock > EARLIEST:
+            last_heard = clock
+
+        if total.newest > EARLIEST:
+            progress = SourceProgress(
+                total.newest,
+                total.rows,
+                total.latest[: policy.starts_kept],
+                rows_before=self.total.rows,
+                clock=clock if clock > EARLIEST else None,
+                last_heard=last_heard,
+            )
+            watermark = max(watermark, implied(policy, progress))
+
+        state = SourceState(total, watermark, last_heard)
+        if policy.idle is not None and policy.idle.lag is not None and state.is_silent(policy, clock):
+            return state._replace(watermark=max(watermark, clock - policy.idle.lag))
+        return state
+
+    def is_silent(self, policy: ProgressPolicy, clock: int) -> bool:
+        """True if no row of the source came for as long as the policy waits."""
+        return policy.idle is not None and self.last_heard is not None and clock - self.last_heard >= policy.idle.after
+
+    def to_data(self) -> list[object]:
+        """Return the state as plain data."""
+        return [self.total.to_data(), self.watermark, self.last_heard]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> SourceState:
+        """Return the state that `to_data` wrote."""
+        total, watermark, last_heard = data
+        return cls(Observation.from_data(total), watermark, last_heard)
 
 
 def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
-    """Return the watermark of a source that the times of its rows imply, by a policy.
+    """Return the watermark that a policy concludes from the rows of a source.
 
     Raises:
         ModuleError: The policy raises an exception.
@@ -122,19 +174,19 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
-        found = policy.watermark(seen)
+        answer = policy.watermark(seen)
     except Exception as error:
         failed = ModuleError(f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(seen)}")
         raise failed from safe_cause(error)
-    if found is None:
+    if answer is None:
         return EARLIEST
     try:
-        bound = index(found)
+        bound = index(answer)
     except TypeError:
-        bound = INFINITY
+        bound = INFINITY  # which is refused, like any tick that is no time
     if not EARLIEST // 2 < bound < INFINITY // 2:
         raise ModuleContractError(
-            f"{name} returned {safe_repr(found)} from watermark\n  it was given: {safe_repr(seen)}\n"
+            f"{name} returned {safe_repr(answer)} from watermark\n  it was given: {safe_repr(seen)}\n"
             "  expected: a tick, which is a whole number, or None if nothing can be said yet"
         )
     return bound
@@ -159,7 +211,7 @@ class ProgressTracker:
         policy: The policy that derives the watermark of a source.
         sources: The declared sources; none if the input is one source without a name.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
-        changes: The changes of lifetimes, and of the watermark with them. What sources say is said before them, and
+        changes: The changes of lifetimes, and of the watermark with them. Observations are of rows before the changes;
             rows of punctuation arrive changed.
         rules: The rules of each source, where these differ; they come before those of the input.
     """
@@ -178,7 +230,7 @@ class ProgressTracker:
     @cached_property
     def _steps(self) -> Sequence[TickGrid]:
         """The grids of the windows at whose ends alone output changes."""
-        return list(map(grid_of, self.steps))
+        return [grid_of(windows) for windows in self.steps]
 
     @cached_property
     def needs_observations(self) -> bool:
@@ -191,48 +243,51 @@ class ProgressTracker:
         return max(policy.starts_kept for policy in [self.policy, *(rule.progress for rule in self.rules)])
 
     def advance(
-        self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
+        self, previous: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
     ) -> tuple[Progress, Tracked]:
-        """Return the progress after a micro-batch, in steps, and what to keep.
+        """Return the progress after a micro-batch, in steps, and the state to keep.
 
         Args:
-            before: The progress before it.
+            previous: The progress before it.
             tracked: The state kept from the micro-batch before.
             arrived: The progress that its rows carry, of all sources together.
             observed: The observations of each source by its tasks.
         """
-        now, tracked = self.advance_to_the_tick(before, tracked, arrived, observed)
-        return self.in_steps(now), tracked
+        progress, tracked = self.advance_to_the_tick(previous, tracked, arrived, observed)
+        return self.in_steps(progress), tracked
 
     def advance_to_the_tick(
-        self, before: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
+        self, previous: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
     ) -> tuple[Progress, Tracked]:
-        """Return the progress after a micro-batch, and what to keep; see `advance`.
+        """Return the progress after a micro-batch, and the state to keep; see `advance`.
 
         The watermark is the one that the policy says. Windows close, and rows are late, by that of `in_steps`.
         """
-        now = before.advance(arrived)
-        if self.needs_observations:
-            heard, names = list(observed), self.sources or (None,)
-            states = [SourceState(Observation.from_data(seen), *rest) for seen, *rest in tracked]
-            known = {state.seen.source: state for state in states}
-            # a source that was not declared before joins where the others are
-            states = [known.get(name) or SourceState(Observation(name), before.watermark) for name in names]
-            states = [self._hear(state, heard, now.clock) for state in states]
-            tracked = [[seen.to_data(), *rest] for seen, *rest in states]
-            least = self._least(states, now.clock)
-            least = self.changes.watermark(least) if self.changes.changes else least
-            now = now._replace(watermark=max(now.watermark, least))
-        return now, tracked
+        progress = previous.advance(arrived)
+        if not self.needs_observations:
+            return progress, tracked
 
-    def in_steps(self, now: Progress) -> Progress:
+        states: list[SourceState] = []
+        observations = list(observed)
+        for state in self._source_states(tracked, previous.watermark):
+            policy = self._policy_of(state)
+            states.append(state.after(policy, observations, progress.clock, self.starts_kept))
+
+        watermark = self._least_awaited(states, progress.clock)
+        if self.changes.changes:
+            watermark = self.changes.watermark(watermark)
+        progress = progress._replace(watermark=max(progress.watermark, watermark))
+        return progress, [state.to_data() for state in states]
+
+    def in_steps(self, progress: Progress) -> Progress:
         """Return progress with its watermark at the last end of a window that it has passed, if output has steps."""
-        if now.watermark == INFINITY:
-            return now
-        watermark = settled(self._steps, now.watermark) if self.steps else now.watermark
-        # triggers may wait for a tick inside a window, which the watermark alone has reached
-        newest, horizon = max(now.newest, now.watermark), max(now.horizon, watermark)
-        return Progress(watermark, horizon, newest, now.clock)
+        if progress.watermark == INFINITY:
+            return progress
+        watermark = settled(self._steps, progress.watermark) if self.steps else progress.watermark
+        horizon = max(progress.horizon, watermark)
+        # Triggers may wait for a tick inside a window, which the watermark alone has reached.
+        newest = max(progress.newest, progress.watermark)
+        return Progress(watermark, horizon, newest, progress.clock)
 
     def watermarks(self, tracked: Tracked) -> dict[str, int]:
         """Return the watermark of each declared source, as it counts for the input; none where there are none.
@@ -240,67 +295,46 @@ class ProgressTracker:
         Args:
             tracked: The state that `advance` returned.
         """
-        found = {}
-        for [source, *_], watermark, *_ in tracked if self.sources else ():
-            rule = self._rules.get(source)
-            found[source] = watermark if rule is None else rule.changes.watermark(watermark)
-        return found
+        if not self.sources:
+            return {}
+        states = [SourceState.from_data(data) for data in tracked]
+        return {str(state.total.source): self._watermark_of(state) for state in states}
 
-    def _hear(self, state: SourceState, observed: Sequence[Observation], clock: int) -> SourceState:
-        """Return the state of a source after a micro-batch; an idle source may be moved on by the clock."""
-        seen, watermark, spoke = state
-        rule = self._rules.get(seen.source)
-        policy = self.policy if rule is None else rule.progress
-        own, rows_before = [some for some in observed if some.source in (seen.source, None)], seen.rows
-        if own:
-            spoke = None
-            for some in own:
-                seen = seen.merge(some, self.starts_kept)
-            watermark = max(watermark, *(some.watermark for some in own))
-        if clock > EARLIEST and spoke is None:
-            spoke = clock
-        if seen.newest > EARLIEST:
-            latest, reading = seen.latest[: policy.starts_kept], clock if clock > EARLIEST else None
-            told = SourceProgress(seen.newest, seen.rows, latest, rows_before, reading, spoke)
-            watermark = max(watermark, implied(policy, told))
-        state = SourceState(seen, watermark, spoke)
-        if policy.idle is None or policy.idle.lag is None or not state.is_idle(policy, clock):
-            return state
-        return state._replace(watermark=max(watermark, clock - policy.idle.lag))
+    def _source_states(self, tracked: Tracked, watermark: int) -> list[SourceState]:
+        """Return the state of each source; one that was not declared before joins at the watermark of the others."""
+        known: dict[str | None, SourceState] = {}
+        for data in tracked:
+            state = SourceState.from_data(data)
+            known[state.total.source] = state
+        states: list[SourceState] = []
+        for source in self.sources or (None,):
+            states.append(known.get(source) or SourceState(Observation(source), watermark))
+        return states
 
-    def _least(self, states: Sequence[SourceState], clock: int) -> int:
+    def _policy_of(self, state: SourceState) -> ProgressPolicy:
+        """Return the policy of a source."""
+        rule = self._rules.get(state.total.source)
+        return self.policy if rule is None else rule.progress
+
+    def _watermark_of(self, state: SourceState) -> int:
+        """Return the watermark of a source after the changes of its lifetimes."""
+        rule = self._rules.get(state.total.source)
+        return state.watermark if rule is None else rule.changes.watermark(state.watermark)
+
+    def _least_awaited(self, states: Sequence[SourceState], clock: int) -> int:
         """Return the least watermark of the sources that are waited for; the furthest of all if none is.
 
-        A source that is idle is not waited for, unless its policy moves it on by the clock.
+        A silent source is not waited for, unless its policy moves it on by the clock.
         """
         awaited: list[int] = []
-        others: list[int] = []
+        left_out: list[int] = []
         for state in states:
-            rule, policy, watermark = self._rules.get(state.seen.source), self.policy, state.watermark
-            if rule is not None:
-                policy, watermark = rule.progress, rule.changes.watermark(watermark)
-            is_left_out = policy.idle is not None and policy.idle.lag is None and state.is_idle(policy, clock)
-            (others if is_left_out else awaited).append(watermark)
-        return min(awaited) if awaited else max(others)
-
-
-def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
-    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
-
-    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
-    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
-    a row is late if a window that it belongs to, or one before it, has closed.
-    """
-    if not query.corrects:
-        return progress
-    watermark = progress.watermark
-    newest = watermark if query.waits_for_watermark else progress.max_event_time
-    is_finite = EARLIEST < watermark < INFINITY
-    closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
-    grid = query.window.grid()
-    if grid is not None and not query.event_ends_move:
-        closed = settled([grid_of(grid)], closed)
-    return progress._replace(watermark=closed, newest=newest)
+            policy = self._policy_of(state)
+            idle = policy.idle
+            is_left_out = idle is not None and idle.lag is None and state.is_silent(policy, clock)
+            watermarks = left_out if is_left_out else awaited
+            watermarks.append(self._watermark_of(state))
+        return min(awaited) if awaited else max(left_out)
 
 
 def for_key(progress: Progress, key_watermark: int) -> Progress:
@@ -314,6 +348,6 @@ def for_key(progress: Progress, key_watermark: int) -> Progress:
 
 
 def seen_to(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
-    """Return progress whose horizon is past the watermark of keys: that too says of a tick that it was seen."""
+    """Advance the horizon past every key watermark."""
     finite = [key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY]
     return progress._replace(horizon=max(progress.horizon, *finite)) if finite else progress

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import TypeVar
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Periods
+from muntin.windows.grid import Grid, T
 from muntin.windows.regular import GrowingSteps, RegularWindows
-from muntin_engine.time.window_grid import NEVER, GrowingGrid, TickGrid, WholeNumber, WindowGrid, grid_of
-
-T = TypeVar("T", bound=WholeNumber)
+from muntin_engine.time.window_grid import NEVER, GrowingGrid, TickGrid, grid_of
 
 
 @dataclass(frozen=True)
@@ -26,16 +24,16 @@ class SliceGrid:
     any ratio will do (paired windows: S. Krishnamurthy, C. Wu and M. Franklin, On-the-fly sharing for streamed
     aggregation, SIGMOD 2006). Window `w` starts with slice `shift + w * stride`; both are numbered in both directions.
 
-    Where windows have so many periods of any lengths, cuts and cycles count periods in the place of ticks. The slices
-    and windows have numbers as before, and only from ticks to numbers and back is the way another one.
+    Where windows consist of periods of any lengths, cuts and cycles count periods in the place of ticks. Slices and
+    windows are numbered alike; only the way from ticks to numbers and back differs.
 
     Attributes:
         windows: The windows, in ticks.
-        stride: How many slices lie between the starts of neighbouring windows.
-        slices: How many slices a window has.
+        stride: The number of slices between the starts of neighbouring windows.
+        slices: The number of slices of a window.
         shift: The slice that window 0 starts with.
         cycle: The length after which cuts repeat, in ticks, or in periods.
-        cuts: Where slices start in a cycle, ascending.
+        cuts: The places in a cycle where slices start, ascending.
 
     Example:
         >>> from muntin.windows import HoppingWindows
@@ -56,7 +54,7 @@ class SliceGrid:
 
     @classmethod
     def of(cls, windows: RegularWindows) -> SliceGrid:
-        """Return the slices of some windows."""
+        """Return the slices of one specification."""
         return cls.shared([windows])[0]
 
     @classmethod
@@ -74,17 +72,22 @@ class SliceGrid:
         """
         if isinstance(specifications[0], GrowingSteps):
             return (GrowingSlices.of(specifications[0]),)
-        cycle = gcd(*(some.hop for some in specifications))
-        edges = [(some.offset, some.offset + some.size) for some in specifications]
-        cuts = tuple(sorted({edge % cycle for both in edges for edge in both}))
+        cycle = gcd(*(windows.hop for windows in specifications))
+        starts = [windows.offset for windows in specifications]
+        ends = [windows.offset + windows.size for windows in specifications]
+        cuts = tuple(sorted({edge % cycle for edge in (*starts, *ends)}))
         width = gcd(cycle, *(cut - cuts[0] for cut in cuts))
-        if cycle == width * len(cuts):  # all slices are as wide
-            cycle, cuts = width, cuts[:1]
-        bounds = [tuple(_cuts_up_to(edge, cuts, cycle) for edge in both) for both in edges]
-        return tuple(
-            cls(grid_of(some), some.hop // cycle * len(cuts), stop - start, start, cycle, cuts)
-            for some, (start, stop) in zip(specifications, bounds, strict=True)
-        )
+        if cycle == width * len(cuts):  # all slices are as wide: one cut repeats sooner
+            cycle = width
+            cuts = cuts[:1]
+
+        grids = []
+        for windows, start, end in zip(specifications, starts, ends, strict=True):
+            first_slice = _cuts_up_to(start, cuts, cycle)
+            slices = _cuts_up_to(end, cuts, cycle) - first_slice
+            stride = windows.hop // cycle * len(cuts)
+            grids.append(cls(grid_of(windows), stride, slices, first_slice, cycle, cuts))
+        return tuple(grids)
 
     @property
     def grows(self) -> bool:
@@ -107,9 +110,9 @@ class SliceGrid:
         return self.windows.periods
 
     @cached_property
-    def runs(self) -> WindowGrid:
-        """The windows as runs of slices: the same numbers, over an axis whose ticks are the slices."""
-        return WindowGrid(self.slices, self.stride, self.shift)
+    def runs(self) -> Grid:
+        """The windows as runs of slices: a grid with the same numbers, over an axis whose ticks are the slices."""
+        return Grid(self.slices, self.stride, self.shift)
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
@@ -121,9 +124,16 @@ class SliceGrid:
 
     def extent(self, number: int) -> Window:
         """Return a slice's extent."""
-        places = (divmod(start, len(self.cuts)) for start in (number, number + 1))
-        bounds = [cycle * self.cycle + self.cuts[place] for cycle, place in places]
-        return Window(*(bounds if self.periods is None else map(self.periods.begins, bounds)))
+        start = self._start_of_slice(number)
+        end = self._start_of_slice(number + 1)
+        if self.periods is None:
+            return Window(start, end)
+        return Window(self.periods.begins(start), self.periods.begins(end))
+
+    def _start_of_slice(self, number: int) -> int:
+        """Return the cut at which a slice starts, as a tick or as the number of a period."""
+        cycle, place = divmod(number, len(self.cuts))
+        return cycle * self.cycle + self.cuts[place]
 
     def first_window(self, slices: T) -> T:
         """Return the first window that a slice, or one after it, is part of."""
@@ -135,14 +145,18 @@ class SliceGrid:
 
     def start_of(self, window: int) -> int:
         """Return the slice that a window starts with."""
-        return window if abs(window) >= NEVER else self.runs.start(window)
+        if abs(window) >= NEVER:
+            return window
+        return self.runs.start(window)
 
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
 
         A row is late if a window that it belongs to, or one before it, is complete.
         """
-        return first_open if abs(first_open) >= NEVER else self.start_of(first_open - 1) + self.slices
+        if abs(first_open) >= NEVER:
+            return first_open
+        return self.start_of(first_open - 1) + self.slices
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
@@ -153,14 +167,16 @@ class SliceGrid:
 class GrowingSlices(SliceGrid):
     """Windows that share a start and grow: each has one slice more than the one before, which has its number.
 
-    What slices have that lie before the first open window is all in the same windows. So it is carried: merged into one
-    state for each key, which takes the place of the first slice that windows lack.
+    Slices before the first open window are in the same open windows. So they are carried: merged into one state for
+    each key, in the place of the last slice that is closed.
 
     Example:
         >>> from muntin import cumulate, landmark
-        >>> day, ever = (GrowingSlices.of(some.growing()) for some in (cumulate(24, 6), landmark(6)))
-        >>> day.slices_at(13), day.first_window(2), day.last_window(2), day.first_live(6), ever.first_live(6)
-        (2, 2, 3, 4, 0)
+        >>> day = GrowingSlices.of(cumulate(24, 6).growing())
+        >>> day.slices_at(13), day.first_window(2), day.last_window(2), day.first_live(6)
+        (2, 2, 3, 4)
+        >>> GrowingSlices.of(landmark(6).growing()).first_live(6)
+        0
     """
 
     windows: GrowingGrid
@@ -174,7 +190,7 @@ class GrowingSlices(SliceGrid):
 
     @property
     def grows(self) -> bool:
-        """True."""
+        """True: they do."""
         return True
 
     @property
@@ -201,16 +217,18 @@ class GrowingSlices(SliceGrid):
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window."""
-        return first_open if abs(first_open) >= NEVER else self.windows.first_of(first_open)
+        if abs(first_open) >= NEVER:
+            return first_open
+        return self.windows.first_of(first_open)
 
 
 def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
     """Return the number of the last cut at a tick or before it, where cut 0 is the first one from tick 0 on."""
-    first, *others = cuts
-    found = (ticks - first) // cycle
-    for cut in others:
-        found = found + (ticks + (cycle - cut)) // cycle
-    return found
+    first_cut, *later_cuts = cuts
+    number = (ticks - first_cut) // cycle
+    for cut in later_cuts:
+        number = number + (ticks + (cycle - cut)) // cycle
+    return number
 
 
 def share_slices(specifications: Sequence[RegularWindows]) -> bool:
@@ -222,7 +240,7 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
         >>> share_slices([days, weeks]), share_slices([days, months])
         (True, False)
     """
-    return len({some.periods for some in specifications}) <= 1
+    return len({windows.periods for windows in specifications}) <= 1
 
 
 def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
@@ -231,16 +249,19 @@ def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool
     Points at the ends of windows lie past the input's watermark, so theirs may too; so may that of windows with gaps.
 
     Args:
-        grids: Those of the query.
-        watermark: That of the input.
+        grids: The grids of the query.
+        watermark: The watermark of the input.
         at_end: True if results are points at the ends of their windows, not as long as these.
 
     Example:
         >>> from muntin.windows import HoppingWindows
-        >>> [output_watermark([SliceGrid.of(HoppingWindows(10, 2))], 23, at_end=at_end) for at_end in (False, True)]
-        [14, 24]
+        >>> grid = SliceGrid.of(HoppingWindows(10, 2))
+        >>> output_watermark([grid], 23, at_end=False), output_watermark([grid], 23, at_end=True)
+        (14, 24)
     """
     if not EARLIEST < watermark < INFINITY:
         return watermark
-    first = [grid.windows.window(grid.windows.first_open(watermark)) for grid in grids]
-    return min(window.end if at_end else window.start for window in first)
+    open_windows = [grid.windows.window(grid.windows.first_open(watermark)) for grid in grids]
+    if at_end:
+        return min(window.end for window in open_windows)
+    return min(window.start for window in open_windows)

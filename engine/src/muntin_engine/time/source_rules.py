@@ -14,8 +14,8 @@ class SourceRules:
 
     Attributes:
         source: The name of the source.
-        progress: Its progress policy.
-        lifetime_changes: What becomes of the lifetimes of its events.
+        progress: The progress policy of the source.
+        lifetime_changes: The changes of the lifetimes of its events, the first one first.
         event_ends_move: True if revisions change ends.
     """
 

@@ -1,1 +1,1 @@
-"""What travels between the driver, the tasks and the buckets: the query as one payload, and rows as Arrow blobs."""
+"""The query as one payload, and rows as Arrow blobs: they travel between the driver, the tasks and the buckets."""

@@ -1,4 +1,4 @@
-"""Tables as bytes, and back: Arrow IPC streams."""
+"""Tables as bytes, and back: Arrow IPC streams. The output of buckets is read back in `blob_readers`."""
 
 from __future__ import annotations
 

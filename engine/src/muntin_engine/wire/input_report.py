@@ -1,4 +1,4 @@
-"""The report of a micro-batch on one input: what it says of the progress of that."""
+"""The report of a micro-batch on one input: its progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muntin import INFINITY
-from muntin_engine.state.key_patterns import Told
+from muntin_engine.state.key_patterns import CompletePattern
 from muntin_engine.time.changes import Key, Progress
 from muntin_engine.time.progress_tracker import Observation, seen_to
 
@@ -26,7 +26,7 @@ class InputReport:
     progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
     observed: Sequence[Observation] = ()
     key_watermarks: Sequence[tuple[Key, int]] = ()
-    patterns: Sequence[Told] = ()
+    patterns: Sequence[CompletePattern] = ()
     oldest: int = INFINITY
 
     @property

@@ -20,7 +20,7 @@ class Overflow:
     Attributes:
         module: The module's name and version.
         column: The name of the result column.
-        arrow_type: Its type, in words.
+        arrow_type: The type of the column, in words.
         value: The value, or the part of a record or a list, in words.
         key: The key, in words.
         window: The window, in words.

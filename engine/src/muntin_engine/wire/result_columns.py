@@ -27,7 +27,7 @@ class ResultColumns:
     Attributes:
         task: The query.
         label: The module, by name and version.
-        locate: Returns the key and the window of a result, by its place.
+        locate: The function that returns the key and the window of a result, by its place.
     """
 
     task: TaskPayload
@@ -55,7 +55,7 @@ class ResultColumns:
 
         Args:
             rows: The rows.
-            row: Their type.
+            row: The declaration of the rows.
             place: The place of the column.
             output: The declaration of the column.
             arrow_type: The Arrow type of the column.

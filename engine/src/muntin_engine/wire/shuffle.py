@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.input_report import InputReport
@@ -109,7 +109,7 @@ class PackedReport(NamedTuple):
 
     Attributes:
         progress: The progress that its rows carry.
-        observed: Its observations of each source, which `pack_observations` packs; None if there are none.
+        observed: The observations of each source, which `pack_observations` packs; None if there are none.
         patterns: The patterns of keys that are complete up to a time, which `pack_patterns` packs; None if there are
             none.
     """
@@ -133,7 +133,7 @@ def pack_observations(observations: Sequence[Observation]) -> bytes | None:
     return _CODEC.pack([observation.to_data() for observation in observations])
 
 
-def pack_patterns(patterns: Sequence[Told]) -> bytes | None:
+def pack_patterns(patterns: Sequence[CompletePattern]) -> bytes | None:
     """Pack the patterns that no other makes superfluous for `collect`; None if there are none."""
     if not patterns:
         return None

@@ -43,7 +43,7 @@ class SideOutputRow:
         reason: The reason, in a word or two that can be counted.
         message: The reason, in a sentence.
         row: The row as JSON, by the query's names for its columns.
-        late_by: Its lateness in ticks; None if it is not late, or came after the end of the stream.
+        late_by: The lateness of the row in ticks; None if it is not late, or came after the end of the stream.
         input: The name of its input; empty if it is the only one.
     """
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.plan import LATEST
+from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WORDS: Final = 2

@@ -300,16 +300,29 @@ _FITTED: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
 
 
 def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
+    """Return values as an array; name the first one that is refused.
+
+    Raises:
+        MisfitError: Arrow refuses a value.
+    """
     try:
         return pa.array(values, arrow_type)
-    except BaseException:
-        pass
-    for value in values:
-        try:
-            pa.array([value], arrow_type)
-        except BaseException as error:
-            raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
-    raise AssertionError("each value fits alone and all together do not")
+    except BaseException:  # a value of the module's own class may raise anything
+        for value in values:
+            _check_fits(value, field, arrow_type)
+        raise  # no value is to blame: as when the task is interrupted
+
+
+def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
+    """Raise if Arrow refuses a value.
+
+    Raises:
+        MisfitError: It does.
+    """
+    try:
+        pa.array([value], arrow_type)
+    except BaseException as error:
+        raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
 
 
 def _raised(value: object, field: Field, error: BaseException) -> MisfitError:

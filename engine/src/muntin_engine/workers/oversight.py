@@ -26,7 +26,7 @@ _TRACES: Final[dict[tuple[str, int], FileTrace | None]] = {}
 """The trace of this process, by folder and process id; None if its file could not be made."""
 
 _MOST_NAMES: Final = 3
-"""So many of the names that a module replaced are listed in a message."""
+"""The number of names that a message lists of those that a module replaced."""
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     An error that does not name a module itself gets a note on the one that ran last: modules may break what others use.
 
     Args:
-        settings: Those of the session.
-        axis: What ticks measure, for messages.
+        settings: The settings of the session.
+        axis: The kind of ticks, for messages.
 
     Raises:
         ModuleContractError: A module replaced or removed code that all code of the worker uses; it is restored.
@@ -49,7 +49,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     shared = SharedCode.now()
     try:
         yield
-        if replaced := shared.restore():
+        replaced = shared.restore()
+        if replaced:
             raise _broken_contract(replaced, axis)
     except GeneratorExit:
         _end_task(trace)
@@ -59,7 +60,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
         if replaced and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
             raise _broken_contract(replaced, axis) from error
-        if _may_be_of_a_module(error) and (last_call := _describe_last_call(axis)):
+        last_call = _describe_last_call(axis)
+        if last_call and _may_be_of_a_module(error):
             error.add_note(f"  the module that ran last: {last_call}")
         raise
     else:

@@ -14,14 +14,21 @@ from typing import Any, Final, NamedTuple
 _BUILTINS: Final[dict[str, Any]] = builtins.__dict__
 _MODULES: Final = sys.modules
 _NAMES: Final = tuple(_BUILTINS)
-"""Those that Python starts with; what installs more, such as `gettext`, replaces its own."""
+"""The builtins that Python starts with; code that installs more, such as `gettext`, replaces its own."""
+
 _PROTOCOL: Final = ("struct", "pickle", "json", "time", "pyspark.serializers", "pyspark.worker")
 """Modules without which a worker cannot tell Spark anything, errors included."""
 _GONE: Final = object()
 
 
 class SharedCode(NamedTuple):
-    """That code as it was at one time."""
+    """The code that all of a worker's code uses, as it was at one time.
+
+    Attributes:
+        builtins: The builtins by name.
+        modules: The loaded modules by name.
+        protocol: Modules of `_PROTOCOL`: the name of each, its namespace, and a copy of that.
+    """
 
     builtins: Mapping[str, Any]
     modules: Mapping[str, ModuleType]
@@ -29,25 +36,32 @@ class SharedCode(NamedTuple):
 
     @classmethod
     def now(cls) -> SharedCode:
-        """Take note of it. Cost: some ten microseconds."""
-        protocol = [(name, vars(_MODULES[name])) for name in _PROTOCOL if name in _MODULES]
-        return cls({**_BUILTINS}, {**_MODULES}, [(name, has, {**has}) for name, has in protocol])
+        """Copy the namespaces. Cost: some ten microseconds."""
+        protocol: list[tuple[str, dict[str, Any], Mapping[str, Any]]] = []
+        for name in _PROTOCOL:
+            if name in _MODULES:
+                namespace = vars(_MODULES[name])
+                protocol.append((name, namespace, {**namespace}))
+        return cls({**_BUILTINS}, {**_MODULES}, protocol)
 
     def restore(self) -> list[str]:
-        """Restore what was replaced or removed since, and return the names of it."""
-        found: list[str] = []
-        if self.builtins != _BUILTINS:  # until they are restored, nothing here may use one
+        """Restore the code that was replaced or removed since, and return its names."""
+        # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
+        replaced: list[str] = []
+        if self.builtins != _BUILTINS:
             changed = {**_BUILTINS}
             _BUILTINS.update(self.builtins)
-            before = self.builtins.get
-            found += [f"builtins.{name}" for name in _NAMES if changed.get(name, _GONE) is not before(name, _GONE)]
+            for name in _NAMES:
+                if changed.get(name, _GONE) is not self.builtins.get(name, _GONE):
+                    replaced.append(f"builtins.{name}")
         if len(_MODULES) < len(self.modules):
-            found += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
+            replaced += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
             _MODULES.update(self.modules)
-        for module, has, had in self.protocol:
-            if has == had:
+        for module, namespace, original in self.protocol:
+            if namespace == original:
                 continue
-            taken = [name for name, value in had.items() if has.get(name, _GONE) is not value]
-            has.update({name: had[name] for name in taken})
-            found += [f"{module}.{name}" for name in taken]
-        return found
+            for name, value in original.items():
+                if namespace.get(name, _GONE) is not value:
+                    namespace[name] = value
+                    replaced.append(f"{module}.{name}")
+        return replaced

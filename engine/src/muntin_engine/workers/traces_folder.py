@@ -16,7 +16,8 @@ from muntin_engine.workers.traces import WorkerTrace, read_traces
 
 _PREFIX: Final = "muntin-running-"
 _IDLE_NANOSECONDS: Final = 60 * 10**9
-"""Spark ends a worker that was idle for so long."""
+"""The time after which Spark ends an idle worker."""
+
 _FOLDERS: Final[list[Path]] = []
 _LOCK: Final = threading.Lock()
 
@@ -58,7 +59,7 @@ def last_death(folders: Sequence[Path] | None = None) -> str:
     Spark ends the workers of other tasks when one dies, and nothing tells which was first: then all are named.
 
     Args:
-        folders: Where the traces are; that of this program by default.
+        folders: The folders of the traces; that of this program by default.
     """
     dead = [trace for trace in _traces(folders) if _has_died(trace)]
     in_a_task = [trace for trace in dead if trace.is_running]
@@ -67,17 +68,21 @@ def last_death(folders: Sequence[Path] | None = None) -> str:
         return "\n".join(["one of these workers died, and Spark ended the others:", *messages])
     if in_a_task:
         return in_a_task[0].death_message
-    return max(dead, key=lambda trace: trace.began).death_message if dead else ""
+    if not dead:
+        return ""
+    return max(dead, key=lambda trace: trace.began).death_message
 
 
 def last_module(folders: Sequence[Path] | None = None) -> str:
     """Return the module that was called last by a worker on this machine, with its place; empty if none was.
 
     Args:
-        folders: The same.
+        folders: The folders of the traces; that of this program by default.
     """
     with_module = [trace for trace in _traces(folders) if trace.label]
-    return max(with_module, key=lambda trace: trace.began).last_call if with_module else ""
+    if not with_module:
+        return ""
+    return max(with_module, key=lambda trace: trace.began).last_call
 
 
 def remove_dead_traces() -> None:

@@ -20,6 +20,7 @@ from muntin.axis import (
 )
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
+from muntin.windows.grid import last_multiple
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import GrowingSteps
 from muntin.windows.stretches import Stretches
@@ -48,15 +49,17 @@ class CumulateWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or self.size < self.step or self.size % self.step:
-            given = f"the size {spell_given(self.size)} and the step {spell_given(self.step)}"
-            others = f", {spell_given(self.offset)}" if self.offset else ""
-            instead = f"cumulate({spell_given(self.step)}, {spell_given(self.size)}{others})"
-            is_swapped = 0 < self.size < self.step and self.step % self.size == 0
-            raise WindowError(
-                "cumulating windows need a step above zero and a size that is a multiple of it, got "
-                + given
-                + (f"\n  the size comes first: write {instead}" if is_swapped else "")
+            size = spell_given(self.size)
+            step = spell_given(self.step)
+            message = (
+                "cumulating windows need a step above zero and a size that is a multiple of it, "
+                f"got the size {size} and the step {step}"
             )
+            is_swapped = 0 < self.size < self.step and self.step % self.size == 0
+            if is_swapped:
+                offset = f", {spell_given(self.offset)}" if self.offset else ""
+                message += f"\n  the size comes first: write cumulate({step}, {size}{offset})"
+            raise WindowError(message)
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
@@ -66,7 +69,9 @@ class CumulateWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime up to the end of the period of its last tick."""
-        return start, end if end == INFINITY else self._period(end - 1) + self.size
+        if end == INFINITY:
+            return start, INFINITY
+        return start, self._period(end - 1) + self.size
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
@@ -78,7 +83,9 @@ class CumulateWindows(WindowKind):
 
     def extent_start(self, start: int) -> int:
         """Return the start of the period."""
-        return start if start in (EARLIEST, INFINITY) else self._period(start)
+        if start in (EARLIEST, INFINITY):
+            return start
+        return self._period(start)
 
     @property
     def reach(self) -> int:
@@ -96,7 +103,8 @@ class CumulateWindows(WindowKind):
         return 0
 
     def _period(self, tick: int) -> int:
-        return (tick - self.offset) // self.size * self.size + self.offset
+        """Return the start of the period of a tick."""
+        return last_multiple(tick, self.size, self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,9 @@ class LandmarkWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
-        return (start, start) if end <= self.since else (max(start, int(self.since)), INFINITY)
+        if end <= self.since:
+            return start, start
+        return max(start, int(self.since)), INFINITY
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
@@ -187,9 +197,10 @@ class GlobalWindows(WindowKind):
 
 
 def _steps(step: int, offset: int, start: int, end: int) -> Iterator[Window]:
+    """Yield the steps that share a tick with `[start, end)`."""
     if start < end:
-        first = (start - offset) // step * step + offset
-        yield from (Window(tick, tick + step) for tick in range(first, end, step))
+        for tick in range(last_multiple(start, step, offset), end, step):
+            yield Window(tick, tick + step)
 
 
 def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> CumulateWindows:

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Self
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
+from muntin.axis import INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
+from muntin.windows.grid import Grid
 from muntin.windows.kind import WindowKind
 from muntin.windows.regular import RegularWindows
 from muntin.windows.stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
-class HoppingWindows(WindowKind):
-    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions.
+class HoppingWindows(Grid, WindowKind):
+    """A window of `size` ticks at every multiple of `hop` from `offset` on, in both directions: a grid of ticks.
 
     The fields are the arguments of `hopping`, in ticks.
     """
@@ -28,31 +29,28 @@ class HoppingWindows(WindowKind):
     lengths: ClassVar[tuple[str, ...]] = ("size", "hop", "offset", "reach")
     waits_for_events: ClassVar[bool] = False
     can_be_time_bound: ClassVar[bool] = True
-    periods: ClassVar[None] = None
 
-    size: int
-    hop: int
-    offset: int = 0
     reach: int = 0
 
     def __post_init__(self) -> None:
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
                 raise WindowError(f"a tumbling window needs a size above zero, got {spell_given(self.size)}")
-            given = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
-            raise WindowError(f"a hopping window needs a size and a hop above zero, got {given}")
+            lengths = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
+            raise WindowError(f"a hopping window needs a size and a hop above zero, got {lengths}")
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         until = end if end == INFINITY else end + self.reach
-        return (start, start) if self._first_ending_after(start) >= until else (start, until)
+        is_between_windows = self.next_start(start) >= until
+        return (start, start) if is_between_windows else (start, until)
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the grid over a stretch."""
         if start < end:
-            for first in range(self._first_ending_after(start), end, self.hop):
+            for first in range(self.next_start(start), end, self.hop):
                 yield Window(first, first + self.size)
 
     def grid(self) -> RegularWindows | None:
@@ -65,14 +63,18 @@ class HoppingWindows(WindowKind):
         return self.size
 
     def with_reach(self, reach: int) -> Self:
-        """Return the same windows with a reach that is long enough."""
+        """Return the windows with a reach of at least so many ticks."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return tumbling windows that are not shorter than the reach; whole hours where the axis is time."""
-        least, hour = axis.round_up(reach), ticks("1 hour")
-        size = -(-max(least, 1) // hour) * hour if axis is Axis.TIME else max(10, least)
+        least = axis.round_up(reach)
+        if axis is Axis.TIME:
+            hour = ticks("1 hour")
+            size = -(-max(least, 1) // hour) * hour
+        else:
+            size = max(10, least)
         return cls(size, size, reach=least).spell(axis)
 
     @property
@@ -89,15 +91,14 @@ class HoppingWindows(WindowKind):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `hopping` or `tumbling`."""
-        names = ["size"] if self.size == self.hop else ["size", "hop"]
-        said = [self.spell_field(name, axis) for name in names]
-        said += [f"{name}={self.spell_field(name, axis)}" for name in ("offset", "reach") if getattr(self, name)]
-        return f"{'tumbling' if len(names) == 1 else 'hopping'}({', '.join(said)})"
-
-    def _first_ending_after(self, tick: int) -> int:
-        if tick in (EARLIEST, INFINITY):
-            return tick
-        return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
+        arguments = [self.spell_field("size", axis)]
+        is_tumbling = self.size == self.hop
+        if not is_tumbling:
+            arguments.append(self.spell_field("hop", axis))
+        for name in ("offset", "reach"):
+            if getattr(self, name):
+                arguments.append(f"{name}={self.spell_field(name, axis)}")
+        return f"{'tumbling' if is_tumbling else 'hopping'}({', '.join(arguments)})"
 
 
 def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:

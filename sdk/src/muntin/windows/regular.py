@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muntin.axis import INFINITY
+from muntin.windows.grid import last_multiple
 
 
 class Periods(ABC):
@@ -59,9 +60,9 @@ class PeriodWindows:
     """Windows of `size` periods, every `hop` periods: what `grid()` returns for windows of unequal lengths.
 
     Attributes:
-        periods: What `size`, `hop` and `offset` count.
-        size: How many periods a window has.
-        hop: How many periods lie between the starts of neighbours.
+        periods: The periods that `size`, `hop` and `offset` count.
+        size: The number of periods of a window.
+        hop: The number of periods between the starts of neighbours.
         offset: The number of the period that one of the windows starts with.
     """
 
@@ -76,9 +77,10 @@ class GrowingSteps:
     """The steps in which windows that share a start grow: what `growing()` returns.
 
     Attributes:
-        size: By how much each window is longer than the one before.
-        offset: Where windows start.
-        period: After how long the next ones start; None if all start at the offset, and nothing before it counts.
+        size: The step by which each window is longer than the one before.
+        offset: The start of windows.
+        period: The ticks after which the next ones start; None if all start at the offset, and nothing before it
+            counts.
     """
 
     size: int
@@ -104,7 +106,7 @@ class GrowingSteps:
         """
         if self.period is None:
             return self.offset, INFINITY
-        start = (tick - self.offset) // self.period * self.period + self.offset
+        start = last_multiple(tick, self.period, self.offset)
         return start, start + self.period
 
 

@@ -15,7 +15,7 @@ from muntin.errors import ModuleContractError
 from muntin.schemas import describe
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload
@@ -124,5 +124,5 @@ def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     for most in (0, 2**20):
         task = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
         run(task, batch)
-        kept[most] = [name for name in KEPT._stores if name == (task.cache_token, 0)]
+        kept[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

@@ -14,12 +14,12 @@ from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated, advance
-from muntin_engine.state.bucket_state import NEVER, BucketState
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.bucket_state import NO_TIMER, BucketState, StateSize
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.kept_stores import KEPT, KeptStores
 from muntin_engine.state.log import StoredEntry
+from muntin_engine.state.store_cache import STORE_CACHE, StoreCache
 from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
@@ -62,7 +62,7 @@ class BucketResult(NamedTuple):
     before: InputsProgress
     now: InputsProgress
     first_start: int
-    held: HeldState
+    held: StateSize
 
 
 class ArrayStore(ABC):
@@ -92,9 +92,9 @@ class ArrayStore(ABC):
         """
 
     @property
-    def held(self) -> HeldState:
+    def held(self) -> StateSize:
         """The sizes of what is held, where it is counted; its bytes are those that lie beside the log."""
-        return HeldState()
+        return StateSize()
 
     @property
     def memory(self) -> int:
@@ -145,7 +145,7 @@ class ArrayBucket:
         cells: Cells,
         codec: Codec,
         compatibility: Compatibility,
-        kept: KeptStores | None = None,
+        kept: StoreCache | None = None,
         name: Hashable = None,
     ) -> None:
         """Open a bucket.
@@ -181,7 +181,7 @@ class ArrayBucket:
             store.serial = metadata.serial
             outcome = store.evaluate(blobs, before, now, state)
             metadata.serial, metadata.held = store.serial, store.held
-            metadata.timer = NEVER._replace(output_watermark=store.first_start)
+            metadata.timer = NO_TIMER._replace(output_watermark=store.first_start)
             state.keep(store, max(store.memory, state.log.size))
         held = metadata.held._replace(bytes=metadata.held.bytes + state.write())
         return BucketResult(outcome, before, now, metadata.timer.output_watermark, held)
@@ -202,8 +202,8 @@ def process(query: ArrayQuery, task: TaskPayload, bucket: int, cells: Cells, bat
         cells: Its state.
         batch: The part of the micro-batch that the bucket gets.
     """
-    KEPT.most = task.worker.kept_bytes
-    kept, name = None if task.is_static else KEPT, (task.cache_token, bucket)
+    STORE_CACHE.most = task.worker.kept_bytes
+    kept, name = None if task.is_static else STORE_CACHE, (task.cache_token, bucket)
     trackers = [given.tracker for given in task.inputs]
     running = ArrayBucket(query, trackers, cells, task.codec, task.compatibility, kept, name)
     found = running.run_batch(batch.evaluator_blobs, batch.reports)

@@ -26,7 +26,7 @@ from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, canonical
 from muntin_engine.time.progress_tracker import ProgressTracker
 from muntin_engine.wire.input_report import InputReport
@@ -189,7 +189,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
     trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
-    bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
+    bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
     return lambda blobs, arrived: bucket.run_batch(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 
 

@@ -26,7 +26,7 @@ from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.modules.calls import CURRENT_CALL
 from muntin_engine.modules.evaluator_query import Binding
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import SchemaVersion, is_outdated
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
 from muntin_engine.time.changes import Key

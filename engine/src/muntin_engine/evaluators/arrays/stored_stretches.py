@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable, alike, concat, ends_before
 from muntin_engine.evaluators.arrays.values import COUNTED
 from muntin_engine.plan.choice import Geometry
-from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredPart, payload_of
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid

@@ -23,7 +23,7 @@ from muntin_engine.evaluators.arrays.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.rows import RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretch_table import ROWS, Part, StretchTable, parts_of
 from muntin_engine.evaluators.arrays.values import ComponentValues, Dense, from_arrow, from_plain, nothing
-from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.wire import blobs
 from muntin_engine.wire.narrow_numbers import codes_array, narrow_table, numbers_of
 

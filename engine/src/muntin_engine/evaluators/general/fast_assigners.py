@@ -18,7 +18,6 @@ from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, Window
 from muntin_engine.evaluators.general.assigner import Assigner, GeneralAssigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
-from muntin_engine.time.window_grid import WindowGrid
 
 _FEW_WINDOWS: Final = 4
 """Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""
@@ -40,7 +39,7 @@ class GridAssigner(Assigner):
         self._hop = specification.hop
         self._reach = specification.reach
         self.has_gaps = specification.hop > specification.size
-        self._next_start = WindowGrid.of(specification).next_start
+        self._next_start = specification.next_start
 
     def copy(self) -> GridAssigner:
         """Return another one with the same frontier: each key has one."""

@@ -21,12 +21,12 @@ from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.intake import NOT_TOLD, KeyIntake
 from muntin_engine.evaluators.keyed.key_store import KeyStore, update_keys
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.bucket_state import BucketMetadata, BucketState, Due, KeyTimer, StateSize
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
-from muntin_engine.state.kept_stores import KeptStores
-from muntin_engine.state.key_patterns import KeyPatterns, Told
+from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
+from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, Progress, Rejection, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import Observation, ProgressTracker
@@ -74,7 +74,7 @@ class BatchResult:
     keys: int = 0
     windows_closed: int = 0
     keys_forgotten: int = 0
-    held: HeldState = field(default_factory=HeldState)
+    held: StateSize = field(default_factory=StateSize)
 
 
 class Start(NamedTuple):
@@ -168,7 +168,7 @@ class KeyedRun(ABC):
             of_key = work.pop(name, None) or Work(tuple(self.codec.unpack(name)))
             if output := self.process_key(store, name, of_key):
                 self.result.output.append((of_key.key, output))
-        self.metadata.held = HeldState(0, self._keys_held, self._events_held, self._windows_held)
+        self.metadata.held = StateSize(0, self._keys_held, self._events_held, self._windows_held)
         for intake in self.intakes:
             self.result.accepted += intake.accepted
 
@@ -287,7 +287,7 @@ class KeyedBucket:
         codec: Codec,
         identity: Mapping[str, object],
         trackers: Sequence[ProgressTracker] = (),
-        kept: KeptStores | None = None,
+        kept: StoreCache | None = None,
         name: Hashable = None,
     ) -> None:
         """Open a bucket.
@@ -317,7 +317,7 @@ class KeyedBucket:
         *,
         observed: Sequence[Observation] = (),
         key_watermarks: Sequence[tuple[Key, int]] = (),
-        patterns: Sequence[Told] = (),
+        patterns: Sequence[CompletePattern] = (),
         signals: frozenset[str] = frozenset(),
     ) -> BatchResult:
         """Process a micro-batch of the only input; see `run_batch`."""

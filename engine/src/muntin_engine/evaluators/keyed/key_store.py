@@ -18,10 +18,10 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 from muntin import INFINITY
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.keyed.timer_index import TimerIndex
-from muntin_engine.state.bucket_state import NEVER, BucketState, Due, KeyTimer, soonest
+from muntin_engine.state.bucket_state import NO_TIMER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import MOST_BYTES, Entry, StoredEntry
+from muntin_engine.state.log import FULL_ENTRY, Entry, StoredEntry
 
 LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
@@ -146,7 +146,7 @@ class KeyStore(Generic[StateT]):
 
     def __init__(self, codec: Codec) -> None:
         self.size = self.decoded = self.number = self._records = 0
-        self.timer = NEVER
+        self.timer = NO_TIMER
         self._codec = codec
         self._keys: dict[bytes, StoredKey[StateT]] = {}
         self._timers = TimerIndex(self._keys)
@@ -282,7 +282,7 @@ class KeyStore(Generic[StateT]):
         self.timer = self._timers.soonest()
         known = self._keys
         return self._entries(
-            (name, known[name].timer if name in known else NEVER, (record,)) for name, record in written.items()
+            (name, known[name].timer if name in known else NO_TIMER, (record,)) for name, record in written.items()
         )
 
     def whole(self) -> list[Entry]:
@@ -310,7 +310,7 @@ class KeyStore(Generic[StateT]):
                 events.append(held)
                 parts.append(data)
                 size += len(data) + _HEAD
-            if size >= MOST_BYTES:
+            if size >= FULL_ENTRY:
                 entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
                 size = 0
                 for column in columns:

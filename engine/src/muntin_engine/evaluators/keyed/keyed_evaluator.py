@@ -16,7 +16,7 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.time.progress_tracker import ProgressTracker
 from muntin_engine.wire.input_report import InputReport
@@ -40,8 +40,8 @@ class KeyedEvaluator(KeepsState):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Evaluate a micro-batch of a bucket and write its state."""
-        KEPT.most = task.worker.kept_bytes
-        cache = None if task.is_static else KEPT
+        STORE_CACHE.most = task.worker.kept_bytes
+        cache = None if task.is_static else STORE_CACHE
         keyed_bucket = KeyedBucket(
             self.run_of(task.plan),
             self.query_of_task(task),

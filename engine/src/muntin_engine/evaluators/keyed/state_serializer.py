@@ -10,7 +10,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, WindowResults
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.compatibility import SchemaVersion, is_outdated
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable
 
 

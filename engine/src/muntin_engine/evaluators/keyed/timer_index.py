@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 
 from muntin import INFINITY
-from muntin_engine.state.bucket_state import NEVER, Due, KeyTimer
+from muntin_engine.state.bucket_state import NO_TIMER, Due, KeyTimer
 
 _FIELDS: Final = range(len(KeyTimer._fields))
 _DUE_FIELDS: Final = tuple(map(KeyTimer._fields.index, Due._fields))
@@ -93,4 +93,4 @@ class TimerIndex:
 
     def _timer(self, name: bytes) -> KeyTimer:
         key = self._keys.get(name)
-        return NEVER if key is None else key.timer
+        return NO_TIMER if key is None else key.timer

@@ -21,8 +21,8 @@ from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.keyed.result_tables import in_pieces
 from muntin_engine.plan.join_plan import Condition
-from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.bucket_state import BucketState, StateSize
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
 from muntin_engine.time.changes import Key, Rejection
@@ -191,9 +191,9 @@ class PairStore(ArrayStore):
         return self._written(self._by_side(entries), (first_live - 1, first_live - 1))
 
     @property
-    def held(self) -> HeldState:
+    def held(self) -> StateSize:
         """The number of events that are kept."""
-        return HeldState(events=len(self))
+        return StateSize(events=len(self))
 
     @property
     def memory(self) -> int:

@@ -31,8 +31,8 @@ from muntin_engine.evaluators.revised.live_results import LiveResults
 from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
-from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.bucket_state import BucketState, StateSize
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import Entry, StoredEntry
@@ -182,9 +182,9 @@ class RevisedStore(ArrayStore):
         return len(self._live) + self._windows.ended.rows
 
     @property
-    def held(self) -> HeldState:
+    def held(self) -> StateSize:
         """The sizes of what is held."""
-        return HeldState(len(self._stored_waiting or b""), len(self.keys()), len(self), len(self._output))
+        return StateSize(len(self._stored_waiting or b""), len(self.keys()), len(self), len(self._output))
 
     @property
     def memory(self) -> int:

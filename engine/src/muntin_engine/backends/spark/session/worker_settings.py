@@ -9,8 +9,8 @@ from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.backends.spark.session.settings import read_setting
 from muntin_engine.errors import SetupError
 from muntin_engine.plan.worker_settings import WorkerSettings
-from muntin_engine.state.kept_stores import MOST_BYTES
 from muntin_engine.state.key_patterns import MOST_PATTERNS
+from muntin_engine.state.store_cache import CACHE_BYTES
 from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
 
 KEPT: Final = "spark.muntin.kept.bytes"
@@ -34,7 +34,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     """
     remove_dead_traces()
     return WorkerSettings(
-        kept_bytes=int(_number(spark, KEPT, MOST_BYTES)),
+        kept_bytes=int(_number(spark, KEPT, CACHE_BYTES)),
         traces_folder=traces_folder(),
         most_wake_ups=int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
         most_patterns=int(_number(spark, PATTERNS, MOST_PATTERNS)),

@@ -1,0 +1,124 @@
+"""Advice for a query that cannot go on with a state: what its writer can say so that it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from muntin import Module
+from muntin.modules.function_aggregate import FunctionAggregate
+from muntin.schemas import spell
+from muntin.versions import is_newer
+from muntin_engine.errors import Difference
+from muntin_engine.state.differences import CODE_HASH, TYPE_OF_COLUMN, ModuleIdentity, QueryIdentity
+
+_PYTHON_TYPES: Final = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "int"),
+    **dict.fromkeys(("float", "double"), "float"),
+    **{"string": "str", "boolean": "bool", "date": "date", "timestamp": "datetime", "binary": "bytes"},
+}
+"""Types of Python, by the names that Spark has for them."""
+
+
+def advice_on_types(differences: Sequence[Difference]) -> Iterator[str]:
+    """Yield a cast for each column whose type is another one."""
+    for difference in differences:
+        if difference.subject.startswith(TYPE_OF_COLUMN):
+            column = difference.subject.removeprefix(TYPE_OF_COLUMN).partition(" of ")[0]  # of an input
+            yield f"cast it as it was: F.col({column!r}).cast({difference.checkpoint!r})"
+
+
+def advice_on_functions(stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+    """Yield advice for the writers of functions, and of modules and functions that require the same code."""
+    for name, (version, _) in stored.get("functions", {}).items():
+        yield from _advice_on_version(name, version, wanted["functions"][name][0], "say")
+    for name, (code, version, _) in stored.get("code", {}).items():
+        if code != wanted["code"][name][0]:
+            yield (
+                f"{name} requires the same code: give it a new version, and say continues_since = {version!r} if "
+                "results mean the same"
+            )
+
+
+def advice_on_windows(stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+    """Yield advice for the writer of a kind of windows."""
+    old_window = stored.get("window")
+    new_window = wanted.get("window")
+    if isinstance(old_window, Mapping) and isinstance(new_window, Mapping):
+        old_version = str(old_window.get("version"))
+        yield from _advice_on_version(new_window["kind"], old_version, new_window["version"], "say")
+
+
+def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+    """Yield advice for the writers of modules.
+
+    Args:
+        modules: The modules of the query.
+        stored: The identity of the state, with as many modules as the query or with others.
+        wanted: The identity of the query.
+    """
+    old_modules = stored.get("modules", ())
+    new_modules = wanted.get("modules", ())
+    if len(old_modules) != len(new_modules):
+        return
+    for module, old_data, new_data in zip(modules, old_modules, new_modules, strict=True):
+        old = ModuleIdentity.of(old_data)
+        new = ModuleIdentity.of(new_data)
+        if old_data == new_data or old.name != new.name:
+            continue
+        if str(old.version).startswith(CODE_HASH):
+            yield _advice_without_version(module, old, stored)
+        else:
+            yield from _advice_on_version(old.name, old.version, new.version, "let it define upgrade_state, or say")
+
+    old_components = stored.get("components")
+    new_components = wanted.get("components")
+    if old_modules == new_modules and old_components and new_components and old_components != new_components:
+        yield "let the modules whose components changed have a new version, with upgrade_state"
+
+
+def _advice_without_version(module: Module, stored: ModuleIdentity, identity: QueryIdentity) -> str:
+    """Return the advice for a module that has the hash of its code for a version, in the checkpoint at least.
+
+    Args:
+        module: The module as it is now.
+        stored: The module in the identity of the checkpoint.
+        identity: The identity of the checkpoint, which knows the names of columns.
+    """
+    maker = _maker_of(module, stored.places)
+    if maker is None:
+        return (
+            f"{stored.name} has no version, so the hash of its code is one: if results mean the same, "
+            f"give it a version such as '1.0.0', and say continues_since = {stored.version!r}"
+        )
+    place = stored.places[0]
+    inputs = identity.get("inputs", ())
+    column = inputs[place][0] if place < len(inputs) else "km"
+    function = stored.name.rpartition(".")[2]
+    types = ""
+    if maker != "from_function":  # which reads them from the annotations
+        input_type = _PYTHON_TYPES.get(identity["inputs"][place][1], "float")
+        types = f", input={input_type}, result={spell(type(module).result_field())}"
+    call = f"{maker}({function}, name={stored.name!r}, version='1.0.0', continues_since={stored.version!r}{types})"
+    return (
+        f"the function {function} has the hash of its code for a version: if results mean the same, "
+        f"write module({call}, {column!r}), with {maker} of muntin_adapters"
+    )
+
+
+def _maker_of(module: Module, places: Sequence[Any]) -> str | None:
+    """Return the name of the function that wraps a plain function of one column as a module; None for other modules."""
+    if not isinstance(module, FunctionAggregate) or len(places) != 1 or not isinstance(places[0], int):
+        return None
+    return module.maker
+
+
+def _advice_on_version(name: str, stored: str, wanted: str, way: str) -> Iterator[str]:
+    """Yield the advice on a version that does not continue from the stored one; none where they are the same."""
+    if is_newer(stored, wanted):
+        yield f"{name} {wanted} is older than {stored}, which the checkpoint is of: run {stored} or a newer one"
+    elif stored != wanted:
+        yield (
+            f"{name} {wanted} does not continue from {stored}: "
+            f"{way} continues_since = {stored!r} if results mean the same"
+        )

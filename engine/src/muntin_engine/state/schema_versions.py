@@ -1,0 +1,115 @@
+"""Schema versions: the modules of a query as they were when a part of its state was written.
+
+A bucket numbers the schema versions that it has seen, and each part of its state has the number of the one that wrote
+it. So a state may be read several versions later, and nothing is rewritten because a module is new, or gone. States of
+modules that say how are upgraded as they are read: see `is_outdated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from muntin import Module
+from muntin.versions import is_same_version
+from muntin_engine.state.differences import ModuleIdentity, QueryIdentity
+
+_MATCHED: Final = object()
+
+
+class SchemaVersion(NamedTuple):
+    """The modules of a query as they were when a part of its state was written.
+
+    Attributes:
+        versions: The version of each module.
+        components: The components that the columnar form of each kept, as plain data; none where they have no part in
+            the state.
+        modules: Each module as `bound_modules` tells them apart.
+        inputs: The name and the type of each input column.
+        places: For each module of the query as it is now, its place among these; None for one that was added since.
+            It is not stored.
+        columns: For each input column as it is now, its place among these; None for one that was added since.
+    """
+
+    versions: Sequence[str] = ()
+    components: Sequence[Any] = ()
+    modules: Sequence[Any] = ()
+    inputs: Sequence[Any] = ()
+    places: Sequence[int | None] = ()
+    columns: Sequence[int | None] = ()
+
+    @classmethod
+    def of(cls, identity: QueryIdentity) -> SchemaVersion:
+        """Return the schema version of a query."""
+        versions = [version for _, version, *_ in identity.get("modules", ())]
+        inputs = [list(column) for column in identity.get("inputs", ())]
+        return cls(versions, list(identity.get("components", ())), bound_modules(identity), inputs)
+
+    @classmethod
+    def present(cls, identity: QueryIdentity) -> SchemaVersion:
+        """Return the schema version of a query as it is now, each module at its own place."""
+        version = cls.of(identity)
+        return version._replace(places=range(len(version.modules)), columns=range(len(version.inputs)))
+
+    def is_written_as(self, other: SchemaVersion) -> bool:
+        """Return True if another one is stored as the same data."""
+        return self[:4] == other[:4]
+
+    def before(self, later: SchemaVersion) -> SchemaVersion:
+        """Compose the positions of this version with those of the next one.
+
+        A module that was gone in between is not found here: one that comes back begins anew.
+        """
+        modules = stored_positions(self.modules, later.modules)
+        inputs = stored_positions(self.inputs, later.inputs)
+        return self._replace(
+            places=[None if place is None else modules[place] for place in later.places],
+            columns=[None if place is None else inputs[place] for place in later.columns],
+        )
+
+    def to_data(self) -> list[Any]:
+        """Return the schema version as plain data, from which `SchemaVersion(*data)` makes it again."""
+        return [list(part) for part in self[:4]]
+
+
+def bound_modules(identity: QueryIdentity) -> list[Any]:
+    """Return the modules of a query without their versions, with columns in the place of their positions: plain data.
+
+    Two modules of a query, or of two versions of it, are the same if they are equal here.
+    """
+    inputs: Sequence[Any] = identity.get("inputs", ())
+    modules: list[Any] = []
+    for data in identity.get("modules", ()):
+        module = ModuleIdentity.of(data)
+        columns: list[Any] = []
+        for place in module.places:
+            is_column = isinstance(place, int) and place < len(inputs)
+            columns.append(list(inputs[place]) if is_column else place)
+        modules.append([module.name, module.parameters, columns, *module.extras])
+    return modules
+
+
+def stored_positions(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
+    """For each wanted item, return the position of its equal among the stored ones, or None if it is new.
+
+    Equal items are matched in order, each stored one once.
+
+    Example:
+        >>> stored_positions(["sum", "max", "sum"], ["sum", "min", "sum", "sum"])
+        [0, None, 2, None]
+    """
+    unmatched = list(stored)
+    positions: list[int | None] = []
+    for item in wanted:
+        if item not in unmatched:
+            positions.append(None)
+            continue
+        position = unmatched.index(item)
+        unmatched[position] = _MATCHED
+        positions.append(position)
+    return positions
+
+
+def is_outdated(module: Module, version: str) -> bool:
+    """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
+    return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)

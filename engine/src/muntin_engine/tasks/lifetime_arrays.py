@@ -1,0 +1,319 @@
+"""Lifetimes as arrays, and each change of lifetimes applied to them.
+
+A change is a function of one event's start and end. A row of a stream names up to two ends of its event, the one so far
+and the next, and the function is applied to both; deletions stay deletions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+
+from muntin import INFINITY
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin.windows.grid import Grid
+from muntin_engine.tasks.batch_rows import INSERT, RETRACT, UNKNOWN
+from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_OLD_END
+from muntin_engine.time.changes import LATEST
+from muntin_engine.time.lifetimes import (
+    Align,
+    Extend,
+    LifetimeChange,
+    PointsAtEnd,
+    PointsAtStart,
+    SetDuration,
+    ShareWindows,
+    Shift,
+    Shorten,
+    ToEdges,
+)
+from muntin_engine.wire.period_numbers import numbers_at, ticks_of
+
+
+@dataclass(frozen=True)
+class LifetimeArrays:
+    """The lifetimes of events; an end is `INFINITY` if there is none.
+
+    Attributes:
+        row: The row of the batch that each lifetime is of; a row may have several, or none.
+        kind: The kind of change of the row.
+        start: The starts.
+        end: The ends so far.
+        is_end_known: True where the row says the end so far; an insertion does.
+        new_end: The next ends, of all but insertions.
+        problem: The first problem that a change met, by its number among `PROBLEMS`; `UNKNOWN` where there is none.
+    """
+
+    row: IntArray
+    kind: IntArray
+    start: IntArray
+    end: IntArray
+    is_end_known: BoolArray
+    new_end: IntArray
+    problem: IntArray
+
+    @property
+    def is_insertion(self) -> BoolArray:
+        """True for insertions."""
+        is_insertion: BoolArray = self.kind == INSERT
+        return is_insertion
+
+    def take(self, places: IntArray | BoolArray) -> LifetimeArrays:
+        """Select lifetimes by their places, or by a mask."""
+        return LifetimeArrays(*(getattr(self, part.name)[places] for part in fields(self)))
+
+    def with_problem(self, code: int, is_wrong: BoolArray) -> LifetimeArrays:
+        """Add a problem, where there was none before."""
+        is_first = (self.problem == UNKNOWN) & is_wrong
+        return replace(self, problem=np.where(is_first, code, self.problem))
+
+    def followed_by(self, other: LifetimeArrays) -> LifetimeArrays:
+        """Append other lifetimes."""
+        columns = []
+        for part in fields(self):
+            columns.append(np.concatenate([getattr(self, part.name), getattr(other, part.name)]))
+        return LifetimeArrays(*columns)
+
+
+class ArrayChange(ABC):
+    """A change of lifetimes, as arrays see it.
+
+    Attributes:
+        change: The change.
+        length: The length that it goes by, of each lifetime or of all; 0 if it goes by none.
+    """
+
+    def __init__(self, change: Any, length: int | IntArray) -> None:
+        self.change = change
+        self.length = length
+
+    def starts(self, start: IntArray) -> IntArray:
+        """Return starts after the change; by default they stay."""
+        return start
+
+    @abstractmethod
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Return ends after the change, where they lie after the starts.
+
+        Args:
+            start: The starts before it.
+            end: The ends before it; `INFINITY` if there is none.
+        """
+
+    def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
+        """Return lifetimes after the change; those that it takes away are left out."""
+        start = clipped(self.starts(lifetimes.start))
+        changed = replace(
+            lifetimes,
+            start=start,
+            end=self._moved_ends(lifetimes, lifetimes.end, start),
+            new_end=self._moved_ends(lifetimes, lifetimes.new_end, start),
+        )
+        is_far = _is_far(start)
+        is_far |= lifetimes.is_end_known & _is_far(changed.end)
+        is_far |= ~lifetimes.is_insertion & _is_far(changed.new_end)
+        changed = changed.with_problem(CHANGED_TOO_FAR, is_far)
+        if not self.change.fixes_ends:
+            return changed
+
+        # No revision moves a fixed end: insertions, deletions, and events that come back are left.
+        is_deletion = lifetimes.new_end <= lifetimes.start
+        revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
+        return self._with_fixed_ends(lifetimes, changed).take(lifetimes.is_insertion | is_deletion | revives)
+
+    def _moved_ends(self, lifetimes: LifetimeArrays, end: IntArray, new_start: IntArray) -> IntArray:
+        """Return the ends so far, or the next ends, after the change."""
+        alive = self.ends(lifetimes.start, end)
+        alive = np.where(alive == INFINITY, INFINITY, clipped(alive))
+        # An end at the start deletes the event, and still does; one before it is wrong, and stays as far before.
+        deleted = new_start + (end - lifetimes.start)
+        return np.where(end > lifetimes.start, alive, deleted)
+
+    def _with_fixed_ends(self, lifetimes: LifetimeArrays, changed: LifetimeArrays) -> LifetimeArrays:
+        """Fill in the ends so far: they follow from the starts now, whether rows say them or not."""
+        fixed = clipped(self.ends(lifetimes.start, lifetimes.end))
+        return replace(
+            changed,
+            end=np.where(lifetimes.is_end_known, changed.end, fixed),
+            is_end_known=np.ones_like(lifetimes.is_end_known),
+        )
+
+
+class _ArrayShift(ArrayChange):
+    """Moves events along the axis."""
+
+    def starts(self, start: IntArray) -> IntArray:
+        """Move the starts."""
+        return start + self.length
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Move the ends that there are."""
+        del start
+        return np.where(end == INFINITY, INFINITY, end + self.length)
+
+
+class _ArrayDuration(ArrayChange):
+    """Lets events last for a time."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Count the time from the starts."""
+        del end
+        return start + self.length
+
+
+class _ArrayExtension(ArrayChange):
+    """Moves ends to the future."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Move the ends that there are."""
+        del start
+        return np.where(end == INFINITY, INFINITY, end + self.length)
+
+
+class _ArrayReduction(ArrayChange):
+    """Moves ends to the past."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Move the ends that there are, up to the first tick of each event."""
+        return np.where(end == INFINITY, INFINITY, np.maximum(end - self.length, start + 1))
+
+
+class _ArrayStartPoints(ArrayChange):
+    """Turns events into points at their starts."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """End events after a tick."""
+        del end
+        return start + 1
+
+
+class _ArrayEdges(ArrayChange):
+    """Lets events last until the next one of their key starts, which no event knows of another."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Leave the ends open."""
+        del end
+        return np.full(len(start), INFINITY, np.int64)
+
+    def _with_fixed_ends(self, lifetimes: LifetimeArrays, changed: LifetimeArrays) -> LifetimeArrays:
+        """Leave the ends so far: they do not follow from the starts."""
+        del lifetimes
+        return changed
+
+
+class _ArrayAlignment(ArrayChange):
+    """Lets events last as long as the windows that they are in."""
+
+    def starts(self, start: IntArray) -> IntArray:
+        """Return the starts of the first windows that end after each start."""
+        periods = self.change.grid.periods
+        grid = self._counted()
+        numbers = grid.first_ending_after(numbers_at(periods, start))
+        return ticks_of(periods, grid.start(numbers))
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Return the ends of the last windows that start before each end."""
+        is_open = end == INFINITY
+        last_tick = np.where(is_open, start, end - 1)
+        periods = self.change.grid.periods
+        grid = self._counted()
+        numbers = grid.last_starting_before(numbers_at(periods, last_tick) + 1)
+        window_end = ticks_of(periods, grid.start(numbers) + self._window_length(grid))
+        return np.where(is_open, INFINITY, window_end)
+
+    def _window_length(self, grid: Grid) -> int:
+        """Return how far after its start a window ends."""
+        return grid.size
+
+    def _counted(self) -> Grid:
+        """Return the windows as a grid of ticks, or of the numbers of periods."""
+        windows = self.change.grid
+        return Grid(windows.size, windows.hop, windows.offset)
+
+
+class _ArraySharing(_ArrayAlignment):
+    """Lets events last to the start of the window after the last one that they are in."""
+
+    def _window_length(self, grid: Grid) -> int:
+        """Return how far after its start the next window starts."""
+        return grid.hop
+
+
+class _ArrayEndPoints(ArrayChange):
+    """Turns events into points at their ends: each end is an event of its own, so a revision may become two rows."""
+
+    def ends(self, start: IntArray, end: IntArray) -> IntArray:
+        """Return the ends as they are."""
+        del start
+        return end
+
+    def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
+        """Return the points that go, and then those that come."""
+        old_end = lifetimes.end
+        new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
+        is_revision = ~lifetimes.is_insertion
+        had_point = is_revision & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
+        has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
+        is_same_point = had_point & has_point & (old_end == new_end)
+        is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
+
+        removed = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
+        added = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
+        return self._retractions(removed).followed_by(self._insertions(added))
+
+    def _retractions(self, removed: LifetimeArrays) -> LifetimeArrays:
+        """Retract the points at the ends so far."""
+        retractions = replace(
+            removed,
+            kind=np.full(len(removed.kind), RETRACT, removed.kind.dtype),
+            start=removed.end,
+            end=removed.end + 1,
+            new_end=removed.end,
+        )
+        retractions = retractions.with_problem(NO_OLD_END, ~removed.is_end_known)
+        return retractions.with_problem(CHANGED_TOO_FAR, removed.is_end_known & _is_far(removed.end + 1))
+
+    def _insertions(self, added: LifetimeArrays) -> LifetimeArrays:
+        """Insert points at the ends from now on."""
+        point = np.where(added.is_insertion, added.end, added.new_end)
+        insertions = replace(
+            added,
+            kind=np.full(len(added.kind), INSERT, added.kind.dtype),
+            start=point,
+            end=point + 1,
+            is_end_known=np.ones(len(point), np.bool_),
+        )
+        return insertions.with_problem(CHANGED_TOO_FAR, _is_far(point + 1))
+
+
+_ON_ARRAYS: Final[Mapping[type[LifetimeChange], type[ArrayChange]]] = {
+    Shift: _ArrayShift,
+    SetDuration: _ArrayDuration,
+    Extend: _ArrayExtension,
+    Shorten: _ArrayReduction,
+    PointsAtStart: _ArrayStartPoints,
+    PointsAtEnd: _ArrayEndPoints,
+    ToEdges: _ArrayEdges,
+    Align: _ArrayAlignment,
+    ShareWindows: _ArraySharing,
+}
+
+
+def on_arrays(change: LifetimeChange, length: int | IntArray) -> ArrayChange:
+    """Return a change as arrays see it, with its length for each lifetime or for all."""
+    return _ON_ARRAYS[type(change)](change, length)
+
+
+def clipped(ticks: IntArray) -> IntArray:
+    """Clip ticks to the range of times and one tick more on each side, so that sums do not overflow."""
+    return np.clip(ticks, -LATEST, LATEST)
+
+
+def _is_far(ticks: IntArray) -> BoolArray:
+    """Flag ticks that lie out of the range of times."""
+    is_far: BoolArray = (np.abs(ticks) >= LATEST) & (ticks != INFINITY)
+    return is_far
