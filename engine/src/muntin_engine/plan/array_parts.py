@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muntin import EmitPolicy, OutputContract
-from muntin_engine.modules.evaluator_query import may_slide
+from muntin_engine.modules.abilities import may_slide
 from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.declaration import Combinations
 from muntin_engine.plan.plan import Plan

@@ -14,7 +14,7 @@ from muntin.query_checks import LONGEST_WINDOW
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
-from muntin_engine.modules.evaluator_query import states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan

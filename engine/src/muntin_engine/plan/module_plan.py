@@ -13,7 +13,7 @@ from muntin.errors import ParameterError, QueryError, message_of
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_parameters, spell, spell_signature
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable
-from muntin_engine.modules.evaluator_query import may_slide
+from muntin_engine.modules.abilities import may_slide
 from muntin_engine.modules.skipping import BySource, forbids_null
 from muntin_engine.plan.input_binding import bind_each, bind_inputs
 from muntin_engine.state.codec import holds_many

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
-from typing import Final, cast
+from typing import Final
 
 from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
 from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
@@ -13,11 +12,10 @@ from muntin.messages import Call
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct
-from muntin.windows import WindowKind, WindowSpecification
+from muntin.windows import WindowSpecification
 from muntin.windows.regular import RegularWindows
 from muntin.windows.specification import Unwindowed, WrittenWindows
-from muntin_engine.modules.calls import Meter
-from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
+from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
 from muntin_engine.plan.code import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
@@ -375,32 +373,6 @@ class Plan:
         keeps_forms = self.choice.uses_forms
         modules = (replace(module, parameters={}, form=module.form if keeps_forms else None) for module in self.modules)
         return replace(self, modules=tuple(modules))
-
-    def evaluator_query(self, meters: Sequence[Meter]) -> EvaluatorQuery:
-        """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
-        (given,) = self.inputs
-        return EvaluatorQuery(
-            axis=self.words,
-            window=cast(WindowKind, self.window),  # row windows have an evaluator that does not read it
-            bindings=tuple(
-                Binding(module.module, module.select, meter, module.output)
-                for module, meter in zip(self.modules, meters, strict=True)
-            ),
-            clip=self.clip,
-            timestamps=self.timestamps,
-            emit=self.emission,
-            contract=self.contract,
-            is_edge=given.has_samples,
-            has_ids=given.columns.id is not None,
-            expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
-            late=given.late,
-            order=given.order_of_rows(),
-            keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
-            most_held=given.most_held,
-            fails_when_full=given.fails_when_full,
-            waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
-            forget_keys_after=self.forget_keys_after,
-        )
 
 
 def _columns_of(row: Field) -> tuple[Field, ...]:

@@ -18,7 +18,6 @@ from muntin.errors import ModuleContractError, ModuleError
 from muntin.progress import ProgressPolicy, Punctuated, SourceProgress
 from muntin.safe_text import safe_cause, safe_message, safe_repr
 from muntin.windows.regular import RegularWindows
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.lifetimes import LifetimeChanges
 from muntin_engine.time.source_rules import SourceRules
@@ -282,25 +281,6 @@ class ProgressTracker:
             is_left_out = policy.idle is not None and policy.idle.lag is None and state.is_idle(policy, clock)
             (others if is_left_out else awaited).append(watermark)
         return min(awaited) if awaited else max(others)
-
-
-def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
-    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
-
-    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
-    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
-    a row is late if a window that it belongs to, or one before it, has closed.
-    """
-    if not query.corrects:
-        return progress
-    watermark = progress.watermark
-    newest = watermark if query.waits_for_watermark else progress.max_event_time
-    is_finite = EARLIEST < watermark < INFINITY
-    closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
-    grid = query.window.grid()
-    if grid is not None and not query.event_ends_move:
-        closed = settled([grid_of(grid)], closed)
-    return progress._replace(watermark=closed, newest=newest)
 
 
 def for_key(progress: Progress, key_watermark: int) -> Progress:

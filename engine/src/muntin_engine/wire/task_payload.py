@@ -13,10 +13,11 @@ import pyarrow as pa
 from muntin import Module
 from muntin.schemas import Field
 from muntin_engine.modules.calls import Meter, clock
-from muntin_engine.modules.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan import Input, Plan
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
@@ -203,7 +204,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
-        query = self.plan.evaluator_query(self.meters)
+        query = evaluator_query(self.plan, self.meters)
         most_held = None if self.is_static else query.most_held
         return replace(
             query,

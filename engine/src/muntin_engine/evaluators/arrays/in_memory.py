@@ -22,6 +22,7 @@ from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.modules.calls import Meter
+from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -142,7 +143,7 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     forms = bound_forms(plan, meters)
     work = ArrayWork(
         plan,
-        plan.evaluator_query(meters),
+        evaluator_query(plan, meters),
         forms,
         grids_of(plan),
         codec,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from muntin import EmitPolicy, IntervalOperator, RowOperator, StreamOperator
-from muntin_engine.modules.evaluator_query import states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.choice import Explanation
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan

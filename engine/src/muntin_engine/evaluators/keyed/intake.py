@@ -14,9 +14,9 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.admission import Admission, NetChanges
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, effective
 from muntin_engine.time.changes import InputChange, Key, Progress, Reason, Rejection
-from muntin_engine.time.progress_tracker import effective, for_key
+from muntin_engine.time.progress_tracker import for_key
 
 _Event: TypeAlias = tuple[int, list[int]]
 """The start of a new event, and the places of its insertions: several only if it is duplicated."""
