@@ -28,6 +28,7 @@ from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan_words import written_emission, written_windows
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
@@ -57,7 +58,7 @@ def check_query(plan: Plan) -> None:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=plan.written_windows)
+        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=written_windows(plan))
     check_results_read(plan)
     check_inputs(plan)
     check_join(plan)
@@ -79,7 +80,7 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
-            reach=plan.spell_length(needs.reach),
+            reach=plan.words.spell_length(needs.reach),
             windows=WrittenWindows(window_in_decimals(window, plan.places)),
             least=DecimalLength.of(needs.reach, plan.places),
         )
@@ -108,8 +109,8 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         forget_keys_after=age,
         is_time_bound=plan.contract is OutputContract.TIME_BOUND,
         lasting=lasting[0] if lasting else "",
-        written_window=plan.written_windows,
-        written_age="" if age is None else plan.spell_length(age),
+        written_window=written_windows(plan),
+        written_age="" if age is None else plan.words.spell_length(age),
     ).check()
 
 
@@ -124,7 +125,7 @@ def check_time_bound(plan: Plan) -> None:
             "{argument} starts a result where it becomes known, and {emit} waits for its window\n  use {eager}",
             argument="timestamps",
             value="time_bound",
-            emit=Argument("emit", plan.written_emission),
+            emit=Argument("emit", written_emission(plan)),
             eager=Argument("emit", "eager"),
         )
 
@@ -138,7 +139,7 @@ def check_forgetting(plan: Plan) -> None:
     age = plan.forget_keys_after
     if age is None:
         return
-    written_age = plan.spell_length(age)
+    written_age = plan.words.spell_length(age)
     if any(given.has_samples for given in plan.inputs):
         raise PolicyError(
             "{argument} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
@@ -265,7 +266,7 @@ def check_rows(plan: Plan) -> None:
     """
     if plan.rows is None:
         return
-    windows = plan.written_windows
+    windows = written_windows(plan)
     for given in plan.inputs:
         if given.order is None:
             raise QueryError(
@@ -279,7 +280,7 @@ def check_rows(plan: Plan) -> None:
                 "{argument} would change windows of {windows} that later rows have followed already\n"
                 "  use {right}, and a delay that is long enough",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(given.late),
                 windows=windows,
                 right=_NOT_TAKEN_IN,
             )
@@ -289,7 +290,7 @@ def check_rows(plan: Plan) -> None:
             "order that may not be the final one\n"
             "  leave emit out; when windows are computed is part of them: {example}",
             argument="emit",
-            value=plan.written_emission,
+            value=written_emission(plan),
             windows=windows,
             example=WrittenWindows(last(10).trigger(2)),
         )
@@ -310,7 +311,7 @@ def check_stream_operator(plan: Plan) -> None:
                 "{argument} would hand events over to {module} after later ones\n"
                 "  use {right}, and a delay that is long enough",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(given.late),
                 module=label,
                 right=_NOT_TAKEN_IN,
             )
@@ -342,7 +343,7 @@ def check_join(plan: Plan) -> None:
             what=what,
             have="have" if plan.passes_events else "has",
             argument="emit",
-            value=plan.written_emission,
+            value=written_emission(plan),
             right=Alternatives("emit", ("final", "eager")),
         )
     for given in plan.inputs:
@@ -352,7 +353,7 @@ def check_join(plan: Plan) -> None:
                 "{argument}{of_input} corrects windows, and there are none\n"
                 "  use {side} and a longer delay, with {eager} to have rows at once",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(given.late),
                 of_input=of_input,
                 side=Argument("late_policy", "side"),
                 eager=Argument("emit", "eager"),

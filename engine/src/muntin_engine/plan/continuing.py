@@ -87,7 +87,7 @@ def _which_query(count: int, names: Sequence[str]) -> list[str]:
 
 def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Iterator[str]:
     """Say what the changes of a query mean for its results, given its progress in the checkpoint."""
-    spell = plan.words.spell
+    spell = plan.words.axis.spell
     since = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():
         since = "have no event from before"

@@ -163,7 +163,7 @@ def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
         is_edge=input.has_samples,
         has_ids=input.columns.id is not None,
         late=input.late,
-        axis=plan.words,
+        axis=plan.words.axis,
         order=input.order_of_rows(),
         keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
     )

@@ -12,6 +12,7 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
+from muntin_engine.plan.plan_words import spell_windows
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -44,7 +45,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
     explanation = plan.explanation
     emit = f"emit {plan.written_emit or plan.emit}"
     if plan.is_windowed:
-        windows = f"{plan.spelled_window}, {_explain_policies(plan)}"
+        windows = f"{spell_windows(plan)}, {_explain_policies(plan)}"
         output, lag = _explain_completeness(plan), _explain_lag(plan)
     else:
         windows = "none, each event by itself"
@@ -101,7 +102,7 @@ def _context(plan: Plan) -> WindowContext:
 
 
 def _explain_forgetting(plan: Plan) -> str:
-    age = plan.spell_length(plan.forget_keys_after or 0)
+    age = plan.words.spell_length(plan.forget_keys_after or 0)
     return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
 
 
@@ -207,13 +208,13 @@ def _explain_filter(given: Input) -> str:
 def _explain_changes(plan: Plan, given: Input) -> Iterator[str]:
     for rule in given.rules:
         if rule.lifetime_changes:
-            yield f"{rule.source}: {rule.changes.explain(plan.spell_length, plan.spell_window)}"
+            yield f"{rule.source}: {rule.changes.explain(plan.words.spell_length, plan.words.spell_window)}"
     if given.lifetime_changes:
-        yield given.changes.explain(plan.spell_length, plan.spell_window)
+        yield given.changes.explain(plan.words.spell_length, plan.words.spell_window)
 
 
 def _explain_progress(plan: Plan, given: Input) -> str:
-    policy, spell = given.progress, plan.spell_length
+    policy, spell = given.progress, plan.words.spell_length
     if given.rules:
         parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in given.rules]
         return f"the least of {', '.join(parts)}"
@@ -238,7 +239,7 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
 def _explain_late(plan: Plan, given: Input) -> str:
     late = given.late
     if late.corrects:
-        allowed, rows = plan.spell_length(late.allowed), "rows up to {} behind the watermark"
+        allowed, rows = plan.words.spell_length(late.allowed), "rows up to {} behind the watermark"
         if plan.window.grid() is not None and not plan.event_ends_move:  # a window then closes at its end alone
             rows = "rows of windows that ended less than {} before the watermark"
         return f"{rows.format(allowed)} correct results, others go to late_rows()"
@@ -298,7 +299,9 @@ def _explain_completeness(plan: Plan) -> str:
         return "a window is complete when the watermark passes the row that it is computed for, or reaches that time"
     meets = "passes" if plan.window.ends_move else "reaches"
     allowed = _longest_correction(plan)
-    after = f", and {plan.spell_length(allowed)} more" if any(given.late.corrects for given in plan.inputs) else ""
+    after = (
+        f", and {plan.words.spell_length(allowed)} more" if any(given.late.corrects for given in plan.inputs) else ""
+    )
     return f"a window is complete when the watermark {meets} its end{after}"
 
 
@@ -319,13 +322,13 @@ def _explain_lag(plan: Plan) -> str:
     allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
-        length = f"less than {plan.spell_length(allowed)}" if allowed else "none"
+        length = f"less than {plan.words.spell_length(allowed)}" if allowed else "none"
         return f"{length}, as results lie where their windows end{corrected}"
     lengths = [window.longest for window in plan.windows]
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths):
         return f"as long as a window, as results start where their windows do{corrected}"
-    length = plan.spell_length(max(known) + allowed)
+    length = plan.words.spell_length(max(known) + allowed)
     return f"less than {length}, as results start where their windows do{corrected}"
 
 
@@ -333,7 +336,7 @@ def text_of(plan: Plan) -> str:
     """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
     keys = [key.name for key in plan.keys]
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
-    over = f"over {plan.spelled_window}" if plan.is_windowed else "without windows,"
+    over = f"over {spell_windows(plan)}" if plan.is_windowed else "without windows,"
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
     lines = [f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}"]
     if plan.passes_events:

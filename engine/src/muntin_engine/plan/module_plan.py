@@ -97,6 +97,11 @@ class ModulePlan:
         """Name and version."""
         return f"{self.module.name} {self.module.version}"
 
+    @property
+    def metric_label(self) -> str:
+        """The label in the query's metrics: the result column, or the operator's name."""
+        return self.output or self.module.name
+
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 

@@ -49,7 +49,7 @@ def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
     other values that go with it, and a row of its own where it comes from an operator.
     """
     found: dict[str, SkippedNulls] = {}
-    for label, module in zip(plan.module_labels, plan.modules, strict=True):
+    for module in plan.modules:
         payload = plan.inputs[module.side].columns.payload
         forbidding: list[tuple[str, str]] = []
         for given in module.inputs or (StreamInput("", (), module.columns, module.reads),):
@@ -62,5 +62,5 @@ def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
                 forbidding += [(f"{column}.{name}", name) for name in fields]
                 forbidding += [] if whole.is_nullable else [(column, whole.name)]
         if forbidding:
-            found[label] = SkippedNulls(module.label, *zip(*forbidding, strict=True))
+            found[module.metric_label] = SkippedNulls(module.label, *zip(*forbidding, strict=True))
     return found

@@ -16,6 +16,7 @@ from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.metrics import of_sources
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import exchanged_rows
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
@@ -69,10 +70,10 @@ def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
     if told:
         rows.wait(plan, {number for change in changes for number in change.members}, told[-1].watermark)
     return Story(
-        title=plan.spelled_grouping,
+        title=spell_grouping(plan),
         plan=explain_plan(plan),
         key_names=[key.name for key in plan.keys],
-        axis=plan.words,
+        axis=plan.words.axis,
         batches=told,
         rows=rows.all,
         changes=changes,

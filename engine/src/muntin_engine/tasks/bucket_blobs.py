@@ -39,7 +39,7 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     try:
         lifted = list(lifter.lift(task, rows, side))
     except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
+        error.say_window(task.plan.words.axis.spell_interval)
         raise
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
     columns = {

@@ -55,7 +55,7 @@ def run_bucket(
         with overseen(task.worker, task.plan.axis):
             yield from _process(task, bucket, checked, arrivals)
     except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
+        error.say_window(task.plan.words.axis.spell_interval)
         raise
 
 

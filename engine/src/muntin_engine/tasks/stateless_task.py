@@ -111,7 +111,7 @@ class StatelessEvaluation:
         try:
             return self._evaluator.results(self._task, rows)
         except ModuleFailedError as error:
-            error.say_window(self._task.plan.words.spell_interval)
+            error.say_window(self._task.plan.words.axis.spell_interval)
             raise
 
     def _blobs(self, results: pa.Table, rejected: list[SideOutputRow]) -> list[OutputBlob]:

@@ -19,6 +19,7 @@ from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.module_plan import StreamInput
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -94,7 +95,7 @@ class InputTask:
         """The tracker of its progress."""
         plan_input = self.plan_input
         return ProgressTracker(
-            plan_input.progress, plan_input.sources, self.plan.steps, plan_input.changes, plan_input.rules
+            plan_input.progress, plan_input.sources, steps_of(self.plan), plan_input.changes, plan_input.rules
         )
 
     @cached_property
@@ -126,14 +127,14 @@ class InputTask:
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
         reads: list[Read] = []
-        for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True):
+        for module in self.plan.modules:
             if module.side != self.side:
                 continue
             streams = module.inputs or (StreamInput("", (), module.columns, module.reads),)
             for stream in streams:
                 for place, part in zip(stream.columns, stream.reads, strict=True):
                     if forbids_null(part):
-                        reads.append(Read(place, part, label, stream.sources))
+                        reads.append(Read(place, part, module.metric_label, stream.sources))
         return tuple(reads)
 
     @cached_property
@@ -237,13 +238,13 @@ class TaskPayload(MakesOnce):
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
         """The grids of its windows, by which open ones are counted; none unless windows are regular."""
-        grids = self.plan.steps or [grid for grid in [self.plan.window.grid()] if grid is not None]
+        grids = steps_of(self.plan) or [grid for grid in [self.plan.window.grid()] if grid is not None]
         return tuple(map(grid_of, grids))
 
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:
         """The labels of the modules that do not accept every row."""
-        return tuple(self.plan.choosy_labels)
+        return tuple(module.metric_label for module in self.plan.modules if module.is_choosy)
 
     @cached_property
     def compatibility(self) -> Compatibility:
@@ -278,4 +279,4 @@ class TaskPayload(MakesOnce):
 
 def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
     """Return the slices of each specification of a query, which are the same for all."""
-    return SliceGrid.shared(plan.steps) if plan.steps else ()
+    return SliceGrid.shared(steps_of(plan)) if steps_of(plan) else ()

@@ -25,6 +25,7 @@ from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.kept_stores import KeptStores
@@ -189,7 +190,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
 
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
-    trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
+    trackers = [ProgressTracker(steps=steps_of(plan)) for _ in plan.inputs]
     bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
     return lambda blobs, arrived: bucket.run_batch(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 

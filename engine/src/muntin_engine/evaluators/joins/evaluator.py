@@ -56,7 +56,7 @@ def join_query(plan: Plan) -> JoinQuery:
     assert plan.join is not None, "the planner gives it joins alone"
     sides = [events_query(plan, input) for input in plan.inputs]
     if plan.passes_events:
-        sides.append(EvaluatorQuery(sides[0].window, (), axis=plan.words))
+        sides.append(EvaluatorQuery(sides[0].window, (), axis=plan.words.axis))
     left, right = sides
     columns = tuple((column.side, column.place) for column in plan.join.columns)
     return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
