@@ -111,7 +111,6 @@ STILL_UP: Mapping[str, tuple[str, ...]] = {
     "evaluators.pairing": ("evaluators.arrays",),
     "evaluators.revised": ("evaluators.arrays",),
     "sinks": ("backends.spark",),
-    "backends.spark": ("api.text.writing",),
     "api": ("monitoring.observer", "sql_text.writing"),
 }
 """The imports of rooms that still go up."""

@@ -17,14 +17,8 @@ from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
 from muntin_engine.api.text.places import at, closest
-from muntin_engine.plan import plain_data
-from muntin_engine.plan.plain_data import IS, path_of
-
-KIND: Final = "kind"
-"""The entry that says which windows, policy or trigger an object is: the name of the function that makes it."""
-
-SQL: Final = "sql"
-"""The only entry of an object that is a column: an expression, where text would be the name of one."""
+from muntin_engine.plan.arguments_as_text import KIND, SQL
+from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
 
 WINDOWS: Final[Mapping[str, Callable[..., Any]]] = {
     name: getattr(muntin, name)
@@ -140,14 +134,14 @@ class GivenClasses:
         if data[IS] == "tuple" and isinstance(data.get("value"), list):
             return tuple(self.parameter(data["value"], f"{here}.value"))
         try:
-            found = plain_data.read(data, self.classes)
+            value = value_from_data(data, self.classes)
         except MuntinError:
             raise
         except Exception as error:
             raise QueryError(f"{dict(data)!r:.80} is no value that to_dict writes") from error
-        if isinstance(found, plain_data.Unwritable):
-            raise QueryError(f"{found.text:.80} was no value that text can hold")
-        return found
+        if isinstance(value, Unwritable):
+            raise QueryError(f"{value.text:.80} was no value that text can hold")
+        return value
 
     def _object(self, data: dict[str, Any]) -> Any:
         kind, idle, by_key = data.pop(KIND), data.pop("idle", None), data.pop("key_punctuation", False)

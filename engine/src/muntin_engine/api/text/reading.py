@@ -17,9 +17,9 @@ from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import GivenClasses
 from muntin_engine.api.text.places import PlacedError, at, closest, plain
 from muntin_engine.api.text.schema import FIRST, definitions
-from muntin_engine.api.text.writing import FRAMES, VERSION, is_left_out, main_parameter
+from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
-from muntin_engine.plan.steps import SIGNATURES
+from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

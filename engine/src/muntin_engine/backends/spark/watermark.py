@@ -18,7 +18,7 @@ from muntin import OutputContract
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.types import arrow_schema_of
 from muntin_engine.plan import Plan
-from muntin_engine.plan.checks import check_names
+from muntin_engine.plan.query_checks import check_names
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.tasks.output_blobs import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.wire.blob_readers import WatermarkReader
