@@ -71,7 +71,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     columns = typed_columns(input_task, rows)
     # Rows of no key are reported and not sent. Bad rows are sent for the side output, but for those that are filtered.
     is_sent = (rows.kind < PUNCTUATE_KEYS) | ~is_good
-    if input_task.keeps_filtered:
+    if input_task.plan_input.keeps_filtered:
         columns |= _marked_columns(input_task, columns, is_insertion, meets_conditions)
         is_sent &= ~is_filtered | is_good
     else:
@@ -115,7 +115,7 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
         columns[name] = batch.column(name).cast(payload_type, safe=False)
     for place, key_type in enumerate(keys):
         for name in (f"low{place}", f"high{place}"):
-            if name in input_task.range_names:
+            if name in input_task.plan_input.columns.ranges:
                 columns[name] = batch.column(name).cast(key_type, safe=False)
     return columns
 

@@ -104,11 +104,6 @@ class InputTask:
         return tuple(f"k{place}" for place, _ in enumerate(self.query.keys))
 
     @cached_property
-    def range_names(self) -> tuple[str, ...]:
-        """The names of the columns that bound the values of keys in rows of punctuation."""
-        return tuple(self.plan_input.columns.ranges)
-
-    @cached_property
     def payload_names(self) -> tuple[str, ...]:
         """The names of the columns that make the payload."""
         return tuple(f"i{place}" for place in range(len(self.columns.payload)))
@@ -116,12 +111,7 @@ class InputTask:
     @cached_property
     def own_payload_names(self) -> tuple[str, ...]:
         """The names of the payload columns without the one that its filter makes."""
-        return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
-
-    @cached_property
-    def keeps_filtered(self) -> bool:
-        """True if events that its filter leaves out are kept for what may still be said of them."""
-        return self.plan_input.keeps_filtered
+        return self.payload_names[:-1] if self.plan_input.keeps_filtered else self.payload_names
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
@@ -150,7 +140,7 @@ class InputTask:
         if columns.conditions:
             names.append("kept")
         names += [column.name for column in self.plan_input.length_columns]
-        return (*names, *self.key_names, *self.range_names, *self.own_payload_names)
+        return (*names, *self.key_names, *columns.ranges, *self.own_payload_names)
 
 
 @dataclass(frozen=True)
@@ -206,10 +196,9 @@ class TaskPayload(MakesOnce):
     def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
         query = evaluator_query(self.plan, self.meters)
-        most_held = None if self.is_static else query.most_held
         return replace(
             query,
-            most_held=most_held,
+            most_held=None if self.is_static else query.most_held,
             most_wake_ups=self.worker.most_wake_ups,
             most_patterns=self.worker.most_patterns,
         )
@@ -238,8 +227,11 @@ class TaskPayload(MakesOnce):
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
         """The grids of its windows, by which open ones are counted; none unless windows are regular."""
-        grids = steps_of(self.plan) or [grid for grid in [self.plan.window.grid()] if grid is not None]
-        return tuple(map(grid_of, grids))
+        steps = steps_of(self.plan)
+        if steps:
+            return tuple(map(grid_of, steps))
+        grid = self.plan.window.grid()
+        return () if grid is None else (grid_of(grid),)
 
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:
@@ -279,4 +271,5 @@ class TaskPayload(MakesOnce):
 
 def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
     """Return the slices of each specification of a query, which are the same for all."""
-    return SliceGrid.shared(steps_of(plan)) if steps_of(plan) else ()
+    steps = steps_of(plan)
+    return SliceGrid.shared(steps) if steps else ()
