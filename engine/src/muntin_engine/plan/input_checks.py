@@ -57,11 +57,14 @@ def check_inputs(plan: Plan) -> None:
 
 
 def _check_input(input: Input) -> None:
-    for rules in (*input.rules, input):
-        for change in rules.lifetime_changes:
+    for rule in input.rules:
+        for change in rule.lifetime_changes:
             _check_change(change, input)
-    for rules in (input, *input.rules):
-        _check_policy(rules.progress)
+    for change in input.lifetime_changes:
+        _check_change(change, input)
+    _check_policy(input.progress)
+    for rule in input.rules:
+        _check_policy(rule.progress)
     has_rows_of_progress = input.columns.change is not None
     if input.progress.idle is not None and not (has_rows_of_progress or input.has_clock):
         raise PolicyError(
