@@ -75,6 +75,11 @@ class ModulePlan:
         return bool(self.inputs) or any(map(forbids_null, self.reads))
 
     @property
+    def streams(self) -> tuple[StreamInput, ...]:
+        """The streams that it reads: its inputs, or one without a name that has all sources."""
+        return self.inputs or (StreamInput("", (), self.columns, self.reads),)
+
+    @property
     def slides(self) -> bool:
         """True if its state may go on from a window to the next one, as events come and go."""
         return may_slide(self.module)

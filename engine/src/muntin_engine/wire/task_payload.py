@@ -18,7 +18,6 @@ from muntin_engine.plan import Input, Plan
 from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.makes_once import MakesOnce
-from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
@@ -120,8 +119,7 @@ class InputTask:
         for module in self.plan.modules:
             if module.side != self.side:
                 continue
-            streams = module.inputs or (StreamInput("", (), module.columns, module.reads),)
-            for stream in streams:
+            for stream in module.streams:
                 for place, part in zip(stream.columns, stream.reads, strict=True):
                     if forbids_null(part):
                         reads.append(Read(place, part, module.metric_label, stream.sources))
