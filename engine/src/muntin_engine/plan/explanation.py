@@ -136,10 +136,11 @@ def _name(module: ModulePlan) -> str:
 
 
 def _explain_policies(plan: Plan) -> str:
-    said = {"clip": plan.clip, "timestamps": plan.timestamps}
-    return ", ".join(
-        f"{name} {policy}{' (as its modules ask)' * (name in plan.from_modules)}" for name, policy in said.items()
-    )
+    words = []
+    for name, policy in (("clip", plan.clip), ("timestamps", plan.timestamps)):
+        why = " (as its modules ask)" if name in plan.from_modules else ""
+        words.append(f"{name} {policy}{why}")
+    return ", ".join(words)
 
 
 def _discards_lifetimes(plan: Plan) -> bool:
@@ -192,12 +193,14 @@ def _explain_order(plan: Plan) -> str:
             columns.append(", then ".join(input.columns.payload[place].name for place in places))
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
-        told = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
-        return f"{readers}: events by time, and at one time by {told}" if readers else ""
+        if not readers:
+            return ""
+        order = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
+        return f"{readers}: events by time, and at one time by {order}"
     if not columns:
         return ""
-    what, done = ("a row", "released") if plan.rows is not None else ("an event", "handed over")
-    return f"by time, and at one time by {', '.join(columns)}; {what} is {done} when the watermark passes it"
+    what = "an event is handed over" if plan.rows is None else "a row is released"
+    return f"by time, and at one time by {', '.join(columns)}; {what} when the watermark passes it"
 
 
 def _explain_filter(input: Input) -> str:

@@ -100,7 +100,8 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
-        is_value, kept = replace(policy) == policy, policy.starts_kept
+        is_value = replace(policy) == policy
+        kept = policy.starts_kept
     except Exception as error:
         raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
     if not is_value:

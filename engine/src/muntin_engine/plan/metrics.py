@@ -271,8 +271,9 @@ def waits_for_open_ends(plan: Plan) -> bool:
     """
     if plan.join is not None or plan.rows is not None:
         return False
-    follows = any(window.waits_for_events for window in plan.windows) and not plan.input.is_point
-    return follows or plan.waits_for_ends
+    if any(window.waits_for_events for window in plan.windows) and not plan.input.is_point:
+        return True
+    return plan.waits_for_ends
 
 
 _UNBOUNDED: Final = frozenset(
@@ -292,10 +293,9 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
         plan: The query.
         source: The name that tells its input from others.
     """
-    told = hashlib.sha256(json.dumps([plan_identity(plan) | {"code": ()}, source], default=str).encode()).hexdigest()[
-        :8
-    ]
-    return _APART.join([metrics_name, spell_windows(plan), told])
+    identity = plan_identity(plan) | {"code": ()}
+    digest = hashlib.sha256(json.dumps([identity, source], default=str).encode()).hexdigest()
+    return _APART.join([metrics_name, spell_windows(plan), digest[:8]])
 
 
 def shown_names(reported: Iterable[str]) -> dict[str, str]:
@@ -310,10 +310,15 @@ def shown_names(reported: Iterable[str]) -> dict[str, str]:
         >>> list(shown_names(["muntin # tumbling('1 day') # 3f", "muntin # snapshot() # 07"]).values())
         ["muntin tumbling('1 day')", 'muntin snapshot()']
     """
-    left = {name: name.split(_APART) for name in reported}
+    parts_of = {name: name.split(_APART) for name in reported}
     shown: dict[str, str] = {}
-    for parts in (1, 2, 3):
-        said = {name: " ".join(told[:parts]) for name, told in left.items() if name not in shown}
-        often = Counter(said.values())
-        shown |= {name: text for name, text in said.items() if often[text] == 1}
-    return {name: shown.get(name, name) for name in left}
+    for part_count in (1, 2, 3):
+        candidates = {}
+        for name, parts in parts_of.items():
+            if name not in shown:
+                candidates[name] = " ".join(parts[:part_count])
+        uses = Counter(candidates.values())
+        for name, candidate in candidates.items():
+            if uses[candidate] == 1:
+                shown[name] = candidate
+    return {name: shown.get(name, name) for name in parts_of}
