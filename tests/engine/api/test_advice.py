@@ -1222,6 +1222,7 @@ EXCUSED: Final = {
     "engine/plan/arguments_as_text.py": _TEXT,
     "engine/plan/plan_as_data.py": _TEXT,
     "engine/plan/query_as_text.py": _TEXT,
+    "engine/plan/text_places.py": _TEXT,
     "engine/plan/values_as_data.py": _TEXT,
     "engine/plan/planner.py: takes_inputs": "no call makes a query of so many inputs",
     "engine/spark/session/": _SESSION,

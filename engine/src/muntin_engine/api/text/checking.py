@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.api.text.places import PlacedError, closest
+from muntin_engine.plan.text_places import PlacedError, closest
 
 READ_ALONE: Final = ("stream", "frame")
 """The definitions of what the reader of a text checks itself: other streams, and names of DataFrames."""

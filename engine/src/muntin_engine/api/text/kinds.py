@@ -1,4 +1,4 @@
-"""Windows, policies and triggers by the names of the functions that make them, and how data becomes them."""
+"""The reading of windows, policies and triggers: objects that text names by the functions that make them."""
 
 from __future__ import annotations
 
@@ -6,51 +6,19 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any
 
 import muntin
 import muntin.progress
 import muntin.rows
 import muntin.triggers
-from muntin import correct, early
 from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
-from muntin_engine.api.text.places import at, closest
 from muntin_engine.plan.arguments_as_text import KIND, SQL
+from muntin_engine.plan.text_functions import FUNCTIONS
+from muntin_engine.plan.text_places import at, closest
 from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
-
-WINDOWS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin, name)
-    for name in (
-        *("tumbling", "hopping", "session", "snapshot", "calendar", "cumulate", "landmark", "trailing"),
-        *("count_by_start", "count_by_end", "global_windows"),
-    )
-}
-"""The functions that make windows, by name. `muntin.window` makes the others by the name of their kind."""
-
-POLICIES: Final[Mapping[str, Callable[..., Any]]] = {
-    **{name: getattr(muntin.progress, name) for name in ("bounded_delay", "bounded_disorder", "punctuate_every")},
-    **{name: getattr(muntin.progress, name) for name in ("ordered", "punctuated")},
-    **{"correct": correct, "early": early},
-}
-"""The functions that make progress policies, lateness and emission, by name."""
-
-TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin.triggers, name)
-    for name in (
-        *("after", "after_count", "all_of", "any_of", "each", "every", "every_count", "on_signal", "past_end"),
-        *("past_part", "percentile", "reaches", "repeat", "until", "when"),
-    )
-}
-"""The functions that make triggers, by name."""
-
-ROWS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin.rows, name) for name in ("delta", "elapsed", "marker", "on_row")
-}
-"""The functions that make policies of row windows, by name."""
-
-FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**WINDOWS, **POLICIES, **TRIGGERS, **ROWS}
 
 
 @dataclass(frozen=True)

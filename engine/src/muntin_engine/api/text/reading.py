@@ -16,11 +16,11 @@ from muntin_engine.api.one_pass import OnePass, one_pass
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import GivenClasses
-from muntin_engine.api.text.places import PlacedError, at, closest, plain
 from muntin_engine.api.text.schema import FIRST, definitions
 from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
+from muntin_engine.plan.text_places import PlacedError, at, closest, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,11 +16,11 @@ from muntin.rows import Partitions
 from muntin.source_parsing import parse_source
 from muntin_engine.api.events import events
 from muntin_engine.api.query import EventStream, Query, WindowedStream
-from muntin_engine.api.text.kinds import POLICIES, ROWS, TRIGGERS, WINDOWS
 from muntin_engine.api.union import union
 from muntin_engine.plan.arguments_as_text import KIND
 from muntin_engine.plan.query_as_text import VERSION
 from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
+from muntin_engine.plan.text_functions import POLICIES, ROWS, TRIGGERS, WINDOWS
 
 FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
 """The functions that a query begins with."""
