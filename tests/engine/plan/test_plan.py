@@ -266,6 +266,15 @@ def test_the_choice_says_all_that_is_asked_of_an_evaluator_later() -> None:
     assert value_of("query(Members, wanted='general').choice.names_late_rows")
 
 
+def test_workers_get_neither_words_nor_what_only_the_driver_reads_of_modules() -> None:
+    plan = value_of("query(planned(Scaled, 'm', by=2))")
+    assert plan.choice.explanation is not None
+    for_workers = plan.for_workers()
+    assert for_workers.choice == replace(plan.choice, explanation=None)
+    assert [module.parameters for module in for_workers.modules] == [{}]
+    assert [module.module for module in for_workers.modules] == [plan.modules[0].module]
+
+
 @pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):

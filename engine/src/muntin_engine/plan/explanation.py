@@ -12,7 +12,7 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
-from muntin_engine.plan.plan_words import spell_windows
+from muntin_engine.plan.plan_words import spell_emission, spell_windows
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -43,7 +43,7 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
     """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
     explanation = plan.explanation
-    emit = f"emit {plan.written_emit or plan.emit}"
+    emit = f"emit {spell_emission(plan)}"
     if plan.is_windowed:
         windows = f"{spell_windows(plan)}, {_explain_policies(plan)}"
         output, lag = _explain_completeness(plan), _explain_lag(plan)
@@ -353,7 +353,7 @@ def text_of(plan: Plan) -> str:
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
     over = f"over {spell_windows(plan)}" if plan.is_windowed else "without windows,"
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
-    lines = [f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}"]
+    lines = [f"Query {over} {grouped}, emit {spell_emission(plan)}"]
     if plan.passes_events:
         lines.append("  events: returned themselves")
     elif plan.join is not None:

@@ -25,6 +25,11 @@ def spell_grouping(plan: Plan) -> str:
     return f"{grouping} by {', '.join(key.name for key in plan.keys)}" if plan.keys else grouping
 
 
+def spell_emission(plan: Plan) -> str:
+    """Return the emission of results as its query writes it, with lengths of time in words."""
+    return plan.written_emit or str(plan.emit)
+
+
 def spell_state_sizes(plan: Plan) -> str:
     """Return the bound of the states of the modules."""
     growing = [module.label for module in plan.modules if module.is_holistic]

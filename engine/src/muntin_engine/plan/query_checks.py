@@ -28,7 +28,7 @@ from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
-from muntin_engine.plan.plan_words import written_emission, written_windows
+from muntin_engine.plan.plan_words import spell_emission, written_emission, written_windows
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
@@ -227,7 +227,7 @@ def check_results_read(plan: Plan) -> None:
     for name in plan.early.trigger.reads_results:
         if name not in results:
             has = f"has {', '.join(results)}" if results else "is an operator, whose rows have no such names"
-            raise PolicyError(f"{plan.written_emit or plan.early} reads the result {name!r}\n  the query {has}")
+            raise PolicyError(f"{spell_emission(plan)} reads the result {name!r}\n  the query {has}")
 
 
 def check_trigger(plan: Plan) -> None:
@@ -238,12 +238,12 @@ def check_trigger(plan: Plan) -> None:
     """
     if plan.early is None:
         return
-    trigger, written = plan.early.trigger, plan.written_emit or plan.early
+    trigger = plan.early.trigger
     if trigger.reads_clock and not any(input.may_read_clock for input in plan.inputs):
         raise PolicyError(
             "{early} waits for a clock, and this input has none\n"
             "  give {events} a change column, in which rows with 'clock' say what time it is, or use {with_clock}",
-            early=written,
+            early=spell_emission(plan),
             events=Call("events"),
             with_clock=StreamCall(Call("with_clock")),
         )
@@ -252,7 +252,7 @@ def check_trigger(plan: Plan) -> None:
         raise PolicyError(
             "{early} waits for {signals}, and this input has no signals\n"
             "  give {events} a change column, in which rows with 'signal' bring one, and its name as {signal}",
-            early=written,
+            early=spell_emission(plan),
             signals=names,
             events=Call("events"),
             signal=Argument("signal", ...),
