@@ -1213,6 +1213,7 @@ EXCUSED: Final = {
     "sdk/windows/specification.py: set both": _AUTHOR,
     "sdk/windows/specification.py: set the class attribute": _AUTHOR,
     "sdk/windows/wall_clock.py: time zone database": _SESSION,
+    "engine/api/sql_query.py": "it speaks of a text of SQL, and says how Spark runs it",
     "engine/api/text/": _TEXT,
     "engine/plan/query_checks.py: is called when the watermark has passed an event": "apply() takes no emit",
     "engine/plan/input_binding.py: the result type of": _AUTHOR,
