@@ -57,7 +57,8 @@ from muntin.rows import RowWindows, batch, between, last
 from muntin.testing import Batch, Computation, Script, WindowedQuery
 from muntin.triggers import every_count
 from muntin.windows import CalendarWindows, WindowKind
-from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery
+from muntin_engine.modules.binding import Binding
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.testing import join
 from muntin_engine.time.changes import OutputKind
 from muntin_patterns import FollowedBy, Silence, Step

@@ -15,7 +15,7 @@ from muntin.windows import WindowSpecification
 from muntin_cli import pictures
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of

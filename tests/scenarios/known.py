@@ -13,6 +13,7 @@ from muntin.testing import Batch, KeyedChange, KeyPunctuation, reference
 from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, LandmarkWindows, WindowSpecification
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.testing.meaning import progress_of
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.lifetimes import LifetimeChange
@@ -214,7 +215,7 @@ class Known:
         """Return where windows have closed: the last end of one, where output changes there alone."""
         query = self._query
         may_step = isinstance(query.emit, EarlyEmission) and not query.ends_move
-        is_step = may_step and (query.late.corrects or bool(query.plan().steps))
+        is_step = may_step and (query.late.corrects or bool(steps_of(query.plan())))
         return last_end(query.first, tick) if is_step else tick
 
 

@@ -31,6 +31,7 @@ from muntin.testing import Batch, Script
 from muntin_engine.evaluators.contracts import KeepsState, LiftsRows
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.tasks import evaluator_registry
 from muntin_engine.testing import shuffle, smallest_failing, split
 from tests.engine.plan import plans
@@ -174,7 +175,7 @@ class Scenario:
         yield "rejected", row | random.choice(wrong)
         if -(2**61) < watermark < INFINITY:
             # where output changes at the ends of windows alone, rows are late of which a window is complete
-            far = query.longest if query.plan().steps else 0
+            far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
         over = list(meaning.known.over()) if query.lifetimes == "named" else []

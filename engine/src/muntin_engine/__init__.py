@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
     from muntin_engine.api.shipping import ship
+    from muntin_engine.api.sql_query import sql
     from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         net_changes,
     )
     from muntin_engine.sinks.recordings.recorder import Recorder
-    from muntin_engine.sql_text.sql_query import sql
 else:
     _PLACES: Final = {
         "muntin_engine.api.events": ("events",),
@@ -70,7 +70,7 @@ else:
         "muntin.modules.call": ("ModuleCall", "StreamColumns"),
         "muntin_engine.plan.request": ("JoinCondition",),
         "muntin_engine.api.text.reading": ("one_pass_from_dict", "query_from_dict"),
-        "muntin_engine.sql_text.sql_query": ("sql",),
+        "muntin_engine.api.sql_query": ("sql",),
         "muntin_engine.api.text.schema": ("query_schema",),
         "muntin_engine.api.union": ("union",),
         "muntin_engine.errors": (

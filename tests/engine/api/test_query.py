@@ -20,6 +20,7 @@ from muntin_engine import Query
 from muntin_engine.plan.explanation import text_of, topics_of
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.metrics import reported_name, shown_names
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.time.source_rules import SourceRules
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of
@@ -88,7 +89,7 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
     assert told["window"] == "none, each event by itself, emit final"
     assert "context" not in told
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
-    assert plan.spelled_grouping == "test.steps by key"
+    assert spell_grouping(plan) == "test.steps by key"
     assert from_dict(Unwindowed().to_dict()) == Unwindowed()
     with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it is for queries without w"):
         value_of("query(wanted='event_by_event')")

@@ -34,6 +34,8 @@ from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.plan.plan_words import spell_grouping, spell_windows
+from muntin_engine.plan.window_steps import steps_of
 from muntin_patterns import FollowedBy
 from tests.engine.plan.plans import AT, input_of, plan_of, planned
 from tests.modules.columnar import Statistics
@@ -188,6 +190,7 @@ NAMES: Final[dict[str, Any]] = {
     **{cls.__name__: cls for cls in (*_MODULES, Scaled, Sketch, Spans, Statistics, Steps, Whole)},
     **{cls.__name__: cls for cls in (Decimal, Guarded, OnlyIfMoved, OtherThanBefore, Outvoted, Unwindowed)},
     **{made.__name__: made for made in (column, input_of, keys, names, parse_evaluator, planned, query, resolved)},
+    **{derived.__name__: derived for derived in (spell_grouping, spell_windows, steps_of)},
     **{policy.name: {"emit": policy} for policy in _POLICIES},
     **{f"CLIP_{clip.name}": {"clip": clip} for clip in ClipPolicy},
     **{f"TIMES_{policy.name}": {"timestamps": policy} for policy in TimestampPolicy},

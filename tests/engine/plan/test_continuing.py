@@ -17,7 +17,7 @@ from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, Plan
-from muntin_engine.plan.code import CodeInUse, as_it_began, other_code
+from muntin_engine.plan.code_in_use import CodeInUse, as_it_began, other_code
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility

@@ -43,10 +43,10 @@ DERIVED = {
     "query(given=bounded_delay(0)).says_when_complete": True,
     "query(**PUNCTUATED).says_when_complete": True,
     # which rows are late: the windows of grids and those that grow say it, elsewhere the watermark alone
-    "query().steps == (tumbling('10 minutes'),)": True,
-    "query(emit=early(every_count(10))).steps == query().steps": True,
+    "steps_of(query()) == (tumbling('10 minutes'),)": True,
+    "steps_of(query(emit=early(every_count(10)))) == steps_of(query())": True,
     **{
-        f"query({changed}).steps": ()
+        f"steps_of(query({changed}))": ()
         for changed in (
             *(
                 "window=session('1 hour')",
@@ -60,10 +60,8 @@ DERIVED = {
             "forget_keys_after=10",
         )
     },
-    "[step.size for step in query(window=cumulate('1 day', '1 hour')).steps]": [3_600_000_000],
-    "[step.size for step in query(window=landmark('1 hour')).steps]": [3_600_000_000],
-    "query(window=tumbling(10, reach=4)).reach": 4,
-    "query(window=snapshot()).reach": 0,
+    "[step.size for step in steps_of(query(window=cumulate('1 day', '1 hour')))]": [3_600_000_000],
+    "[step.size for step in steps_of(query(window=landmark('1 hour')))]": [3_600_000_000],
     # what its results promise
     "query(Echo, **CLIP_FULL, **TIMES_UNCHANGED, **EAGER).contract": "window_based",
     "query(Free, **CLIP_FULL, **TIMES_UNCHANGED).contract": "unrestricted",
@@ -78,15 +76,15 @@ DERIVED = {
     "query(Count, **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
     "query(Count, window=snapshot(), **TIMES_TIME_BOUND, **EAGER).contract": "time_bound",
     # its words
-    "query(window=tumbling('10 minutes')).spelled_window": "tumbling('10 minutes')",
-    "query(window=hopping('1 hour', '10 minutes', '-15 minutes')).spelled_window": (
+    "spell_windows(query(window=tumbling('10 minutes')))": "tumbling('10 minutes')",
+    "spell_windows(query(window=hopping('1 hour', '10 minutes', '-15 minutes')))": (
         "hopping('1 hour', '10 minutes', offset='-15 minutes')"
     ),
-    "query(window=hopping(6, 3, 1, reach=2), **TICKS).spelled_window": "hopping(6, 3, offset=1, reach=2)",
-    "query(window=snapshot()).spelled_window": "snapshot()",
-    "query(window=tumbling(10), **TICKS).spelled_grouping": "tumbling(10) by key",
-    "query(window=snapshot(), **keys(('a', 'string'), ('b', 'int'))).spelled_grouping": "snapshot() by a, b",
-    "query(window=snapshot(), **keys()).spelled_grouping": "snapshot()",
+    "spell_windows(query(window=hopping(6, 3, 1, reach=2), **TICKS))": "hopping(6, 3, offset=1, reach=2)",
+    "spell_windows(query(window=snapshot()))": "snapshot()",
+    "spell_grouping(query(window=tumbling(10), **TICKS))": "tumbling(10) by key",
+    "spell_grouping(query(window=snapshot(), **keys(('a', 'string'), ('b', 'int'))))": "snapshot() by a, b",
+    "spell_grouping(query(window=snapshot(), **keys()))": "snapshot()",
     "str(query(window=tumbling(5), emit=early(every='1 minute'), **TICKS).emit)": (
         "early(repeat(after('1 minute', aligned)), accumulate)"
     ),
@@ -266,6 +264,15 @@ def test_the_choice_says_all_that_is_asked_of_an_evaluator_later() -> None:
     assert choice.explanation.modules[0].startswith("keeps ")
     assert value_of("query(Statistics, **IDS).choice.names_late_rows")
     assert value_of("query(Members, wanted='general').choice.names_late_rows")
+
+
+def test_workers_get_neither_words_nor_what_only_the_driver_reads_of_modules() -> None:
+    plan = value_of("query(planned(Scaled, 'm', by=2))")
+    assert plan.choice.explanation is not None
+    for_workers = plan.for_workers()
+    assert for_workers.choice == replace(plan.choice, explanation=None)
+    assert [module.parameters for module in for_workers.modules] == [{}]
+    assert [module.module for module in for_workers.modules] == [plan.modules[0].module]
 
 
 @pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from muntin import Event
 from muntin_engine import Recording
-from muntin_engine.sinks.recordings.query_data import query_to_data
 from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
@@ -20,6 +19,7 @@ from muntin_engine.wire.blob_readers import CHANGE, SOURCE, EventReader
 from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.bucket_ids import bucket_ids
 from muntin_engine.wire.shuffle import collect
+from muntin_engine.wire.task_as_data import task_to_data
 from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
 from tests.scenarios.query import Query
 from tests.scenarios.running import plain
@@ -59,7 +59,7 @@ class ChainedRun(RecordedRun):
     def start(self) -> None:
         """Begin a run of the recording."""
         self._writer = RecordingWriter(self._recorder, 1)
-        second = query_to_data(self.reading_plan, self._second)
+        second = task_to_data(self.reading_plan, self._second)
         first = Recorded(self._data, self._cells_table)
         self._writer.begin(Recorded(second, self._cells_table, (0,)), "id", self._number, [first])
 

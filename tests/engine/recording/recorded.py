@@ -15,10 +15,10 @@ from muntin.testing import Batch
 from muntin_engine import Recorder, Recording
 from muntin_engine.plan import Plan
 from muntin_engine.sinks.recordings.files import CELLS
-from muntin_engine.sinks.recordings.query_data import query_to_data
 from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.recorded_rows import RowRecording
+from muntin_engine.wire.task_as_data import task_to_data
 from tests.scenarios.known import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario
@@ -34,7 +34,7 @@ class RecordedRun(Run):
     def __init__(self, scenario: Scenario, evaluator: str, folder: Path, **limits: Any) -> None:
         plan = scenario.query.evaluators[evaluator]
         super().__init__(scenario.query, plan, scenario.mishaps)
-        self._data = query_to_data(plan, self.task)
+        self._data = task_to_data(plan, self.task)
         self._recorder, self._number, self._partitions = Recorder(folder, **limits), -1, itertools.count()
         self.changes: list[list[dict[str, Any]]] = []
         self.start()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from muntin_engine import sql
-from muntin_engine.plan.plain_plan import plan_to_data
+from muntin_engine.plan.plan_as_data import plan_to_data
 from muntin_engine.sql_text.dialect import parse
 from muntin_engine.sql_text.places import SqlText
 

@@ -15,7 +15,7 @@ from muntin import correct, hopping, tumbling
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay
 from muntin_engine import Query, events, sql, union
-from muntin_engine.plan.plain_plan import plan_to_data
+from muntin_engine.plan.plan_as_data import plan_to_data
 from tests.engine.api.text.random_queries import EMISSIONS, LATE, PROGRESS, ROWS, WINDOWS, random_query
 
 if TYPE_CHECKING:

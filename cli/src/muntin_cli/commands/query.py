@@ -60,7 +60,7 @@ def query(
 
     try:
         from muntin_engine import spark_session, sql
-        from muntin_engine.sql_text.sql_query import spark_errors_in_sql
+        from muntin_engine.api.sql_query import spark_errors_in_sql
     except ImportError as error:
         raise EnvironmentLacksError("muntin query needs Spark\n  install it: pip install muntin") from error
     text = _text(file)
@@ -95,7 +95,7 @@ def _is_plain(spark: SparkSession, text: str) -> bool:
     Raises:
         QueryError: Neither Spark nor the reader of windows reads it.
     """
-    from muntin_engine.sql_text.sql_query import is_streaming_sql
+    from muntin_engine.api.sql_query import is_streaming_sql
 
     try:
         return not is_streaming_sql(text)

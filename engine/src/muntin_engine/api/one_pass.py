@@ -13,7 +13,7 @@ from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name, check_path, spelled
 from muntin_engine.api.outputs import OUTPUTS
 from muntin_engine.api.query import Query
-from muntin_engine.api.text.writing import text_of
+from muntin_engine.api.text.has_text import text_of_queries
 from muntin_engine.plan.explanation import explain_plan
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class OnePass:
             >>> asked.to_dict(rides=df)  # doctest: +SKIP
             {'muntin': 1, 'one_pass': {'hourly': [{'events': 'rides', ...}, ...], 'sessions': [...]}}
         """
-        return text_of({name: query.steps for name, query in self.queries.items()}, tables)
+        return text_of_queries({name: query.steps for name, query in self.queries.items()}, tables)
 
     def write(  # noqa: PLR0913  # as Query.write
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Never, cast
 from uuid import uuid4
 
 from typing_extensions import Unpack
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.plan.request import ColumnLike
 
 observe_all_queries()  # here, as every query is made of these classes, whatever its program imports
@@ -461,7 +462,7 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
     from muntin_engine.backends.spark.planning import plan_query
 
     sources, plan = plan_query(request, modules)
-    return Query(sources, plan, inner=queries_before(request.streams))
+    return Query(sources, plan, inner=cast("tuple[PlannedQuery, ...]", queries_before(request.streams)))
 
 
 @dataclass(frozen=True, repr=False)

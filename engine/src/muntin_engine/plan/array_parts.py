@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muntin import EmitPolicy, OutputContract
-from muntin_engine.modules.evaluator_query import may_slide
+from muntin_engine.modules.abilities import may_slide
 from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.declaration import Combinations
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.window_steps import steps_of, why_ends_move, why_keys_differ, why_no_grid, why_results_change
 from muntin_engine.time.slice_grid import share_slices
 
 
@@ -23,7 +24,7 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     """
     stretches = _stretches(plan)
     if stretches is None:
-        return str(plan.why_no_grid)
+        return str(why_no_grid(plan))
     geometry, gap = stretches
 
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
@@ -41,7 +42,7 @@ def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
         gap = plan.window.fuses_within()
         if gap is not None:
             return Geometry.SESSIONS, gap
-    if plan.why_no_grid is not None:
+    if why_no_grid(plan) is not None:
         return None
     are_slices = plan.input.is_point and plan.input.columns.id is None
     return Geometry.SLICES if are_slices else Geometry.RUNS, 1
@@ -55,7 +56,7 @@ def _states_slide(plan: Plan) -> bool:
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
-    share_rows = only_grows or any(2 * steps.hop < steps.size for steps in plan.steps)
+    share_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
     return share_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 
@@ -69,14 +70,16 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
     if combination is not None and plan.contract is not OutputContract.TIME_BOUND:
         emits = combination.emits
     if plan.early is None and plan.emit not in emits:
-        yield plan.why_results_change
-    if plan.why_keys_differ is not None:
-        yield plan.why_keys_differ
+        yield why_results_change(plan)
+    why_not = why_keys_differ(plan)
+    if why_not is not None:
+        yield why_not
 
     takes_ids = parts.arrivals is Arrivals.IDENTIFIED and combination is not None and not plan.named_windows
-    if not takes_ids and plan.why_ends_move is not None:
-        yield plan.why_ends_move
-    if parts.is_on_grid and not share_slices(plan.steps):
+    why_not = None if takes_ids else why_ends_move(plan)
+    if why_not is not None:
+        yield why_not
+    if parts.is_on_grid and not share_slices(steps_of(plan)):
         yield "the windows are made of different pieces, such as hours, days of a time zone and months"
     if plan.early is not None:
         yield "a trigger watches each window by itself"

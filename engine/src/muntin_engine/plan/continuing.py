@@ -8,7 +8,7 @@ from dataclasses import replace
 from muntin import EARLIEST
 from muntin.errors import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan.code import describe_other_code, other_code
+from muntin_engine.plan.code_in_use import describe_other_code, other_code
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
@@ -87,7 +87,7 @@ def _which_query(count: int, names: Sequence[str]) -> list[str]:
 
 def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Iterator[str]:
     """Say what the changes of a query mean for its results, given its progress in the checkpoint."""
-    spell = plan.words.spell
+    spell = plan.words.axis.spell
     since = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():
         since = "have no event from before"

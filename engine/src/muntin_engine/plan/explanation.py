@@ -12,6 +12,7 @@ from muntin.progress import ProgressPolicy, Punctuated
 from muntin.rows import CountPolicy, ElapsedPolicy, RowWindows
 from muntin.windows import WindowContext
 from muntin_engine.plan import Input, ModulePlan, Plan
+from muntin_engine.plan.plan_words import spell_emission, spell_windows
 
 
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
@@ -42,9 +43,9 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
     """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
     explanation = plan.explanation
-    emit = f"emit {plan.written_emit or plan.emit}"
+    emit = f"emit {spell_emission(plan)}"
     if plan.is_windowed:
-        windows = f"{plan.spelled_window}, {_explain_policies(plan)}"
+        windows = f"{spell_windows(plan)}, {_explain_policies(plan)}"
         output, lag = _explain_completeness(plan), _explain_lag(plan)
     else:
         windows = "none, each event by itself"
@@ -88,11 +89,11 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
     return topics
 
 
-def _explain_samples(given: Input) -> str:
+def _explain_samples(input: Input) -> str:
     """Say which of several samples of one time holds."""
-    if given.order is None:
+    if input.order is None:
         return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
-    return f"of one time, the last by {given.columns.payload[given.order].name}"
+    return f"of one time, the last by {input.columns.payload[input.order].name}"
 
 
 def _context(plan: Plan) -> WindowContext:
@@ -101,7 +102,7 @@ def _context(plan: Plan) -> WindowContext:
 
 
 def _explain_forgetting(plan: Plan) -> str:
-    age = plan.spell_length(plan.forget_keys_after or 0)
+    age = plan.words.spell_length(plan.forget_keys_after or 0)
     return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
 
 
@@ -135,10 +136,11 @@ def _name(module: ModulePlan) -> str:
 
 
 def _explain_policies(plan: Plan) -> str:
-    said = {"clip": plan.clip, "timestamps": plan.timestamps}
-    return ", ".join(
-        f"{name} {policy}{' (as its modules ask)' * (name in plan.from_modules)}" for name, policy in said.items()
-    )
+    words = []
+    for name, policy in (("clip", plan.clip), ("timestamps", plan.timestamps)):
+        why = " (as its modules ask)" if name in plan.from_modules else ""
+        words.append(f"{name} {policy}{why}")
+    return ", ".join(words)
 
 
 def _discards_lifetimes(plan: Plan) -> bool:
@@ -167,10 +169,10 @@ def _explain_join(plan: Plan) -> list[tuple[str, str]]:
     if plan.passes_events:
         names = ", ".join(column.field.name for column in join.columns)
         return [("results", f"the events themselves, {f'with {names}' if names else 'without other columns'}")]
-    columns = [f"{column.field.name} of {inputs[column.side].name}" for column in join.columns]
+    kind = _JOINS[join.kind].format(*(input.name for input in inputs))
     on = "" if join.on is None else f"; only events that meet {join.on} count, asked for each pair that may overlap"
-    told = f"{join.kind}, {_JOINS[join.kind].format(*(given.name for given in inputs))}{on}; {', '.join(columns)}"
-    return [("join", told)]
+    columns = ", ".join(f"{column.field.name} of {inputs[column.side].name}" for column in join.columns)
+    return [("join", f"{join.kind}, {kind}{on}; {columns}")]
 
 
 _JOINS: Final = {
@@ -185,75 +187,88 @@ _JOINS: Final = {
 def _explain_order(plan: Plan) -> str:
     """Say in which order events come; nothing where they come in none."""
     columns = []
-    for given in plan.inputs:
-        if given.order is not None:
-            places = (given.order, *given.then_by)
-            columns.append(", then ".join(given.columns.payload[place].name for place in places))
+    for input in plan.inputs:
+        if input.order is not None:
+            places = (input.order, *input.then_by)
+            columns.append(", then ".join(input.columns.payload[place].name for place in places))
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
-        told = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
-        return f"{readers}: events by time, and at one time by {told}" if readers else ""
+        if not readers:
+            return ""
+        order = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
+        return f"{readers}: events by time, and at one time by {order}"
     if not columns:
         return ""
-    what, done = ("a row", "released") if plan.rows is not None else ("an event", "handed over")
-    return f"by time, and at one time by {', '.join(columns)}; {what} is {done} when the watermark passes it"
+    what = "an event is handed over" if plan.rows is None else "a row is released"
+    return f"by time, and at one time by {', '.join(columns)}; {what} when the watermark passes it"
 
 
-def _explain_filter(given: Input) -> str:
-    names = " and ".join(condition.name for condition in given.columns.conditions)
-    return f"{names}; events that it leaves out are kept for their revisions" if given.keeps_filtered else names
+def _explain_filter(input: Input) -> str:
+    names = " and ".join(condition.name for condition in input.columns.conditions)
+    return f"{names}; events that it leaves out are kept for their revisions" if input.keeps_filtered else names
 
 
-def _explain_changes(plan: Plan, given: Input) -> Iterator[str]:
-    for rule in given.rules:
+def _explain_changes(plan: Plan, input: Input) -> Iterator[str]:
+    for rule in input.rules:
         if rule.lifetime_changes:
-            yield f"{rule.source}: {rule.changes.explain(plan.spell_length, plan.spell_window)}"
-    if given.lifetime_changes:
-        yield given.changes.explain(plan.spell_length, plan.spell_window)
+            yield f"{rule.source}: {rule.changes.explain(plan.words.spell_length, plan.words.spell_window)}"
+    if input.lifetime_changes:
+        yield input.changes.explain(plan.words.spell_length, plan.words.spell_window)
 
 
-def _explain_progress(plan: Plan, given: Input) -> str:
-    policy, spell = given.progress, plan.spell_length
-    if given.rules:
-        parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in given.rules]
+def _explain_progress(plan: Plan, input: Input) -> str:
+    policy = input.progress
+    spell = plan.words.spell_length
+    if input.rules:
+        parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in input.rules]
         return f"the least of {', '.join(parts)}"
-    told = [] if isinstance(policy, Punctuated) else [policy.describe(spell)]
-    told += ["punctuation rows"] if given.columns.change is not None else []
-    told += [f"{given.heartbeats} other streams" if given.heartbeats > 1 else "another stream"] * bool(given.heartbeats)
-    told = [", or ".join(told) or "nothing but the end of a static input"]
-    told += [f"the least of {', '.join(given.sources)}"] if given.sources else []
-    bounded = " and ".join(key.name for key in given.columns.bounded_keys)
-    by_range = f", also by ranges of {bounded}" if bounded else ""
-    told += [f"keys may punctuate themselves{by_range}"] if policy.by_key else []
-    told += [policy.idle.describe(spell_ticks)] if policy.idle else []  # of the clock, whatever the axis
-    return "; ".join(told)
+
+    origins = []
+    if not isinstance(policy, Punctuated):
+        origins.append(policy.describe(spell))
+    if input.columns.change is not None:
+        origins.append("punctuation rows")
+    if input.heartbeats:
+        origins.append("another stream" if input.heartbeats == 1 else f"{input.heartbeats} other streams")
+    parts = [", or ".join(origins) or "nothing but the end of a static input"]
+    if input.sources:
+        parts.append(f"the least of {', '.join(input.sources)}")
+    if policy.by_key:
+        bounded = " and ".join(key.name for key in input.columns.bounded_keys)
+        by_range = f", also by ranges of {bounded}" if bounded else ""
+        parts.append(f"keys may punctuate themselves{by_range}")
+    if policy.idle:
+        parts.append(policy.idle.describe(spell_ticks))  # of the clock, whatever the axis
+    return "; ".join(parts)
 
 
 def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
-    told = ["punctuation"] if isinstance(policy, Punctuated) else [f"{policy.describe(spell)}, or punctuation"]
-    told += [policy.idle.describe(spell_ticks)] if policy.idle else []
-    return "; ".join(told)
+    parts = ["punctuation" if isinstance(policy, Punctuated) else f"{policy.describe(spell)}, or punctuation"]
+    if policy.idle:
+        parts.append(policy.idle.describe(spell_ticks))
+    return "; ".join(parts)
 
 
-def _explain_late(plan: Plan, given: Input) -> str:
-    late = given.late
+def _explain_late(plan: Plan, input: Input) -> str:
+    late = input.late
     if late.corrects:
-        allowed, rows = plan.spell_length(late.allowed), "rows up to {} behind the watermark"
+        allowed, rows = plan.words.spell_length(late.allowed), "rows up to {} behind the watermark"
         if plan.window.grid() is not None and not plan.event_ends_move:  # a window then closes at its end alone
             rows = "rows of windows that ended less than {} before the watermark"
         return f"{rows.format(allowed)} correct results, others go to late_rows()"
     return _LATE[late.policy]
 
 
-def _explain_shedding(plan: Plan, given: Input, most_held: int) -> str:
-    things, windows = "rows" if plan.rows is not None else "events", plan.rows
-    if given.fails_when_full:
+def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
+    things = "events" if plan.rows is None else "rows"
+    if input.fails_when_full:
         return f"a key that holds {most_held:,} {things} fails the micro-batch that brings it more"
-    where = "" if given.late.policy is LatePolicy.DROP else " and go to late_rows()"
+    where = "" if input.late.policy is LatePolicy.DROP else " and go to late_rows()"
+    may_stay_full = plan.rows is not None and not _makes_room(plan.rows)
     return (
         f"a key that holds {most_held:,} {things} takes no new ones until some leave; those are counted as shed"
         f"{where}, and its results are of a part of its {things}, the earliest of each micro-batch"
-        + ("" if windows is None or _makes_room(windows) else "; rows leave when others come: a full key may stay full")
+        + ("; rows leave when others come: a full key may stay full" if may_stay_full else "")
     )
 
 
@@ -265,12 +280,14 @@ def _makes_room(windows: RowWindows) -> bool:
 
 
 def _explain_early(early: EarlyEmission) -> str:
-    trigger = early.trigger
-    told = ["its members change", "a time comes that it waits for"]
-    told += [f"a signal {name!r} does" for name in sorted(trigger.signals)]
-    own = early.refinement
-    refined = f"{own} says what is emitted of each result" if isinstance(own, ResultRefinement) else _REFINEMENTS[own]
-    return f"a window's trigger is called when {' or '.join(told)}; {refined}"
+    causes = ["its members change", "a time comes that it waits for"]
+    causes += [f"a signal {name!r} does" for name in sorted(early.trigger.signals)]
+    refinement = early.refinement
+    if isinstance(refinement, ResultRefinement):
+        refined = f"{refinement} says what is emitted of each result"
+    else:
+        refined = _REFINEMENTS[refinement]
+    return f"a window's trigger is called when {' or '.join(causes)}; {refined}"
 
 
 _REFINEMENTS: Final = {
@@ -297,13 +314,14 @@ def _explain_completeness(plan: Plan) -> str:
     if plan.rows is not None:
         return "a window is complete when the watermark passes the row that it is computed for, or reaches that time"
     meets = "passes" if plan.window.ends_move else "reaches"
-    allowed = _longest_correction(plan)
-    after = f", and {plan.spell_length(allowed)} more" if any(given.late.corrects for given in plan.inputs) else ""
+    after = ""
+    if any(input.late.corrects for input in plan.inputs):
+        after = f", and {plan.words.spell_length(_longest_correction(plan))} more"
     return f"a window is complete when the watermark {meets} its end{after}"
 
 
 def _longest_correction(plan: Plan) -> int:
-    return max(given.late.allowed for given in plan.inputs)
+    return max(input.late.allowed for input in plan.inputs)
 
 
 def _explain_lag(plan: Plan) -> str:
@@ -319,13 +337,13 @@ def _explain_lag(plan: Plan) -> str:
     allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
-        length = f"less than {plan.spell_length(allowed)}" if allowed else "none"
+        length = f"less than {plan.words.spell_length(allowed)}" if allowed else "none"
         return f"{length}, as results lie where their windows end{corrected}"
     lengths = [window.longest for window in plan.windows]
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths):
         return f"as long as a window, as results start where their windows do{corrected}"
-    length = plan.spell_length(max(known) + allowed)
+    length = plan.words.spell_length(max(known) + allowed)
     return f"less than {length}, as results start where their windows do{corrected}"
 
 
@@ -333,13 +351,13 @@ def text_of(plan: Plan) -> str:
     """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
     keys = [key.name for key in plan.keys]
     modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
-    over = f"over {plan.spelled_window}" if plan.is_windowed else "without windows,"
+    over = f"over {spell_windows(plan)}" if plan.is_windowed else "without windows,"
     grouped = f"by {', '.join(keys)}" if keys else "of all rows"
-    lines = [f"Query {over} {grouped}, emit {plan.written_emit or plan.emit}"]
+    lines = [f"Query {over} {grouped}, emit {spell_emission(plan)}"]
     if plan.passes_events:
         lines.append("  events: returned themselves")
     elif plan.join is not None:
-        lines.append(f"  join: {plan.join.kind}, of {' and '.join(given.name for given in plan.inputs)}")
+        lines.append(f"  join: {plan.join.kind}, of {' and '.join(input.name for input in plan.inputs)}")
     if modules:
         lines.append(f"  modules: {', '.join(modules)}")
     columns = [*keys, *plan.added, *(part.name for part in plan.outputs)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from muntin import Axis, ResultRefinement
+from muntin.modules.columnar_aggregate import Form
 from muntin.schemas import spell
 from muntin.triggers import to_dict as describe
 from muntin_engine.plan.choice import Arrivals, Held
-from muntin_engine.plan.code import code_identity
+from muntin_engine.plan.code_in_use import code_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
@@ -34,37 +35,58 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
 
 def plan_identity(plan: Plan) -> dict[str, object]:
     """Return the properties of a plan that the state in a checkpoint depends on, as plain data."""
-    several = [[given.name, given.identity()] for given in plan.inputs]
     times = plan.inputs[0].columns.start.type
     if plan.axis is not Axis.TIME:
         times = f"decimals of {plan.places} places" if plan.places is not None else plan.unit or str(plan.axis)
-    emit: object = str(plan.emit)
-    if plan.early is not None:
-        refinement = plan.early.refinement
-        told = describe(refinement) if isinstance(refinement, ResultRefinement) else str(refinement)
-        emit = {"early": describe(plan.early.trigger), "refinement": told}
-    kept_results = []  # results are kept where they may be retracted
-    if plan.emission.may_retract:
-        kept_results = [(f"{part.name} " if plan.is_operator else "") + spell(part) for part in plan.outputs]
-    return {
+
+    identity: dict[str, object] = {
         "keys": [[key.name, key.type] for key in plan.keys],
         "times": times,
         "window": plan.window.to_dict(),
         "windows": {name: window.to_dict() for name, window in plan.named_windows.items()},
         "clip": str(plan.clip),
         "timestamps": str(plan.timestamps),
-        "emit": emit,
-        **({"several": several} if len(several) > 1 else plan.input.identity()),
-        "results": kept_results,
+        "emit": _emission_identity(plan),
+        **_inputs_identity(plan),
+        "results": _kept_results(plan),
         "buckets": plan.buckets,
-        **({} if plan.forget_keys_after is None else {"forget_keys_after": plan.forget_keys_after}),
-        **({} if plan.join is None else {"join": plan.join.identity()}),
-        "evaluator": plan.choice.evaluator,
-        **({} if plan.choice.arrays is None else {"arrays": plan.choice.arrays.identity()}),
-        **code_identity(plan.code),
-        "modules": [module.identity() for module in plan.modules],
-        "components": [
-            [[name, str(part.merge), part.dtype, list(part.shape)] for name, part in form.components().items()]
-            for form in plan.forms
-        ],
     }
+    if plan.forget_keys_after is not None:
+        identity["forget_keys_after"] = plan.forget_keys_after
+    if plan.join is not None:
+        identity["join"] = plan.join.identity()
+    identity["evaluator"] = plan.choice.evaluator
+    if plan.choice.arrays is not None:
+        identity["arrays"] = plan.choice.arrays.identity()
+    identity |= code_identity(plan.code)
+    identity["modules"] = [module.identity() for module in plan.modules]
+    identity["components"] = [_components(form) for form in plan.forms]
+    return identity
+
+
+def _components(form: Form) -> list[list[object]]:
+    components = form.components().items()
+    return [[name, str(component.merge), component.dtype, list(component.shape)] for name, component in components]
+
+
+def _inputs_identity(plan: Plan) -> QueryIdentity:
+    if len(plan.inputs) == 1:
+        return plan.input.identity()
+    return {"several": [[input.name, input.identity()] for input in plan.inputs]}
+
+
+def _emission_identity(plan: Plan) -> object:
+    if plan.early is None:
+        return str(plan.emit)
+    refinement = plan.early.refinement
+    described = describe(refinement) if isinstance(refinement, ResultRefinement) else str(refinement)
+    return {"early": describe(plan.early.trigger), "refinement": described}
+
+
+def _kept_results(plan: Plan) -> list[str]:
+    """Return the types of results, which are kept where they may be retracted; the names of an operator's too."""
+    if not plan.emission.may_retract:
+        return []
+    if plan.is_operator:
+        return [f"{part.name} {spell(part)}" for part in plan.outputs]
+    return [spell(part) for part in plan.outputs]

@@ -1,41 +1,19 @@
-"""Fitting columns to a module's input type."""
+"""The binding of a module to the columns that a query gives it: their types, and the way from a row to its payload."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from muntin import Module, RowOperator
 from muntin.errors import TypeMismatchError
 from muntin.errors.messages import ErrorMessage, WrittenColumn
-from muntin.schemas import (
-    DataType,
-    Field,
-    ListOf,
-    MapOf,
-    Scalar,
-    ScalarKind,
-    Struct,
-    Variable,
-    bind,
-    spell,
-    variables_in,
-)
-from muntin_engine.modules.skipping import Accepted, HasNoNull, Present, forbids_null, is_tuple
-
-Converter: TypeAlias = Callable[[Any], Any]
-"""Turns a value as it is stored, of plain Python types, into a module's own."""
-
-_WIDENS: Final = (
-    (ScalarKind.INTEGER, ScalarKind.FLOAT),
-    (ScalarKind.DECIMAL, ScalarKind.FLOAT),
-    (ScalarKind.TIMESTAMP, ScalarKind.INSTANT),
-    (ScalarKind.INTEGER, ScalarKind.INSTANT),
-)
-"""Column kinds that a module's kind takes without a cast by the query writer."""
+from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable, bind, spell, variables_in
+from muntin_engine.modules.skipping import Accepted, HasNoNull, Present, forbids_null
+from muntin_engine.plan.column_fit import WIDENED_KINDS, Converter, Misfit, converted, defaults_of, fit_of
 
 _CASTS: Final = {
     ScalarKind.BOOLEAN: "boolean",
@@ -75,12 +53,17 @@ class BoundInputs:
         Args:
             columns: The places of the module's columns in that row.
         """
-        needs = tuple((place, field) for place, field in zip(columns, self.reads, strict=True) if forbids_null(field))
         select = self._whole(columns)
-        if not needs:
+        without_null = []
+        for place, field in zip(columns, self.reads, strict=True):
+            if forbids_null(field):
+                without_null.append((place, field))
+        if not without_null:
             return select
         is_plain = isinstance(self.reads[0].type, Scalar | Variable)
-        return Present(columns[0]) if is_plain and type(select) is itemgetter else Accepted(select, HasNoNull(needs))
+        if is_plain and type(select) is itemgetter:
+            return Present(columns[0])
+        return Accepted(select, HasNoNull(tuple(without_null)))
 
     def _whole(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
         if self.make is not None:
@@ -88,11 +71,33 @@ class BoundInputs:
             return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
         if not columns:
             return _nothing
-        place, convert = columns[0], self.converters[0]
-        return itemgetter(place) if convert is None else _SingleConverter(place, convert)
+        convert = self.converters[0]
+        return itemgetter(columns[0]) if convert is None else _SingleConverter(columns[0], convert)
 
 
-def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
+@dataclass(frozen=True, slots=True)
+class _SingleConverter:
+    place: int
+    convert: Converter
+
+    def __call__(self, row: tuple[object, ...]) -> object:
+        return converted(row[self.place], self.convert)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordConverter:
+    make: Callable[..., Any]
+    parts: tuple[tuple[int, str, Converter | None], ...]
+
+    def __call__(self, row: tuple[object, ...]) -> object:
+        return self.make(**{name: converted(row[place], convert) for place, name, convert in self.parts})
+
+
+def _nothing(row: tuple[object, ...]) -> None:
+    """Return the payload of a module that reads no column."""
+
+
+def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
     """Fit columns to a module's input type.
 
     One column is the payload itself; several are the fields of a record, in order, and fields with a default may be
@@ -102,250 +107,118 @@ def bind_inputs(cls: type[Module], given: Sequence[Field]) -> BoundInputs:
         TypeMismatchError: The number or the types of the columns do not fit.
     """
     wanted = cls.input_field()
-    if not given:
-        return _bind_nothing(cls, wanted)
     bound: dict[str, Field] = {}
-    part = bind_columns(cls.name, wanted, given, bound)
-    return replace(part, result=_known_result(cls, cls.result_field(), bound), evicted=_evicted(cls, bound))
+    if columns:
+        inputs = bind_columns(cls.name, wanted, columns, bound)
+    elif wanted.type == Variable(""):
+        inputs = BoundInputs((), wanted)
+    else:
+        raise TypeMismatchError(
+            f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
+            f"  name the column after the module: module({cls.name!r}, '<column>')"
+        )
+    return replace(inputs, result=_known_result(cls, cls.result_field(), bound), evicted=_evicted(cls, bound))
 
 
-def bind_each(cls: type[Module], given: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
+def bind_each(cls: type[Module], columns: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
     """Fit columns to each input of a module that reads several; a type variable stands for one type in all of them.
 
     Args:
         cls: The module's class.
-        given: The columns of each input, by its name.
+        columns: The columns of each input, by its name.
 
     Raises:
         TypeMismatchError: The number or the types of the columns of an input do not fit.
     """
     bound: dict[str, Field] = {}
-    parts = {
-        wanted.name: bind_columns(f"the input {wanted.name} of {cls.name}", wanted, given[wanted.name], bound)
-        for wanted in cls.input_fields()
-    }
-    result, evicted = _known_result(cls, cls.result_field(), bound), _evicted(cls, bound)
-    return {name: replace(part, result=result, evicted=evicted) for name, part in parts.items()}
+    inputs = {}
+    for wanted in cls.input_fields():
+        reader = f"the input {wanted.name} of {cls.name}"
+        inputs[wanted.name] = bind_columns(reader, wanted, columns[wanted.name], bound)
+    result = _known_result(cls, cls.result_field(), bound)  # of the types that all inputs have bound
+    evicted = _evicted(cls, bound)
+    return {name: replace(part, result=result, evicted=evicted) for name, part in inputs.items()}
 
 
-def bind_columns(reader: str, wanted: Field, given: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
-    """Fit columns to an input, whose result is left open, and add to what type variables are bound to."""
-    is_whole = len(given) == 1 and isinstance(given[0].type, Struct)  # but not all arguments of a call
-    is_record = isinstance(wanted.type, Struct) and not (is_whole and not isinstance(wanted.type.make, partial))
-    reads, make = _record_parts(reader, wanted, given) if is_record else ((wanted,), None)
-    if len(reads) != len(given):
-        got = f"got {len(given)}: {_spell_all(given)}"
+def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
+    """Fit columns to an input, whose result is left open, and add to what type variables are bound to.
+
+    Args:
+        reader: The module, or its input, in words.
+        wanted: The type of the input.
+        columns: The columns.
+        bound: The types that type variables are bound to so far.
+
+    Raises:
+        TypeMismatchError: The number or the types of the columns do not fit.
+    """
+    make = None
+    reads: tuple[Field, ...] = (wanted,)
+    if _is_record_of_columns(wanted, columns):
+        reads, make = _record_parts(reader, wanted, columns)
+    if len(reads) != len(columns):
+        got = f"got {len(columns)}: {_spell_all(columns)}"
         raise TypeMismatchError(f"{reader} takes one column of {spell(wanted)}, {got}")
+
+    # What other inputs have bound comes first, then the wider types that these columns need.
     reads = tuple(bind(part, bound) for part in reads)
-    widened = {name: choice for pair in zip(reads, given, strict=True) for name, choice in _widened(*pair)}
+    widened: dict[str, Field] = {}
+    for part, column in zip(reads, columns, strict=True):
+        widened |= fit_of(part, column).widened()
     reads = tuple(bind(part, widened) for part in reads)
     bound |= widened
-    _unify(reader, reads, given, bound)
-    return BoundInputs(reads, wanted, tuple(map(_converter, reads, given)), make)
+
+    fits = [fit_of(part, column) for part, column in zip(reads, columns, strict=True)]
+    for fit in fits:
+        misfits = list(fit.misfits(bound))
+        if misfits:
+            raise _mismatch(reader, fit.wanted, fit.column, misfits, bound)
+    return BoundInputs(reads, wanted, tuple(fit.converter() for fit in fits), make)
 
 
-def matching(struct: Struct, given: Struct) -> list[tuple[int, Field]] | None:
-    """Return the fields of a record that a struct column fills, each with its place in the struct.
-
-    Fields go by name, those of a plain tuple by place; what has a default may be missing, and what the record does
-    not know is left alone. None if a field is missing, or a tuple is of another length.
-    """
-    names = [part.name for part in given.fields]
-    if is_tuple(struct):
-        return list(enumerate(struct.fields)) if len(names) == len(struct.fields) else None
-    defaults = _defaults(struct.make)
-    if any(part.name not in names and part.name not in defaults for part in struct.fields):
-        return None
-    return [(names.index(part.name), part) for part in struct.fields if part.name in names]
-
-
-def _converter(wanted: Field, given: Field) -> Converter | None:
-    """Return the function from the stored values of a column to a module's own; None where they are the same."""
-    data_type, column = wanted.type, given.type
-    if isinstance(data_type, Variable):
-        return _converter(given, given) if not isinstance(column, Variable) else None
-    if isinstance(data_type, Struct) and isinstance(column, Struct):
-        return _struct_converter(data_type, column)
-    if isinstance(data_type, ListOf) and isinstance(column, ListOf):
-        element = _converter(data_type.element, column.element)
-        return None if element is None else _ListConverter(element)
-    if isinstance(data_type, MapOf) and isinstance(column, MapOf):
-        return _MapConverter(_converter(data_type.key, column.key), _converter(data_type.value, column.value))
-    return None
-
-
-def _struct_converter(struct: Struct, column: Struct) -> Converter | None:
-    parts = tuple(
-        (column.fields[place].name, part.name, _converter(part, column.fields[place]))
-        for place, part in matching(struct, column) or ()
-    )
-    is_same = struct.make is dict and all(convert is None for _, _, convert in parts)
-    return None if is_same else _StructConverter(struct.make, parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _SingleConverter:
-    place: int
-    convert: Converter
-
-    def __call__(self, row: tuple[object, ...]) -> object:
-        return _converted(row[self.place], self.convert)
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordConverter:
-    make: Callable[..., Any]
-    parts: tuple[tuple[int, str, Converter | None], ...]
-
-    def __call__(self, row: tuple[object, ...]) -> object:
-        return self.make(**{name: _converted(row[place], convert) for place, name, convert in self.parts})
-
-
-@dataclass(frozen=True, slots=True)
-class _StructConverter:
-    make: Callable[..., Any]
-    parts: tuple[tuple[str, str, Converter | None], ...]
-
-    def __call__(self, value: Mapping[str, object]) -> object:
-        return self.make(**{name: _converted(value[stored], convert) for stored, name, convert in self.parts})
-
-
-@dataclass(frozen=True, slots=True)
-class _ListConverter:
-    element: Converter
-
-    def __call__(self, value: Sequence[object]) -> list[object]:
-        return [_converted(item, self.element) for item in value]
-
-
-@dataclass(frozen=True, slots=True)
-class _MapConverter:
-    key: Converter | None
-    value: Converter | None
-
-    def __call__(self, pairs: Sequence[tuple[object, object]]) -> dict[object, object]:
-        return {_converted(key, self.key): _converted(value, self.value) for key, value in pairs}
-
-
-def _converted(value: object, convert: Converter | None) -> object:
-    return value if convert is None or value is None else convert(value)
-
-
-def _nothing(row: tuple[object, ...]) -> None:
-    """Return the payload of a module that reads no column."""
-
-
-def _bind_nothing(cls: type[Module], wanted: Field) -> BoundInputs:
-    if wanted.type != Variable(""):
-        raise TypeMismatchError(
-            f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
-            f"  name the column after the module: module({cls.name!r}, '<column>')"
-        )
-    return BoundInputs((), _known_result(cls, cls.result_field(), {}), evicted=_evicted(cls, {}))
+def _is_record_of_columns(wanted: Field, columns: Sequence[Field]) -> bool:
+    """Return True if each column is a field of the record that is read; a struct alone may be the record itself."""
+    if not isinstance(wanted.type, Struct):
+        return False
+    is_struct_alone = len(columns) == 1 and isinstance(columns[0].type, Struct)
+    is_call = isinstance(wanted.type.make, partial)  # of a function, whose arguments are never one struct
+    return is_call or not is_struct_alone
 
 
 def _record_parts(
-    reader: str, wanted: Field, given: Sequence[Field]
+    reader: str, wanted: Field, columns: Sequence[Field]
 ) -> tuple[tuple[Field, ...], Callable[..., object]]:
+    """Return the fields of a record that columns fill, and what makes it."""
     struct = wanted.type
     assert isinstance(struct, Struct)
-    least = len(struct.fields) - len(_defaults(struct.make))
-    if not least <= len(given) <= len(struct.fields):
-        got = f"{len(given)} columns: {_spell_all(given)}" if given else "no column"
+    least = len(struct.fields) - len(defaults_of(struct.make))
+    if not least <= len(columns) <= len(struct.fields):
+        got = f"{len(columns)} columns: {_spell_all(columns)}" if columns else "no column"
         raise TypeMismatchError(f"{reader} takes {spell(wanted)}, got {got}")
-    return struct.fields[: len(given)], struct.make
+    return struct.fields[: len(columns)], struct.make
 
 
-def _defaults(make: object) -> set[str]:
-    """Return the names of the fields that a record's class can do without."""
-    if is_dataclass(make):
-        return {f.name for f in fields(make) if f.default is not MISSING or f.default_factory is not MISSING}
-    return {*getattr(make, "_field_defaults", {}), *getattr(make, "__optional_keys__", ())}
-
-
-def _unify(reader: str, reads: Sequence[Field], given: Sequence[Field], bound: dict[str, Field]) -> None:
-    """Bind the type variables of what is read to the types of columns.
-
-    Raises:
-        TypeMismatchError: A column is not what is read.
-    """
-    for wanted, field in zip(reads, given, strict=True):
-        if misfits := list(_misfits(wanted, field, bound, "")):
-            where = "" if misfits == [("", wanted, field)] else "".join(map(_spell_misfit, misfits))
-            raise TypeMismatchError(
-                "{module} reads {wanted}, but the column {column} is {type}{where}\n"
-                "  cast the column{example}, or choose another module",
-                module=reader,
-                wanted=_spell_read(wanted, bound),
-                column=field.name,
-                type=spell(field),
-                where=where,
-                example=_spell_cast(wanted, field),
-            )
-
-
-Misfit: TypeAlias = tuple[str, Field, Field | None]
-"""The path to a part of a column, what is wanted there, and what the column has there, if anything."""
-
-
-def _misfits(wanted: Field, given: Field, bound: dict[str, Field], path: str) -> Iterator[Misfit]:
-    """Yield the parts of a column that are not what is wanted, the column itself where no part of it is to blame."""
-    reads, column = wanted.type, given.type
-    if isinstance(reads, Variable):
-        if not _takes(reads, column):
-            yield path, wanted, given
-        elif reads.name and bound.setdefault(reads.name, Field(reads.name, column)).type != column:
-            yield path, bound[reads.name], given
-    elif isinstance(reads, Scalar) and isinstance(column, Scalar):
-        if reads.kind != column.kind and (column.kind, reads.kind) not in _WIDENS:
-            yield path, wanted, given
-    elif isinstance(reads, ListOf) and isinstance(column, ListOf):
-        yield from _misfits(reads.element, column.element, bound, f"{path}[]")
-    elif isinstance(reads, MapOf) and isinstance(column, MapOf):
-        yield from _misfits(reads.key, column.key, bound, f"{path}.key")
-        yield from _misfits(reads.value, column.value, bound, f"{path}.value")
-    elif isinstance(reads, Struct) and isinstance(column, Struct) and matching(reads, column) is not None:
-        for place, part in matching(reads, column) or ():
-            yield from _misfits(part, column.fields[place], bound, f"{path}.{column.fields[place].name}")
-    elif isinstance(reads, Struct) and isinstance(column, Struct) and not is_tuple(reads):
-        names, defaults = [part.name for part in column.fields], _defaults(reads.make)
-        absent = [part for part in reads.fields if part.name not in names and part.name not in defaults]
-        yield from ((f"{path}.{part.name}", part, None) for part in absent)
-    else:
-        yield path, wanted, given
-
-
-def _widened(wanted: Field, given: Field) -> Iterator[tuple[str, Field]]:
-    """Yield the type variables that stand for a wider type than a column's, which is none of those they may stand for.
-
-    Of several wider ones the first is meant: whole numbers are floats where floats and decimals are read.
-    """
-    reads, column = wanted.type, given.type
-    if isinstance(reads, Variable) and isinstance(column, Scalar):
-        kinds = {choice.type.kind: choice for choice in reads.choices if isinstance(choice.type, Scalar)}
-        wider = [choice for kind, choice in kinds.items() if (column.kind, kind) in _WIDENS]
-        yield from ((reads.name, choice) for choice in wider[:1] if column.kind not in kinds)
-    elif isinstance(reads, ListOf) and isinstance(column, ListOf):
-        yield from _widened(reads.element, column.element)
-    elif isinstance(reads, MapOf) and isinstance(column, MapOf):
-        yield from _widened(reads.key, column.key)
-        yield from _widened(reads.value, column.value)
-    elif isinstance(reads, Struct) and isinstance(column, Struct):
-        for place, part in matching(reads, column) or ():
-            yield from _widened(part, column.fields[place])
-
-
-def _takes(variable: Variable, given: DataType) -> bool:
-    """Return True if a type variable can be bound to a type; dicts have no order and no hash."""
-    if variable.choices:
-        return any(not list(_misfits(choice, Field("", given), {}, "")) for choice in variable.choices)
-    return isinstance(given, Scalar | Variable) or not (variable.is_ordered or variable.is_hashable)
+def _mismatch(
+    reader: str, wanted: Field, column: Field, misfits: Sequence[Misfit], bound: Mapping[str, Field]
+) -> TypeMismatchError:
+    """Return the error for a column that is not what is read."""
+    is_whole = list(misfits) == [Misfit("", wanted, column)]
+    where = "" if is_whole else "".join(map(_spell_misfit, misfits))
+    return TypeMismatchError(
+        "{module} reads {wanted}, but the column {column} is {type}{where}\n"
+        "  cast the column{example}, or choose another module",
+        module=reader,
+        wanted=_spell_read(wanted, bound),
+        column=column.name,
+        type=spell(column),
+        where=where,
+        example=_spell_cast(wanted, column),
+    )
 
 
 def _spell_misfit(misfit: Misfit) -> str:
-    path, wanted, given = misfit
-    has = "none" if given is None else spell(given)
-    return f"\n  {path.lstrip('.')}: it reads {_spell_wanted(wanted)}, the column has {has}"
+    has = "none" if misfit.column is None else spell(misfit.column)
+    return f"\n  {misfit.path.lstrip('.')}: it reads {_spell_wanted(misfit.wanted)}, the column has {has}"
 
 
 def _spell_wanted(wanted: Field) -> str:
@@ -360,25 +233,32 @@ def _spell_wanted(wanted: Field) -> str:
 
 def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
     """Spell what is read, with the kinds that are widened to it; of a bound type variable none is."""
-    found = bind(wanted, bound)
-    kinds = _kinds(wanted) if found == wanted else []
-    widened = ((wide, [given for given, kind in _WIDENS if kind is wide and given not in kinds]) for wide in kinds)
-    more = ", ".join(f"{' or '.join(given)} as {wide}" for wide, given in widened if given)
-    return _spell_wanted(found) + (f" ({more})" if more else "")
+    reads = bind(wanted, bound)
+    kinds = _kinds(wanted) if reads == wanted else []
+    more = []
+    for kind in kinds:
+        narrower = [stored for stored, wide in WIDENED_KINDS if wide is kind and stored not in kinds]
+        if narrower:
+            more.append(f"{' or '.join(narrower)} as {kind}")
+    return f"{_spell_wanted(reads)} ({', '.join(more)})" if more else _spell_wanted(reads)
 
 
-def _spell_cast(wanted: Field, given: Field) -> ErrorMessage:
+def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
     """Return an example of a cast of a column to what is read; empty if Spark has none."""
-    here, there = _kinds(given), _kinds(wanted)
-    if not here or not there or here[0] not in _CASTS or there[0] not in _CASTS:
+    column_kinds = _kinds(column)
+    wanted_kinds = _kinds(wanted)
+    if not column_kinds or not wanted_kinds:
         return ErrorMessage()
-    plain = list(_CASTS)[:4]
-    if ScalarKind.STRING not in (here[0], there[0]) and not (here[0] in plain and there[0] in plain):
+    ends = {column_kinds[0], wanted_kinds[0]}
+    are_one_another = ends <= set(list(_CASTS)[:4])
+    if not ends <= set(_CASTS) or not (ScalarKind.STRING in ends or are_one_another):
         return ErrorMessage()
-    kind = ScalarKind.FLOAT if ScalarKind.FLOAT in there else there[0]  # a double loses least of what text may say
-    if not given.name.isidentifier():
+
+    # Of several kinds a double loses least of what text may say.
+    kind = ScalarKind.FLOAT if ScalarKind.FLOAT in wanted_kinds else wanted_kinds[0]
+    if not column.name.isidentifier():
         return ErrorMessage(f", for example with .cast({_CASTS[kind]!r})")
-    return ErrorMessage(", for example {column}", column=WrittenColumn(given.name, _CASTS[kind]))
+    return ErrorMessage(", for example {column}", column=WrittenColumn(column.name, _CASTS[kind]))
 
 
 def _kinds(field: Field) -> list[ScalarKind]:
@@ -402,5 +282,5 @@ def _known_result(cls: type[Module], field: Field, bound: Mapping[str, Field]) -
     return result
 
 
-def _spell_all(given: Sequence[Field]) -> str:
-    return ", ".join(f"{field.name} {spell(field)}" for field in given)
+def _spell_all(columns: Sequence[Field]) -> str:
+    return ", ".join(f"{column.name} {spell(column)}" for column in columns)

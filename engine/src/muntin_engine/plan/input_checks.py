@@ -14,7 +14,7 @@ from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.query_checks import LONGEST_WINDOW
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
-from muntin_engine.modules.evaluator_query import states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
@@ -35,53 +35,59 @@ def check_inputs(plan: Plan) -> None:
         PolicyError: The policies do not fit an input.
     """
     first, *others = plan.inputs
-    names = [given.name for given in plan.inputs]
+    names = [input.name for input in plan.inputs]
     if others and (not all(names) or len(set(names)) < len(names)):
         raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
     for other in others:
-        keys, own = ([key.type for key in given.columns.keys] for given in (first, other))
-        if keys != own:
+        first_keys = [key.type for key in first.columns.keys]
+        other_keys = [key.type for key in other.columns.keys]
+        if first_keys != other_keys:
             raise QueryError(
-                f"inputs meet by key, and the keys of {first.name} are of type {', '.join(keys) or 'none'}, those of "
-                f"{other.name} {', '.join(own) or 'none'}\n  cast them to the same types, in the same order"
+                f"inputs meet by key, and the keys of {first.name} are of type {', '.join(first_keys) or 'none'}, "
+                f"those of {other.name} {', '.join(other_keys) or 'none'}\n"
+                "  cast them to the same types, in the same order"
             )
         if first.columns.start.type != other.columns.start.type:
             raise QueryError(
                 f"the times of {first.name} are {first.columns.start.type}, those of {other.name} "
                 f"{other.columns.start.type}\n  cast them to the same type"
             )
-    for given in plan.inputs:
-        _check_input(given)
+    for input in plan.inputs:
+        _check_input(input)
 
 
-def _check_input(given: Input) -> None:
-    for change in (*(change for rule in given.rules for change in rule.lifetime_changes), *given.lifetime_changes):
-        _check_change(change, given)
-    for policy in (given.progress, *(rule.progress for rule in given.rules)):
-        _check_policy(policy)
-    has_rows_of_progress = given.columns.change is not None
-    if given.progress.idle is not None and not (has_rows_of_progress or given.has_clock):
+def _check_input(input: Input) -> None:
+    for rule in input.rules:
+        for change in rule.lifetime_changes:
+            _check_change(change, input)
+    for change in input.lifetime_changes:
+        _check_change(change, input)
+    _check_policy(input.progress)
+    for rule in input.rules:
+        _check_policy(rule.progress)
+    has_rows_of_progress = input.columns.change is not None
+    if input.progress.idle is not None and not (has_rows_of_progress or input.has_clock):
         raise PolicyError(
             "this input never says what time it is, so no source of it is ever idle\n"
             "  give it a clock, {with_clock}, or rows whose change is 'clock'",
             with_clock=StreamCall(Call("with_clock"), Call("events", ...)),
         )
-    if given.progress.idle is not None and given.progress.idle.lag is None and not given.sources:
+    if input.progress.idle is not None and input.progress.idle.lag is None and not input.sources:
         raise PolicyError(
             "the only source of an input cannot be left out while it is idle\n"
             "  say how far behind the clock it then is: {with_idle}",
             with_idle=Call("with_idle", ..., Argument("lag", "10 minutes")),
         )
-    if given.progress.by_key and not has_rows_of_progress:
+    if input.progress.by_key and not has_rows_of_progress:
         raise PolicyError(
             "keys are punctuated by rows, and no column says what a row does: events needs {change}",
             change=ParameterName("change"),
         )
-    if given.late.policy is LatePolicy.ADJUST and given.has_samples:
+    if input.late.policy is LatePolicy.ADJUST and input.has_samples:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use {right}",
             argument="late_policy",
-            value=str(given.late),
+            value=str(input.late),
             right=Alternatives("late_policy", ("side", Call("correct", "1 hour"))),
         )
 
@@ -94,7 +100,8 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
-        is_value, kept = replace(policy) == policy, policy.starts_kept
+        is_value = replace(policy) == policy
+        kept = policy.starts_kept
     except Exception as error:
         raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
     if not is_value:
@@ -109,11 +116,11 @@ def _check_policy(policy: ProgressPolicy) -> None:
         raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 
 
-def _check_change(change: LifetimeChange, given: Input) -> None:
+def _check_change(change: LifetimeChange, input: Input) -> None:
     if isinstance(change, Align):
         check_windows(change.windows)
         change.windows.check_lengths(LONGEST_WINDOW)
-        check_zone(change.windows, given.columns.start)
+        check_zone(change.windows, input.columns.start)
     for length in change.identity()[1:]:
         if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
             raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
@@ -128,15 +135,15 @@ def check_shedding(plan: Plan) -> None:
     window, modules = plan.window, [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
     least = 1 if replaces_rows else window.least_events
-    for given in plan.inputs:
-        needed = max(least, 2) if given.has_samples else least
-        if given.most_held is not None and given.most_held < needed:
-            is_for_sample = given.has_samples and least < needed
+    for input in plan.inputs:
+        needed = max(least, 2) if input.has_samples else least
+        if input.most_held is not None and input.most_held < needed:
+            is_for_sample = input.has_samples and least < needed
             raise PolicyError(
                 "{what} needs room for {needed:,} events of a key, and shedding(most_held={value:_}) would shed all "
                 "that come\n  give most_held={needed:_} at least, and better many times that",
                 argument="most_held",
-                value=given.most_held,
+                value=input.most_held,
                 what="a sample, which lasts until the next one," if is_for_sample else WrittenWindows(window),
                 needed=needed,
             )

@@ -113,7 +113,9 @@ class Input(InputPolicies):
         """Return what gives a payload's place among the rows of its time; None if the query names no order."""
         if self.order is None:
             return None
-        return itemgetter(self.order) if not self.then_by else SeveralOrders((self.order, *self.then_by))
+        if self.then_by:
+            return SeveralOrders((self.order, *self.then_by))
+        return itemgetter(self.order)
 
     @cached_property
     def given_lifetimes(self) -> Lifetimes:
@@ -170,22 +172,27 @@ class Input(InputPolicies):
 
     def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""
-        return {
-            "id": self.columns.id and self.columns.id.type,
+        identity: dict[str, Any] = {
+            "id": None if self.columns.id is None else self.columns.id.type,
             "inputs": [[column.name, column.type] for column in self.columns.payload],
             "where": [condition.name for condition in self.columns.conditions],
             "lifetimes": self.lifetimes,
-            **({"changed": [change.identity() for change in self.lifetime_changes]} if self.lifetime_changes else {}),
-            "progress": identity_of(self.progress),
-            "sources": list(self.sources),
-            **({"rules": [_identity_of(rule) for rule in self.rules]} if self.rules else {}),
-            "late": self.late.spell(lambda length: str(int(length))) if self.late.corrects else "",
-            **({} if self.order is None else {"order": self.order}),
-            **({"then_by": list(self.then_by)} if self.then_by else {}),
         }
+        if self.lifetime_changes:
+            identity["changed"] = [change.identity() for change in self.lifetime_changes]
+        identity["progress"] = identity_of(self.progress)
+        identity["sources"] = list(self.sources)
+        if self.rules:
+            identity["rules"] = [_rule_identity(rule) for rule in self.rules]
+        identity["late"] = self.late.spell(lambda length: str(int(length))) if self.late.corrects else ""
+        if self.order is not None:
+            identity["order"] = self.order
+        if self.then_by:
+            identity["then_by"] = list(self.then_by)
+        return identity
 
 
-def _identity_of(rule: SourceRules) -> list[object]:
+def _rule_identity(rule: SourceRules) -> list[object]:
     changes = [change.identity() for change in rule.lifetime_changes]
     return [rule.source, identity_of(rule.progress), changes]
 

@@ -50,11 +50,12 @@ class PairCondition:
         try:
             met = self.select(row)
         except Exception as error:
-            told = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
-            raise ModuleError(told) from safe_cause(error)
+            message = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
+            raise ModuleError(message) from safe_cause(error)
         if met is None or met is SKIPPED:
             return False
-        met = met.item() if hasattr(met, "item") else met
+        if hasattr(met, "item"):  # of NumPy
+            met = met.item()
         if not isinstance(met, bool):
             raise ModuleContractError(
                 f"{self.label} returned {safe_repr(met)} for {safe_repr(row)}\n"
@@ -80,8 +81,8 @@ class PairCondition:
 def plan_condition(
     function: Function[..., object],
     parameters: Mapping[str, object],
-    given: Sequence[Field],
-    place: Callable[[int, Field], tuple[int, int]],
+    columns: Sequence[Field],
+    place_of: Callable[[int, Field], tuple[int, int]],
     names: Sequence[str],
 ) -> PairCondition:
     """Return a condition, bound to columns.
@@ -89,8 +90,8 @@ def plan_condition(
     Args:
         function: The function.
         parameters: Its arguments that are no columns, by name.
-        given: The types of the columns that the query gives it, those of the left stream first.
-        place: Takes a column into the inputs of the query, given its number and what the function reads of it, and
+        columns: The types of the columns that the query gives it, those of the left stream first.
+        place_of: Takes a column into the inputs of the query, given its number and what the function reads of it, and
             returns the place of its stream and its own.
         names: The names of the columns.
 
@@ -98,23 +99,25 @@ def plan_condition(
         ParameterError: The function does not take the parameters.
         TypeMismatchError: The columns do not fit.
     """
-    name, implementation = function.name, function.implementation
-    wanted = signature(implementation, eval_str=True)
+    implementation = function.implementation
+    call = signature(implementation, eval_str=True)
     try:
-        bound = wanted.bind_partial(**parameters)
-        check_types(wanted, parameters)
+        bound = call.bind_partial(**parameters)
+        check_types(call, parameters)
     except TypeError as error:
-        raise ParameterError(name, parameters, message_of(error), str(wanted)) from error
-    free = [part for part in wanted.parameters.values() if part.name not in bound.arguments]
-    needed = [part for part in free if part.default is Parameter.empty]
-    reads = tuple(
-        describe(object if part.annotation is Parameter.empty else part.annotation, part.name)
-        for number, part in enumerate(free)
-        if number < max(len(given), len(needed))
-    )
-    found = bind_columns(name, Field("", Struct(reads, partial(implementation, **parameters))), given, {})
-    columns = tuple(place(number, read) for number, read in enumerate(found.reads))
-    return PairCondition(function, dict(parameters), columns, found.selector(range(len(columns))), tuple(names))
+        raise ParameterError(function.name, parameters, message_of(error), str(call)) from error
+
+    # The columns are the arguments that are not given by name, and those among them that have to be.
+    free = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
+    needed = [argument for argument in free if argument.default is Parameter.empty]
+    reads = []
+    for argument in free[: max(len(columns), len(needed))]:
+        annotation = object if argument.annotation is Parameter.empty else argument.annotation
+        reads.append(describe(annotation, argument.name))
+    record = Field("", Struct(tuple(reads), partial(implementation, **parameters)))
+    inputs = bind_columns(function.name, record, columns, {})
+    places = tuple(place_of(number, read) for number, read in enumerate(inputs.reads))
+    return PairCondition(function, dict(parameters), places, inputs.selector(range(len(places))), tuple(names))
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

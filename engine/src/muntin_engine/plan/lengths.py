@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from muntin import Axis
 from muntin.axis import MOST_PLACES, BareClockLength, BareLength, DecimalLength, TimeLength, spell_ticks
@@ -118,25 +118,35 @@ class AxisScale:
             QueryError: A length of time on an axis that does not measure time, or that is not a whole number of its
                 unit; or a bare number where it does.
         """
-        found: Any = policy
-        if isinstance(found, DecimalLength):
-            return self._of_decimal(found, name)  # type: ignore[return-value]
-        if self.places is not None and isinstance(found, BareLength):
-            return int(found) * int(10**self.places)  # type: ignore[return-value]
-        if isinstance(found, TimeLength):
-            return self._ticks(int(found), name)  # type: ignore[return-value]
-        if isinstance(found, BareLength | BareClockLength):
-            if found and (self.axis is Axis.TIME or self.unit is not None):
-                raise self._bare(int(found), name)
-            return int(found)  # type: ignore[return-value]
-        if isinstance(found, list | tuple):
-            return type(found)(self.resolve(part, name) for part in found)  # type: ignore[return-value]
-        if is_dataclass(found) and not isinstance(found, type):
-            old = {part.name: getattr(found, part.name) for part in fields(found) if part.init}
-            new = {part: self.resolve(value, _NAMES.get(part, part)) for part, value in old.items()}
-            changed = {part: value for part, value in new.items() if value is not old[part]}
-            return replace(found, **changed) if changed else policy  # type: ignore[return-value]
-        return policy
+        return cast("T", self._resolved(policy, name))
+
+    def _resolved(self, value: Any, name: str) -> Any:
+        if isinstance(value, DecimalLength):
+            return self._of_decimal(value, name)
+        if isinstance(value, BareLength) and self.places is not None:
+            return int(value) * int(10**self.places)
+        if isinstance(value, TimeLength):
+            return self._ticks(int(value), name)
+        if isinstance(value, BareLength | BareClockLength):
+            if value and (self.axis is Axis.TIME or self.unit is not None):
+                raise self._bare(int(value), name)
+            return int(value)
+        if isinstance(value, list | tuple):
+            return type(value)(self._resolved(part, name) for part in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._with_resolved_fields(value)
+        return value
+
+    def _with_resolved_fields(self, policy: Any) -> Any:
+        """Return a dataclass with all lengths in it in ticks; itself, if there are none."""
+        changed = {}
+        for part in fields(policy):
+            if part.init:
+                value = getattr(policy, part.name)
+                resolved = self._resolved(value, _NAMES.get(part.name, part.name))
+                if resolved is not value:
+                    changed[part.name] = resolved
+        return replace(policy, **changed) if changed else policy
 
     def _ticks(self, microseconds: int, name: str) -> int:
         if self.axis is Axis.TIME or not microseconds:
@@ -155,8 +165,8 @@ class AxisScale:
                 times=self.times,
                 with_unit=Call("events", ..., Argument("unit", "ms")),
             )
-        ticks, rest = divmod(microseconds * UNITS["us"], UNITS[self.unit])
-        if rest:
+        ticks, remainder = divmod(microseconds * UNITS["us"], UNITS[self.unit])
+        if remainder:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, which is not a whole number of the unit {self.unit!r}"
             )
@@ -176,8 +186,8 @@ class AxisScale:
                 kind=kind,
                 example=Seconds("1.5"),
             )
-        ticks, rest = divmod(int(length), int(10 ** (MOST_PLACES - (self.places or 0))))
-        if rest:
+        ticks, remainder = divmod(int(length), int(10 ** (MOST_PLACES - (self.places or 0))))
+        if remainder:
             kind = "integers" if self.places is None else f"decimals of {self.places} places"
             raise QueryError(f"the {name} is {length}, and the times in {self.times} are {kind}")
         return ticks

@@ -14,6 +14,7 @@ from muntin import EmitPolicy
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.plan_words import spell_windows
 
 
 class Total(StrEnum):
@@ -211,12 +212,26 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         plan: The query.
         is_timed: False to leave out times.
     """
-    stages = {stage_metric(stage) for stage in STAGES}
-    absent = set() if is_timed else stages
-    absent |= plan.choice.unreported
-    if not any(given.columns.conditions or given.changes_lifetimes for given in plan.inputs):
+    absent = _unreported_metrics(plan)
+    if not is_timed:
+        absent |= {stage_metric(stage) for stage in STAGES}
+    metrics = [metric for metric in METRICS if metric.name not in absent]
+
+    if plan.join is None:
+        columns = dict.fromkeys(field.name for field in (*plan.outputs, *plan.evicted) if _may_overflow(field))
+        metrics += [Metric(overflow_metric(column), Unit.VALUES) for column in columns]
+    metrics += [Metric(skipped_metric(module.metric_label), Unit.ROWS) for module in plan.modules if module.is_choosy]
+    if is_timed:
+        metrics += [Metric(module_metric(module.metric_label), Unit.MICROSECONDS) for module in plan.modules]
+    return metrics
+
+
+def _unreported_metrics(plan: Plan) -> set[str]:
+    """Return the metrics that a query has nothing to report of."""
+    absent = set(plan.choice.unreported)
+    if not any(input.columns.conditions or input.changes_lifetimes for input in plan.inputs):
         absent.add("filtered")
-    if all(given.most_held is None for given in plan.inputs):
+    if all(input.most_held is None for input in plan.inputs):
         absent.add("shed")
     if not plan.evicted:
         absent.add("evicted")
@@ -224,7 +239,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("windows_revisable")
     if plan.early is None:
         absent.add("early")
-    if not any(given.may_read_clock for given in plan.inputs):
+    if not any(input.may_read_clock for input in plan.inputs):
         absent.add("clock")
     if plan.forget_keys_after is None:
         absent.add("keys_forgotten")
@@ -232,13 +247,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent.add("partitions_held")
     if any(window.grid() is None for window in plan.windows):
         absent.add("windows_open")
-    labels = plan.module_labels
-    choosy = [label for label, module in zip(labels, plan.modules, strict=True) if module.is_choosy]
-    skipped = [Metric(skipped_metric(label), Unit.ROWS) for label in choosy]
-    columns = dict.fromkeys(field.name for field in (*plan.outputs, *plan.evicted) if _may_overflow(field))
-    overflows = [Metric(overflow_metric(column), Unit.VALUES) for column in columns if plan.join is None]
-    times = [Metric(module_metric(label), Unit.MICROSECONDS) for label in labels] if is_timed else []
-    return [*(metric for metric in METRICS if metric.name not in absent), *overflows, *skipped, *times]
+    return absent
 
 
 def _may_overflow(field: Field) -> bool:
@@ -262,8 +271,9 @@ def waits_for_open_ends(plan: Plan) -> bool:
     """
     if plan.join is not None or plan.rows is not None:
         return False
-    follows = any(window.waits_for_events for window in plan.windows) and not plan.input.is_point
-    return follows or plan.waits_for_ends
+    if any(window.waits_for_events for window in plan.windows) and not plan.input.is_point:
+        return True
+    return plan.waits_for_ends
 
 
 _UNBOUNDED: Final = frozenset(
@@ -283,10 +293,9 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
         plan: The query.
         source: The name that tells its input from others.
     """
-    told = hashlib.sha256(json.dumps([plan_identity(plan) | {"code": ()}, source], default=str).encode()).hexdigest()[
-        :8
-    ]
-    return _APART.join([metrics_name, plan.spelled_window, told])
+    identity = plan_identity(plan) | {"code": ()}
+    digest = hashlib.sha256(json.dumps([identity, source], default=str).encode()).hexdigest()
+    return _APART.join([metrics_name, spell_windows(plan), digest[:8]])
 
 
 def shown_names(reported: Iterable[str]) -> dict[str, str]:
@@ -301,10 +310,15 @@ def shown_names(reported: Iterable[str]) -> dict[str, str]:
         >>> list(shown_names(["muntin # tumbling('1 day') # 3f", "muntin # snapshot() # 07"]).values())
         ["muntin tumbling('1 day')", 'muntin snapshot()']
     """
-    left = {name: name.split(_APART) for name in reported}
+    parts_of = {name: name.split(_APART) for name in reported}
     shown: dict[str, str] = {}
-    for parts in (1, 2, 3):
-        said = {name: " ".join(told[:parts]) for name, told in left.items() if name not in shown}
-        often = Counter(said.values())
-        shown |= {name: text for name, text in said.items() if often[text] == 1}
-    return {name: shown.get(name, name) for name in left}
+    for part_count in (1, 2, 3):
+        candidates = {}
+        for name, parts in parts_of.items():
+            if name not in shown:
+                candidates[name] = " ".join(parts[:part_count])
+        uses = Counter(candidates.values())
+        for name, candidate in candidates.items():
+            if uses[candidate] == 1:
+                shown[name] = candidate
+    return {name: shown.get(name, name) for name in parts_of}

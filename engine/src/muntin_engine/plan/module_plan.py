@@ -13,7 +13,7 @@ from muntin.errors import ParameterError, QueryError, message_of
 from muntin.modules.columnar_aggregate import Form
 from muntin.modules.parameters import check_parameters, spell, spell_signature
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable
-from muntin_engine.modules.evaluator_query import may_slide
+from muntin_engine.modules.abilities import may_slide
 from muntin_engine.modules.skipping import BySource, forbids_null
 from muntin_engine.plan.input_binding import bind_each, bind_inputs
 from muntin_engine.state.codec import holds_many
@@ -75,6 +75,11 @@ class ModulePlan:
         return bool(self.inputs) or any(map(forbids_null, self.reads))
 
     @property
+    def streams(self) -> tuple[StreamInput, ...]:
+        """The streams that it reads: its inputs, or one without a name that has all sources."""
+        return self.inputs or (StreamInput("", (), self.columns, self.reads),)
+
+    @property
     def slides(self) -> bool:
         """True if its state may go on from a window to the next one, as events come and go."""
         return may_slide(self.module)
@@ -97,27 +102,36 @@ class ModulePlan:
         """Name and version."""
         return f"{self.module.name} {self.module.version}"
 
+    @property
+    def metric_label(self) -> str:
+        """The label in the query's metrics: the result column, or the operator's name."""
+        return self.output or self.module.name
+
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
         States of a module that does not accept every row are kept with the number of those it took.
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
-        counted = ["counted"] if self.is_choosy and self.module.is_incremental else []
         columns = [[self.side, place] for place in self.columns] if self.side else list(self.columns)
-        told = {part.name: [list(part.sources), list(part.columns)] for part in self.inputs}
-        return [self.module.name, self.module.version, parameters, columns, *counted, *([told] if told else [])]
+        identity: list[object] = [self.module.name, self.module.version, parameters, columns]
+        if self.is_choosy and self.module.is_incremental:
+            identity.append("counted")
+        if self.inputs:
+            identity.append({part.name: [list(part.sources), list(part.columns)] for part in self.inputs})
+        return identity
 
 
 def make_module(
-    cls: type[Module], parameters: Mapping[str, object], read: Callable[[int], int] | None = None
+    cls: type[Module], parameters: Mapping[str, object], read_length: Callable[[int], int] | None = None
 ) -> Module:
     """Return a module made with a query's parameters.
 
     Args:
         cls: Its class.
         parameters: The parameters.
-        read: Makes ticks of the query's axis of the durations that the constructor reads; None where there is no query.
+        read_length: Makes ticks of the query's axis of the durations that the constructor reads; None where there is no
+            query.
 
     Raises:
         ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
@@ -125,7 +139,7 @@ def make_module(
     """
     check_parameters(cls, parameters)
     try:
-        with nullcontext() if read is None else lengths_read_by(read):
+        with nullcontext() if read_length is None else lengths_read_by(read_length):
             module: Module = cls(**parameters)
     except (TypeError, ValueError, QueryError) as error:
         raise ParameterError(cls.name, parameters, message_of(error), spell_signature(cls)) from error
@@ -136,10 +150,10 @@ def plan_module(
     output: str,
     cls: type[Module],
     parameters: Mapping[str, object],
-    given: Sequence[Field],
-    place: Callable[[int, Field], int],
-    read: Callable[[int], int] | None = None,
-    made: Module | None = None,
+    columns: Sequence[Field],
+    place_of: Callable[[int, Field], int],
+    read_length: Callable[[int], int] | None = None,
+    module: Module | None = None,
 ) -> ModulePlan:
     """Return a module bound to its input columns.
 
@@ -147,37 +161,38 @@ def plan_module(
         output: The name of its result column.
         cls: The module's class.
         parameters: Its constructor's parameters.
-        given: The types of the columns that the query gives it.
-        place: Takes a column into the inputs of the query, given its number among the module's own and what the module
-            reads of it, and returns its place there.
-        read: Makes ticks of the query's axis of its durations, as for `make_module`.
-        made: The module itself, where it is made already.
+        columns: The types of the columns that the query gives it.
+        place_of: Takes a column into the inputs of the query, given its number among the module's own and what the
+            module reads of it, and returns its place there.
+        read_length: Makes ticks of the query's axis of its durations, as for `make_module`.
+        module: The module itself, where it is made already.
 
     Raises:
         ParameterError: The parameters do not fit.
         TypeMismatchError: The columns do not fit.
     """
-    bound = bind_inputs(cls, given)
-    module = make_module(cls, parameters, read) if made is None else made
-    columns = tuple(place(number, field) for number, field in enumerate(bound.reads))
-    known = tuple(map(_known, bound.reads, given))
+    bound = bind_inputs(cls, columns)
+    if module is None:
+        module = make_module(cls, parameters, read_length)
+    places = tuple(place_of(number, field) for number, field in enumerate(bound.reads))
+    known = tuple(map(_known_field, bound.reads, columns))
     return ModulePlan(
-        output,
-        module,
-        dict(parameters),
-        columns,
-        bound.reads,
-        bound.selector(columns),
-        bound.result,
-        _columnar_form(module, known),
-        known,
+        output=output,
+        module=module,
+        parameters=dict(parameters),
+        columns=places,
+        reads=bound.reads,
+        select=bound.selector(places),
+        result=bound.result,
+        form=_columnar_form(module, known),
+        known=known,
         evicted=bound.evicted,
     )
 
 
-def _known(part: Field, column: Field) -> Field:
+def _known_field(read: Field, column: Field) -> Field:
     """Return the field that a module reads, with the column's type where the module takes any."""
-    return Field(part.name, column.type, part.is_nullable) if isinstance(part.type, Variable) else part
+    return Field(read.name, column.type, read.is_nullable) if isinstance(read.type, Variable) else read
 
 
 def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
@@ -185,8 +200,13 @@ def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
     if not hasattr(module, "columnar_form"):
         return None
     wanted = module.input_field()
-    several = Field(wanted.name, Struct(tuple(known), dict) if known else wanted.type, not known)
-    form: Form | None = module.columnar_form(known[0] if len(known) == 1 else several)
+    if len(known) == 1:
+        read = known[0]
+    elif known:
+        read = Field(wanted.name, Struct(tuple(known), dict), is_nullable=False)
+    else:
+        read = Field(wanted.name, wanted.type, is_nullable=True)
+    form: Form | None = module.columnar_form(read)
     return form
 
 
@@ -213,21 +233,23 @@ def sources_of_inputs(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"
             f"  make one stream of all: union({named}).window(...)"
         )
-    found = {name: tuple(one for one in sources if _is_of(one, stream)) for name, stream in streams.items()}
+    sources_by_input = {
+        name: tuple(source for source in sources if _is_of(source, stream)) for name, stream in streams.items()
+    }
     for name, stream in streams.items():
-        if not found[name]:
+        if not sources_by_input[name]:
             there = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
             raise QueryError(
                 f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {there}\n"
                 f"  name it so, union({named}), or say which it is: {name}=from_stream('<stream>', '<column>')"
             )
-        twice = [other for other in streams if other != name and set(found[other]) & set(found[name])]
-        if twice:
-            raise QueryError(
-                f"the inputs {name} and {twice[0]} of {cls.name} read one stream, {stream}, and an event is of one\n"
-                "  give the union a stream for each of them, of the same DataFrame if need be"
-            )
-    return found
+        for other in streams:
+            if other != name and set(sources_by_input[other]) & set(sources_by_input[name]):
+                raise QueryError(
+                    f"the inputs {name} and {other} of {cls.name} read one stream, {stream}, and an event is of one\n"
+                    "  give the union a stream for each of them, of the same DataFrame if need be"
+                )
+    return sources_by_input
 
 
 def _is_of(source: str, stream: str) -> bool:
@@ -239,11 +261,11 @@ def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
     cls: type[Module],
     parameters: Mapping[str, object],
     sources: Mapping[str, tuple[str, ...]],
-    given: Mapping[str, Sequence[Field]],
-    source: int,
-    place: Callable[[str, int, Field], int],
-    read: Callable[[int], int] | None = None,
-    made: Module | None = None,
+    columns: Mapping[str, Sequence[Field]],
+    source_place: int,
+    place_of: Callable[[str, int, Field], int],
+    read_length: Callable[[int], int] | None = None,
+    module: Module | None = None,
 ) -> ModulePlan:
     """Return a module that reads several inputs, bound to columns of the streams of a union.
 
@@ -252,39 +274,40 @@ def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
         cls: The module's class.
         parameters: Its constructor's parameters.
         sources: The sources of each input, by its name.
-        given: The types of the columns of each input.
-        source: The place of the column `SOURCE`.
-        place: As for `plan_module`, with the name of the input before the number of the column.
-        read: As for `plan_module`.
-        made: The same.
+        columns: The types of the columns of each input.
+        source_place: The place of the column `SOURCE`.
+        place_of: As for `plan_module`, with the name of the input before the number of the column.
+        read_length: As for `plan_module`.
+        module: As for `plan_module`.
 
     Raises:
         ParameterError: The parameters do not fit.
         TypeMismatchError: The columns do not fit.
     """
-    bound = bind_each(cls, given)
-    module = make_module(cls, parameters, read) if made is None else made
-    inputs = tuple(
-        StreamInput(
-            name,
-            sources[name],
-            tuple(place(name, number, field) for number, field in enumerate(one.reads)),
-            one.reads,
-        )
-        for name, one in bound.items()
-    )
-    selectors: dict[str, Callable[[tuple[Any, ...]], Any]] = {
-        name: bound[part.name].selector(part.columns) for part in inputs for name in part.sources
-    }
-    first = next(iter(bound.values()))
+    bound = bind_each(cls, columns)
+    if module is None:
+        module = make_module(cls, parameters, read_length)
+
+    inputs = []
+    places = [source_place]
+    reads = [SOURCE]
+    selectors: dict[str, Callable[[tuple[Any, ...]], Any]] = {}
+    for name, input in bound.items():
+        input_places = tuple(place_of(name, number, field) for number, field in enumerate(input.reads))
+        inputs.append(StreamInput(name, sources[name], input_places, input.reads))
+        places += input_places
+        reads += input.reads
+        selectors |= dict.fromkeys(sources[name], input.selector(input_places))
+
+    any_input = next(iter(bound.values()))  # all say the same of results
     return ModulePlan(
-        output,
-        module,
-        dict(parameters),
-        (source, *(column for part in inputs for column in part.columns)),
-        (SOURCE, *(field for part in inputs for field in part.reads)),
-        BySource(source, selectors),
-        first.result,
-        evicted=first.evicted,
-        inputs=inputs,
+        output=output,
+        module=module,
+        parameters=dict(parameters),
+        columns=tuple(places),
+        reads=tuple(reads),
+        select=BySource(source_place, selectors),
+        result=any_input.result,
+        evicted=any_input.evicted,
+        inputs=tuple(inputs),
     )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import cast
+from typing import Final
 
-from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, Lateness, LatePolicy, OutputContract, TimestampPolicy
-from muntin.axis import AnyAxis, DecimalAxis, spell_ticks
 from muntin.errors.messages import Call
+from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows
 from muntin.schemas import Field, Struct
-from muntin.windows import WindowKind, WindowSpecification
-from muntin.windows.regular import RegularWindows
-from muntin.windows.specification import Unwindowed, WrittenWindows
-from muntin_engine.modules.calls import Meter
-from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery, waits_for_ends
+from muntin.windows import WindowSpecification
+from muntin.windows.specification import Unwindowed
+from muntin_engine.modules.abilities import waits_for_ends
+from muntin_engine.plan.axis_words import AxisWords
 from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
-from muntin_engine.plan.code import CodeInUse
+from muntin_engine.plan.code_in_use import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.join_plan import JoinPlan
-from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 
 
@@ -98,29 +95,6 @@ class Plan:
         return bool(self.modules) and self.modules[0].module.is_operator
 
     @property
-    def reads_order(self) -> bool:
-        """True if a module reads the order of events, over windows of any kind."""
-        return any(module.module.reads_order for module in self.modules)
-
-    @property
-    def module_labels(self) -> list[str]:
-        """The labels of the modules in the query's metrics: their result columns, or the operator's name."""
-        return [module.output or module.module.name for module in self.modules]
-
-    @property
-    def choosy_labels(self) -> list[str]:
-        """The labels of the modules that do not accept every row."""
-        return [label for label, module in zip(self.module_labels, self.modules, strict=True) if module.is_choosy]
-
-    @property
-    def sizes_of_states(self) -> str:
-        """The bound of the states of the modules, in words."""
-        growing = [module.label for module in self.modules if module.is_holistic]
-        return (
-            f"a state of {' or '.join(growing)} may grow with its values" if growing else "a state has a bounded size"
-        )
-
-    @property
     def is_windowed(self) -> bool:
         """True if the query has windows; otherwise each event counts by itself, and results have a lifetime alone."""
         return not isinstance(self.window, Unwindowed)
@@ -133,7 +107,7 @@ class Plan:
     @property
     def says_when_complete(self) -> bool:
         """True if every input can close windows; one that cannot would hold the others back for ever."""
-        return all(given.says_when_complete for given in self.inputs)
+        return all(input.says_when_complete for input in self.inputs)
 
     @property
     def passes_events(self) -> bool:
@@ -143,7 +117,7 @@ class Plan:
     @property
     def event_ends_move(self) -> bool:
         """True if the end of an event may change after it came."""
-        return any(given.event_ends_move for given in self.inputs)
+        return any(input.event_ends_move for input in self.inputs)
 
     @property
     def waits_for_ends(self) -> bool:
@@ -154,8 +128,9 @@ class Plan:
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:
         """The emission of results, given that late rows may correct them."""
-        is_corrected = self.emit is EmitPolicy.FINAL and any(given.late.corrects for given in self.inputs)
-        return EmitPolicy.SPECULATIVE if is_corrected else self.emit
+        if self.emit is EmitPolicy.FINAL and any(input.late.corrects for input in self.inputs):
+            return EmitPolicy.SPECULATIVE
+        return self.emit
 
     @property
     def contract(self) -> OutputContract:
@@ -164,17 +139,18 @@ class Plan:
         Cut to its window, output is window-based whatever the module's contract. Output that waits for the end of its
         window cannot be time-bound.
         """
-        contract = self.modules[0].module.contract if self.modules else OutputContract.WINDOW_BASED
-        is_kept = contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
-        if self.timestamps is TimestampPolicy.TIME_BOUND or (is_kept and self.emit is EmitPolicy.EAGER):
+        if self.timestamps is TimestampPolicy.TIME_BOUND:
             return OutputContract.TIME_BOUND
-        is_free = contract is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED
-        return OutputContract.UNRESTRICTED if is_free else OutputContract.WINDOW_BASED
+        if not self.modules:
+            return OutputContract.WINDOW_BASED
 
-    @property
-    def reach(self) -> int:
-        """For how long after its end an event stays a member of windows."""
-        return self.window.reach
+        contract = self.modules[0].module.contract
+        is_eager = self.emit is EmitPolicy.EAGER
+        if contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module and is_eager:
+            return OutputContract.TIME_BOUND
+        if contract is OutputContract.UNRESTRICTED and self.timestamps is TimestampPolicy.UNCHANGED:
+            return OutputContract.UNRESTRICTED
+        return OutputContract.WINDOW_BASED
 
     @property
     def windows(self) -> tuple[WindowSpecification, ...]:
@@ -182,132 +158,9 @@ class Plan:
         return tuple(self.named_windows.values()) or (self.window,)
 
     @property
-    def spelled_window(self) -> str:
-        """The specifications of the query as one writes them, with durations where the axis is time."""
-        named = [f"{name}={self._describe_window(window)}" for name, window in self.named_windows.items()]
-        return ", ".join(named) or self._describe_window(self.window)
-
-    @property
-    def written_windows(self) -> WrittenWindows:
-        """The windows of the query in a message."""
-        axis = self.axis if self.unit is None else Axis.TIME
-        return WrittenWindows(self._in_words(self.window), axis, self.spelled_window)
-
-    @property
-    def written_emission(self) -> str | Call:
-        """The emission of results in a message, as the value of `emit`."""
-        return str(self.emit) if self.early is None else Call("early", ...)
-
-    def written_lateness(self, late: Lateness) -> str | Call:
-        """Return a policy for late rows in a message, as the value of `late_policy`."""
-        return Call("correct", self.spell_length(late.allowed)) if late.corrects else str(late)
-
-    @property
-    def spelled_grouping(self) -> str:
-        """The windows of the query and its key; without windows, its operators, or that it is a join or events."""
-        if self.is_windowed:
-            grouping = self.spelled_window
-        elif self.modules:
-            grouping = ", ".join(module.module.name for module in self.modules)
-        else:
-            grouping = "events" if self.passes_events else "join"
-        return f"{grouping} by {', '.join(key.name for key in self.keys)}" if self.keys else grouping
-
-    @property
-    def words(self) -> AnyAxis:
-        """A function that spells ticks in messages."""
-        return self.axis if self.places is None else DecimalAxis(self.places)
-
-    def spell_length(self, length: int) -> str:
-        """Return a length in words: in time where the axis is time, or where its integers have a unit."""
-        return self.words.spell_length(length) if self.unit is None else spell_ticks(in_microseconds(length, self.unit))
-
-    def spell_late(self, late: Lateness) -> str:
-        """Return a policy for late rows as one writes it."""
-        return late.spell(lambda length: repr(self.spell_length(length))) if late.corrects else repr(str(late))
-
-    def _describe_window(self, window: WindowSpecification) -> str:
-        return self._in_words(window).describe(self.axis if self.unit is None else Axis.TIME)
-
-    def spell_window(self, window: WindowSpecification) -> str:
-        """Return windows as one writes them, with durations where the axis is time."""
-        return self._in_words(window).spell(self.axis if self.unit is None else Axis.TIME)
-
-    def _in_words(self, window: WindowSpecification) -> WindowSpecification:
-        if self.places is not None:
-            return window_in_decimals(window, self.places)
-        return window if self.unit is None else window_in_microseconds(window, self.unit)
-
-    @property
-    def steps(self) -> tuple[RegularWindows, ...]:
-        """The windows at whose ends alone output changes, so that progress need not be known any finer.
-
-        A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-        the watermark. Empty if output may change elsewhere, and with several inputs: their rows meet at any tick.
-        """
-        if len(self.inputs) > 1 or self.why_no_steps is not None:
-            return ()
-        return tuple(steps for window in self.windows if (steps := window.grid() or window.growing()) is not None)
-
-    @property
-    def why_no_steps(self) -> str | None:
-        """The reason why windows may change or close elsewhere than at their ends; None if they do not."""
-        return self.why_no_grid or self.why_no_lifting
-
-    @property
-    def why_no_grid(self) -> str | None:
-        """The reason why windows are not regular ones, with the events that overlap them; None if they are."""
-        for window in self.windows:
-            if window.waits_for_events:
-                return f"{self.spell_window(window)} is cut by each key's own events"
-            if 0 < window.reach <= window.holds_past:
-                return "events are members of windows that they do not overlap, by the window's reach"
-            if window.grid() is None and (why_not := self._why_not_growing(window)) is not None:
-                return f"{self.spell_window(window)} {why_not}"
-        return None
-
-    def _why_not_growing(self, window: WindowSpecification) -> str | None:
-        """Return why windows are not made by carrying one running state; None if they are."""
-        if window.growing() is None:
-            return "is not a regular grid"
-        if self.named_windows:
-            return "carries a running state for each key, and other windows share slices"
-        if any(given.columns.id is not None for given in self.inputs):
-            return "is not a regular grid, and events have ids, so they may be revised"
-        are_points = all(given.is_point for given in self.inputs)
-        return None if are_points else "keeps a running state of points alone, and events last"
-
-    @property
-    def why_no_lifting(self) -> str | None:
-        """The reason why rows may not be made partial states where they are, whatever the windows; None if they may."""
-        if self.early is None and self.emit is not EmitPolicy.FINAL:
-            return self.why_results_change
-        return self.why_keys_differ or self.why_ends_move
-
-    @property
-    def why_results_change(self) -> str:
-        """The reason why output is corrected, where results are not final."""
-        return f"emit={str(self.emit)!r} emits results that may change"
-
-    @property
-    def why_ends_move(self) -> str | None:
-        """The reason why events may end elsewhere than their rows say; None if they do not."""
-        (given,) = self.inputs
-        if given.columns.id is not None:
-            return "events have ids, so they may be revised"
-        return "samples last until the next one of their key" if given.has_samples else None
-
-    @property
-    def why_keys_differ(self) -> str | None:
-        """The reason why windows of one key close at other times than those of another; None if they do not."""
-        (given,) = self.inputs
-        if self.forget_keys_after is not None:
-            return "keys are forgotten, so where a window ends depends on all events of its key"
-        if given.progress.by_key:
-            return "keys may punctuate themselves, so each closes windows of its own"
-        if given.late.policy in (LatePolicy.ADJUST, LatePolicy.CORRECT):
-            return f"late_policy={self.spell_late(given.late)} takes late rows in"
-        return None
+    def words(self) -> AxisWords:
+        """Spells what lies on the axis, in messages."""
+        return AxisWords(self.axis, self.unit, self.places)
 
     @property
     def arrays(self) -> ArrayPlan:
@@ -324,22 +177,41 @@ class Plan:
     @property
     def forms(self) -> tuple[Form, ...]:
         """The columnar forms that the query computes with; none if its evaluator does not."""
-        forms = (module.form for module in self.modules) if self.choice.uses_forms else ()
-        return tuple(form for form in forms if form is not None)
+        if not self.choice.uses_forms:
+            return ()
+        return tuple(module.form for module in self.modules if module.form is not None)
+
+    # The columns of the results, after those of the keys.
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The names of the result columns that are neither keys nor a module's."""
-        name = ("window_name",) if self.named_windows else ()
-        change = ("change", "event_id") if self.emission.may_retract else ()
+        """The names of the result columns that are neither keys nor a module's, in order."""
+        retracts = self.emission.may_retract
+        names = []
         if not self.is_windowed:
-            return ("lifetime", *change, *(("new_end",) if change and self.join is not None else ()))
-        lifetime = () if self.timestamps is TimestampPolicy.ALIGN else ("lifetime",)
-        new_end = ("new_end",) if self.contract is OutputContract.TIME_BOUND else ()
-        early = ("timing", "firing") if self.early is not None else ()
-        partition = ("partition",) if self.rows is not None and self.rows.partition_by is not None else ()
-        mark = ("ends_window",) if self.rows is not None and self.rows.is_marked else ()
-        return (*name, *partition, "window", *lifetime, *change, *new_end, *early, *mark)
+            names.append("lifetime")
+            if retracts:
+                names += ["change", "event_id"]
+            if retracts and self.join is not None:
+                names.append("new_end")
+            return tuple(names)
+
+        if self.named_windows:
+            names.append("window_name")
+        if self.rows is not None and self.rows.partition_by is not None:
+            names.append("partition")
+        names.append("window")
+        if self.timestamps is not TimestampPolicy.ALIGN:
+            names.append("lifetime")
+        if retracts:
+            names += ["change", "event_id"]
+        if self.contract is OutputContract.TIME_BOUND:
+            names.append("new_end")
+        if self.early is not None:
+            names += ["timing", "firing"]
+        if self.rows is not None and self.rows.is_marked:
+            names.append("ends_window")
+        return tuple(names)
 
     @property
     def lifetime_column(self) -> str:
@@ -367,36 +239,12 @@ class Plan:
         return ("partition", "window") if "partition" in self.added else ("window",)
 
     def for_workers(self) -> Plan:
-        """Return the plan without what only the driver reads of its modules: that need not be picklable."""
-        keeps_forms = self.choice.uses_forms
-        modules = (replace(module, parameters={}, form=module.form if keeps_forms else None) for module in self.modules)
-        return replace(self, modules=tuple(modules))
-
-    def evaluator_query(self, meters: Sequence[Meter]) -> EvaluatorQuery:
-        """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
-        (given,) = self.inputs
-        return EvaluatorQuery(
-            axis=self.words,
-            window=cast(WindowKind, self.window),  # row windows have an evaluator that does not read it
-            bindings=tuple(
-                Binding(module.module, module.select, meter, module.output)
-                for module, meter in zip(self.modules, meters, strict=True)
-            ),
-            clip=self.clip,
-            timestamps=self.timestamps,
-            emit=self.emission,
-            contract=self.contract,
-            is_edge=given.has_samples,
-            has_ids=given.columns.id is not None,
-            expressions={expression: itemgetter(place) for expression, place in self.expressions.items()},
-            late=given.late,
-            order=given.order_of_rows(),
-            keeps=itemgetter(len(given.columns.payload)) if given.keeps_filtered else None,
-            most_held=given.most_held,
-            fails_when_full=given.fails_when_full,
-            waits_for_watermark=given.late.corrects and self.emit is EmitPolicy.FINAL,
-            forget_keys_after=self.forget_keys_after,
-        )
+        """Return the plan without what only the driver reads: words, and what need not be picklable of modules."""
+        modules = []
+        for module in self.modules:
+            form = module.form if self.choice.uses_forms else None
+            modules.append(replace(module, parameters={}, form=form))
+        return replace(self, modules=tuple(modules), choice=replace(self.choice, explanation=None))
 
 
 def _columns_of(row: Field) -> tuple[Field, ...]:

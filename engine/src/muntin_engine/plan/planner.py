@@ -8,10 +8,10 @@ from dataclasses import replace
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument
 from muntin_engine.plan.array_parts import choose_parts
-from muntin_engine.plan.checks import check_query
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.query_checks import check_query
 
 
 def checked_plan(plan: Plan, declarations: Sequence[Declaration]) -> Plan:

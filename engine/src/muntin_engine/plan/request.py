@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from muntin import ClipPolicy, EarlyEmission, EmitPolicy, Function, JoinKind, TimestampPolicy
 from muntin.windows import WindowSpecification
 from muntin_engine.plan.inputs import InputPolicies
+from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.steps import Step
 from muntin_engine.time.lifetimes import (
     Lifetimes,
@@ -22,13 +23,20 @@ from muntin_engine.time.lifetimes import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from muntin_engine.backends.planned_query import PlannedQuery
-
     ColumnLike: TypeAlias = str | Column
 
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 """The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
+
+
+class UpstreamQuery(Protocol):
+    """A planned query whose results are events of another one. Backends have its class."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the query."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ class InputRequest(InputPolicies):
     clock: DataFrame | None = None
     buckets: int = 16
     unit: str | None = None
-    inner: tuple[PlannedQuery, ...] = ()
+    inner: tuple[UpstreamQuery, ...] = ()
     steps: tuple[Step, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -106,8 +114,8 @@ class InputRequest(InputPolicies):
     @property
     def lifetimes(self) -> Lifetimes:
         """The kind of lifetimes of the events, after all changes."""
-        given = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
-        return lifetimes_after(given, self.lifetime_changes)
+        lifetimes = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
+        return lifetimes_after(lifetimes, self.lifetime_changes)
 
 
 @dataclass(frozen=True)
@@ -180,7 +188,7 @@ class WindowRequest:
         return (self.events, *self.beside)
 
 
-def queries_before(streams: Sequence[InputRequest]) -> tuple[PlannedQuery, ...]:
+def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]:
     """Return the queries whose results are among some streams.
 
     Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before

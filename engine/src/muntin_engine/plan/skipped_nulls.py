@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from muntin.schemas import Struct
+from muntin.schemas import Field, Struct
 from muntin_engine.modules.skipping import forbids_null
-from muntin_engine.plan.module_plan import StreamInput
 from muntin_engine.plan.plan import Plan
 
 
@@ -48,19 +48,35 @@ def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
     A module of one value leaves nulls out as an aggregate of SQL does, so nobody expects to be told. A record has
     other values that go with it, and a row of its own where it comes from an operator.
     """
-    found: dict[str, SkippedNulls] = {}
-    for label, module in zip(plan.module_labels, plan.modules, strict=True):
+    skipped: dict[str, SkippedNulls] = {}
+    for module in plan.modules:
         payload = plan.inputs[module.side].columns.payload
-        forbidding: list[tuple[str, str]] = []
-        for given in module.inputs or (StreamInput("", (), module.columns, module.reads),):
-            parts = [(payload[place].name, part) for place, part in zip(given.columns, given.reads, strict=True)]
-            if len(parts) > 1:
-                forbidding += [(column, part.name) for column, part in parts if forbids_null(part)]
-            elif parts and isinstance(parts[0][1].type, Struct):
-                column, whole = parts[0]
-                fields = [part.name for part in parts[0][1].type.fields if forbids_null(part)]
-                forbidding += [(f"{column}.{name}", name) for name in fields]
-                forbidding += [] if whole.is_nullable else [(column, whole.name)]
-        if forbidding:
-            found[label] = SkippedNulls(module.label, *zip(*forbidding, strict=True))
-    return found
+        columns: list[str] = []
+        fields: list[str] = []
+        for stream in module.streams:
+            reads = [(payload[place].name, part) for place, part in zip(stream.columns, stream.reads, strict=True)]
+            for column, part_name in _forbidding(reads):
+                columns.append(column)
+                fields.append(part_name)
+        if columns:
+            skipped[module.metric_label] = SkippedNulls(module.label, tuple(columns), tuple(fields))
+    return skipped
+
+
+def _forbidding(reads: Sequence[tuple[str, Field]]) -> Iterator[tuple[str, str]]:
+    """Yield the columns, or fields of a struct column, that may not be null in a record, and what the module calls it.
+
+    Args:
+        reads: The columns that a module reads of a stream, each with its type there.
+    """
+    if len(reads) > 1:
+        for column, part in reads:
+            if forbids_null(part):
+                yield column, part.name
+    elif reads and isinstance(reads[0][1].type, Struct):
+        column, record = reads[0]
+        for part in reads[0][1].type.fields:
+            if forbids_null(part):
+                yield f"{column}.{part.name}", part.name
+        if not record.is_nullable:
+            yield column, record.name

@@ -15,9 +15,9 @@ from typing import Any
 from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
-from muntin_engine.plan.plain_plan import Known
+from muntin_engine.plan.plan_as_data import NamedCode
 from muntin_engine.recording.comparing import unlike_exactly
-from muntin_engine.recording.described_query import evaluators_of, plan_of, task_of
+from muntin_engine.recording.described_query import evaluators_of, plan_of
 from muntin_engine.recording.layout import (
     folders_before,
     read_batches,
@@ -34,6 +34,7 @@ from muntin_engine.recording.story import Story, without_earlier
 from muntin_engine.sinks.recordings.files import BEFORE
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
+from muntin_engine.wire.task_as_data import task_from_data
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -69,7 +70,7 @@ class Recording:
             RecordingError: There is no recording, or one that this version cannot read.
         """
         self.path = Path(fspath(path))
-        self._known = Known.given(modules)
+        self._known = NamedCode.of(modules)
         self.before = tuple(Recording(folder, modules) for folder in folders_before(self.path))
         self.runs = tuple(read_runs(self.path))
         self.batches = tuple(read_batches(self.path))
@@ -108,7 +109,7 @@ class Recording:
     def task(self, run: int = 0, evaluator: str | None = None) -> TaskPayload:
         """Return the query of a run, as a new process has it."""
         data = self.runs[run].data
-        return task_of(data, plan_of(data, self._known, evaluator))
+        return task_from_data(data, plan_of(data, self._known, evaluator))
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
         """Return the same query with other micro-batches; nothing is written."""
@@ -195,7 +196,7 @@ class Recording:
         from muntin_engine.recording.telling import tell
 
         story = with_origins(
-            tell(self.task(), self.batches),
+            tell(self.plan, self.task(), self.batches),
             [one.plan for one in before],
             stories,
             ((batch, self._results_read(before, batch)) for batch in self.batches),

@@ -14,8 +14,10 @@ from muntin.windows import WindowKind
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.result_tables import result_tables
+from muntin_engine.plan import Plan
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.metrics import of_sources
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import exchanged_rows
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
@@ -37,13 +39,17 @@ from muntin_engine.wire.shuffle import BucketArrivals, collect
 from muntin_engine.wire.task_payload import TaskPayload
 
 
-def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
+def tell(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
     """Return the story of a query and its micro-batches, from the first one on.
+
+    Args:
+        plan: The plan, as the driver has it; that of a task has no words.
+        task: The query as its workers get it.
+        batches: The micro-batches.
 
     Raises:
         ModuleFailedError: A module raised an exception.
     """
-    plan = task.plan
     queries = [_TracedQuery(_over(task, name), task, name) for name in plan.named_windows] or [
         _TracedQuery(task, task, "")
     ]
@@ -69,10 +75,10 @@ def tell(task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
     if told:
         rows.wait(plan, {number for change in changes for number in change.members}, told[-1].watermark)
     return Story(
-        title=plan.spelled_grouping,
+        title=spell_grouping(plan),
         plan=explain_plan(plan),
         key_names=[key.name for key in plan.keys],
-        axis=plan.words,
+        axis=plan.words.axis,
         batches=told,
         rows=rows.all,
         changes=changes,

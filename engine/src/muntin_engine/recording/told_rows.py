@@ -176,7 +176,7 @@ class ToldRows:
             name = f"i{len(given.plan_input.columns.payload) - 1}"
             name = name if len(self._task.inputs) == 1 else shared_name(given.side, name)
             own = numbers
-            if given.keeps_filtered and "change" in batch.schema.names:
+            if given.plan_input.keeps_filtered and "change" in batch.schema.names:
                 own = pc.if_else(pc.equal(batch.column("change"), "insert"), numbers, None)
             batch = batch.append_column(name, own)
         return batch

@@ -23,6 +23,7 @@ from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, 
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.join_plan import JoinedColumn
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.plan.planner import choose
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
@@ -138,7 +139,7 @@ def _key_by_key(plan: Plan) -> Plan:
             choice = choose(plan, declaration)
             if isinstance(choice, Choice):
                 return replace(plan, choice=choice)
-    raise AssertionError(f"no evaluator runs {plan.spelled_grouping} key by key")
+    raise AssertionError(f"no evaluator runs {spell_grouping(plan)} key by key")
 
 
 def _numbered(given: Input) -> Input:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from muntin.errors import QueryError
-from muntin_engine.api.text.places import PlacedError
+from muntin_engine.plan.text_places import PlacedError
 from muntin_engine.sql_text.modules import AGGREGATES
 from muntin_engine.sql_text.places import SqlError, SqlText, span_of
 from muntin_engine.sql_text.spelling import CLAUSES, in_sql

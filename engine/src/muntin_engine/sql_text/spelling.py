@@ -22,8 +22,7 @@ from muntin.errors.messages import (
     WrittenColumn,
 )
 from muntin.windows.specification import WrittenWindows
-from muntin_engine.api.text.kinds import KIND
-from muntin_engine.api.text.values import write_value
+from muntin_engine.plan.arguments_as_text import KIND, write_value
 from muntin_engine.sql_text import windows
 from muntin_engine.sql_text.clauses import EMIT_WORDS, JOINS
 from muntin_engine.sql_text.streams import EVENT_ARGUMENTS

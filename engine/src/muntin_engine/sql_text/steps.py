@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from muntin_engine.api.text.writing import main_parameter
+from muntin_engine.plan.steps import main_parameter
 from muntin_engine.sql_text.values import is_name
 
 Steps: TypeAlias = "list[dict[str, Any]]"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.api.text.kinds import FUNCTIONS
+from muntin_engine.plan.text_functions import FUNCTIONS
 from muntin_engine.sql_text.places import SqlText
 
 _MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"

@@ -66,7 +66,7 @@ class Durations:
         for data in packed:
             durations = durations + np.frombuffer(data, _WIRE)
         names = [stage_metric(stage) for stage in STAGES]
-        names += [module_metric(label) for label in self._task.plan.module_labels]
+        names += [module_metric(module.metric_label) for module in self._task.plan.modules]
         return dict(zip(names, (durations // 1000).tolist(), strict=True))
 
     def _reset(self) -> Nanoseconds:

@@ -69,7 +69,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     is_filtered = is_insertion & ~meets_conditions
 
     columns = typed_columns(input_task, rows)
-    if input_task.keeps_filtered:
+    if input_task.plan_input.keeps_filtered:
         columns |= _marked_columns(input_task, columns, is_insertion, meets_conditions)
     table = pa.table(columns)
     is_sent = _is_sent(input_task, rows.kind, is_good, is_filtered)
@@ -94,7 +94,7 @@ def _is_sent(input_task: InputTask, kind: IntArray, is_good: BoolArray, is_filte
     input that keeps filtered events sends those that are good.
     """
     is_sent: BoolArray = (kind < PUNCTUATE_KEYS) | ~is_good
-    if input_task.keeps_filtered:
+    if input_task.plan_input.keeps_filtered:
         return is_sent & (~is_filtered | is_good)
     return is_sent & ~is_filtered
 
@@ -130,7 +130,7 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
         columns[name] = batch.column(name).cast(payload_type, safe=False)
     for place, key_type in enumerate(keys):
         for name in (f"low{place}", f"high{place}"):
-            if name in input_task.range_names:
+            if name in input_task.plan_input.columns.ranges:
                 columns[name] = batch.column(name).cast(key_type, safe=False)
     return columns
 

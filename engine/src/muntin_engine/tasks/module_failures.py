@@ -22,5 +22,5 @@ def windows_in_words(task: TaskPayload) -> Iterator[None]:
     try:
         yield
     except ModuleFailedError as error:
-        error.say_window(task.plan.words.spell_interval)
+        error.say_window(task.plan.words.axis.spell_interval)
         raise

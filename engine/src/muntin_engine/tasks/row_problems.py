@@ -152,7 +152,7 @@ def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray,
     readers: dict[str, BoolArray] = {}
     for name in input_task.key_names:
         readers[name] = is_of_key
-    for name in input_task.range_names:
+    for name in input_task.plan_input.columns.ranges:
         readers[name] = is_pattern
     for name in ("id", *input_task.payload_names):
         readers[name] = is_event

@@ -20,7 +20,7 @@ from muntin.testing.fitting import misfit
 from muntin.testing.row_reference import value_read
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.modules.evaluator_query import waits_for_ends
+from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.plan import Columns, Input, ModulePlan, NamedColumn, Plan, check_trigger
 from muntin_engine.plan.planner import checked_plan
 from muntin_engine.state.codec import Codec

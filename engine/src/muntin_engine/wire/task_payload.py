@@ -13,11 +13,12 @@ import pyarrow as pa
 from muntin import Module
 from muntin.schemas import Field
 from muntin_engine.modules.calls import Meter, clock
-from muntin_engine.modules.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan import Input, Plan
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
-from muntin_engine.plan.module_plan import StreamInput
+from muntin_engine.plan.makes_once import MakesOnce
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -93,18 +94,13 @@ class InputTask:
         """The tracker of its progress."""
         plan_input = self.plan_input
         return ProgressTracker(
-            plan_input.progress, plan_input.sources, self.plan.steps, plan_input.changes, plan_input.rules
+            plan_input.progress, plan_input.sources, steps_of(self.plan), plan_input.changes, plan_input.rules
         )
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The names of the key columns."""
         return tuple(f"k{place}" for place, _ in enumerate(self.query.keys))
-
-    @cached_property
-    def range_names(self) -> tuple[str, ...]:
-        """The names of the columns that bound the values of keys in rows of punctuation."""
-        return tuple(self.plan_input.columns.ranges)
 
     @cached_property
     def payload_names(self) -> tuple[str, ...]:
@@ -114,25 +110,19 @@ class InputTask:
     @cached_property
     def own_payload_names(self) -> tuple[str, ...]:
         """The names of the payload columns without the one that its filter makes."""
-        return self.payload_names[:-1] if self.keeps_filtered else self.payload_names
-
-    @cached_property
-    def keeps_filtered(self) -> bool:
-        """True if events that its filter leaves out are kept for what may still be said of them."""
-        return self.plan_input.keeps_filtered
+        return self.payload_names[:-1] if self.plan_input.keeps_filtered else self.payload_names
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
         reads: list[Read] = []
-        for label, module in zip(self.plan.module_labels, self.plan.modules, strict=True):
+        for module in self.plan.modules:
             if module.side != self.side:
                 continue
-            streams = module.inputs or (StreamInput("", (), module.columns, module.reads),)
-            for stream in streams:
+            for stream in module.streams:
                 for place, part in zip(stream.columns, stream.reads, strict=True):
                     if forbids_null(part):
-                        reads.append(Read(place, part, label, stream.sources))
+                        reads.append(Read(place, part, module.metric_label, stream.sources))
         return tuple(reads)
 
     @cached_property
@@ -148,7 +138,7 @@ class InputTask:
         if columns.conditions:
             names.append("kept")
         names += [column.name for column in self.plan_input.length_columns]
-        return (*names, *self.key_names, *self.range_names, *self.own_payload_names)
+        return (*names, *self.key_names, *columns.ranges, *self.own_payload_names)
 
 
 @dataclass(frozen=True)
@@ -203,11 +193,10 @@ class TaskPayload(MakesOnce):
     @cached_property
     def query(self) -> EvaluatorQuery:
         """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
-        query = self.plan.evaluator_query(self.meters)
-        most_held = None if self.is_static else query.most_held
+        query = evaluator_query(self.plan, self.meters)
         return replace(
             query,
-            most_held=most_held,
+            most_held=None if self.is_static else query.most_held,
             most_wake_ups=self.worker.most_wake_ups,
             most_patterns=self.worker.most_patterns,
         )
@@ -236,13 +225,16 @@ class TaskPayload(MakesOnce):
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
         """The grids of its windows, by which open ones are counted; none unless windows are regular."""
-        grids = self.plan.steps or [grid for grid in [self.plan.window.grid()] if grid is not None]
-        return tuple(map(grid_of, grids))
+        steps = steps_of(self.plan)
+        if steps:
+            return tuple(map(grid_of, steps))
+        grid = self.plan.window.grid()
+        return () if grid is None else (grid_of(grid),)
 
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:
         """The labels of the modules that do not accept every row."""
-        return tuple(self.plan.choosy_labels)
+        return tuple(module.metric_label for module in self.plan.modules if module.is_choosy)
 
     @cached_property
     def compatibility(self) -> Compatibility:
@@ -277,4 +269,5 @@ class TaskPayload(MakesOnce):
 
 def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
     """Return the slices of each specification of a query, which are the same for all."""
-    return SliceGrid.shared(plan.steps) if plan.steps else ()
+    steps = steps_of(plan)
+    return SliceGrid.shared(steps) if steps else ()

@@ -28,9 +28,9 @@ from muntin_engine import (
     query_schema,
     union,
 )
-from muntin_engine.api.text.values import write_value
+from muntin_engine.plan.arguments_as_text import write_value
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.plain_plan import plan_to_data
+from muntin_engine.plan.plan_as_data import plan_to_data
 from muntin_engine.plan.steps import SIGNATURES
 from tests.engine.api.text.random_queries import ROWS, TRIGGERS, WINDOWS, random_query
 

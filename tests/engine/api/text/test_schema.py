@@ -10,10 +10,9 @@ from jsonschema import Draft7Validator
 
 from muntin import early
 from muntin_engine import query_schema
-from muntin_engine.api.text.kinds import FUNCTIONS
-from muntin_engine.api.text.values import write_value
-from muntin_engine.api.text.writing import main_parameter
-from muntin_engine.plan.steps import SIGNATURES
+from muntin_engine.plan.arguments_as_text import write_value
+from muntin_engine.plan.steps import SIGNATURES, main_parameter
+from muntin_engine.plan.text_functions import FUNCTIONS
 from tests.engine.api.text.random_queries import DECIMALS, EMISSIONS, LATE, PROGRESS, ROWS, TICKS, TRIGGERS, WINDOWS
 
 SCHEMA = query_schema()

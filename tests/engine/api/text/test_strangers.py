@@ -14,7 +14,7 @@ from muntin import tumbling
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay, punctuated
 from muntin_engine import Query, events, from_stream, module, one_pass_from_dict, query_from_dict, query_schema, union
-from muntin_engine.api.text.places import DEEPEST, MOST_VALUES
+from muntin_engine.plan.text_places import DEEPEST, MOST_VALUES
 from tests.engine.api.text.mutations import left_out, mutated
 from tests.engine.api.text.random_queries import random_query
 from tests.naming import spelled

@@ -21,7 +21,7 @@ from muntin import Component, IncrementalAggregate
 from muntin_engine.evaluators.arrays.rows import RowValues
 from muntin_engine.evaluators.arrays.states import StateModule, States
 from muntin_engine.evaluators.arrays.values import ComponentValues, from_arrow, from_plain
-from muntin_engine.modules.evaluator_query import Binding
+from muntin_engine.modules.binding import Binding
 
 
 class Seen(IncrementalAggregate[int, list[int], int]):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from muntin_engine.api.text.writing import text_of
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.needed import needed
+from muntin_engine.plan.query_as_text import text_of
+from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
+    """Return the steps of queries as text, with their expressions in Spark's SQL; see `text_of`."""
+    from muntin_engine.backends.spark.columns import text_of_column
+
+    return text_of(queries, tables, text_of_column)
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +45,7 @@ class HasText(PlannedQuery):
             >>> query.to_dict(rides=df)  # doctest: +SKIP
             {'muntin': 1, 'query': [{'events': 'rides', 'key': 'station', 'at': 'leaves'}, ...]}
         """
-        return text_of({"": self.steps}, tables)
+        return text_of_queries({"": self.steps}, tables)
 
     def to_sql(self, **tables: DataFrame) -> str:
         """Return the query as SQL, from which `sql` makes it again.

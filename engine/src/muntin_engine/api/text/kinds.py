@@ -1,62 +1,24 @@
-"""Windows, policies and triggers by the names of the functions that make them, and how data becomes them."""
+"""The reading of windows, policies and triggers: objects that text names by the functions that make them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any
 
 import muntin
 import muntin.progress
 import muntin.rows
 import muntin.triggers
-from muntin import correct, early
 from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
-from muntin_engine.api.text.places import at, closest
-from muntin_engine.plan import plain_data
-from muntin_engine.plan.plain_data import IS, path_of
-
-KIND: Final = "kind"
-"""The entry that says which windows, policy or trigger an object is: the name of the function that makes it."""
-
-SQL: Final = "sql"
-"""The only entry of an object that is a column: an expression, where text would be the name of one."""
-
-WINDOWS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin, name)
-    for name in (
-        *("tumbling", "hopping", "session", "snapshot", "calendar", "cumulate", "landmark", "trailing"),
-        *("count_by_start", "count_by_end", "global_windows"),
-    )
-}
-"""The functions that make windows, by name. `muntin.window` makes the others by the name of their kind."""
-
-POLICIES: Final[Mapping[str, Callable[..., Any]]] = {
-    **{name: getattr(muntin.progress, name) for name in ("bounded_delay", "bounded_disorder", "punctuate_every")},
-    **{name: getattr(muntin.progress, name) for name in ("ordered", "punctuated")},
-    **{"correct": correct, "early": early},
-}
-"""The functions that make progress policies, lateness and emission, by name."""
-
-TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin.triggers, name)
-    for name in (
-        *("after", "after_count", "all_of", "any_of", "each", "every", "every_count", "on_signal", "past_end"),
-        *("past_part", "percentile", "reaches", "repeat", "until", "when"),
-    )
-}
-"""The functions that make triggers, by name."""
-
-ROWS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(muntin.rows, name) for name in ("delta", "elapsed", "marker", "on_row")
-}
-"""The functions that make policies of row windows, by name."""
-
-FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**WINDOWS, **POLICIES, **TRIGGERS, **ROWS}
+from muntin_engine.plan.arguments_as_text import KIND, SQL
+from muntin_engine.plan.text_functions import FUNCTIONS
+from muntin_engine.plan.text_places import at, closest
+from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
 
 
 @dataclass(frozen=True)
@@ -72,13 +34,17 @@ class GivenClasses:
     @classmethod
     def of(cls, things: Iterable[Any]) -> GivenClasses:
         """Return what was given: classes, modules with their columns as `module` returns them, or functions."""
-        found: dict[str, Any] = {Partitions.policy: Partitions}
+        classes: dict[str, Any] = {Partitions.policy: Partitions}
         for thing in things:
-            made = getattr(thing, "cls", thing)
-            found |= {str(name): made for name in (getattr(made, "name", None), _path(made)) if name}
-        return cls(found)
+            named = getattr(thing, "cls", thing)
+            name = getattr(named, "name", None)
+            if name:
+                classes[str(name)] = named
+            if hasattr(named, "__qualname__"):
+                classes[path_of(named)] = named
+        return cls(classes)
 
-    def made(self, kind: str, arguments: Mapping[str, Any]) -> Any:
+    def make(self, kind: str, arguments: Mapping[str, Any]) -> Any:
         """Return what a kind is, made of its arguments.
 
         Raises:
@@ -88,14 +54,9 @@ class GivenClasses:
         function = FUNCTIONS.get(kind)
         signature = None if function is None else inspect.signature(function)
         if function is not None and signature is not None and _binds(signature, arguments):
-            star = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
-            by_name = {name: part for name, part in arguments.items() if name != star}
-            return function(*(arguments[star] if star else ()), **by_name)
-        cls = self.classes.get(kind)
-        if cls is not None:
-            lengths = {part.name for part in fields(cls) if str(part.type).startswith("int")}
-            texts = {name for name, value in arguments.items() if isinstance(value, str)}
-            return cls(**{**arguments, **{name: muntin.ticks(arguments[name]) for name in lengths & texts}})
+            return _call(function, signature, arguments)
+        if kind in self.classes:
+            return _make_of_class(self.classes[kind], arguments)
         for offered in (muntin.triggers.named, muntin.window):
             with suppress(UnknownModuleError):
                 return offered(kind, **arguments)
@@ -140,31 +101,52 @@ class GivenClasses:
         if data[IS] == "tuple" and isinstance(data.get("value"), list):
             return tuple(self.parameter(data["value"], f"{here}.value"))
         try:
-            found = plain_data.read(data, self.classes)
+            value = value_from_data(data, self.classes)
         except MuntinError:
             raise
         except Exception as error:
             raise QueryError(f"{dict(data)!r:.80} is no value that to_dict writes") from error
-        if isinstance(found, plain_data.Unwritable):
-            raise QueryError(f"{found.text:.80} was no value that text can hold")
-        return found
+        if isinstance(value, Unwritable):
+            raise QueryError(f"{value.text:.80} was no value that text can hold")
+        return value
 
-    def _object(self, data: dict[str, Any]) -> Any:
-        kind, idle, by_key = data.pop(KIND), data.pop("idle", None), data.pop("key_punctuation", False)
-        made = self.made(kind, data)
-        if (idle or by_key) and not isinstance(made, ProgressPolicy):
+    def _object(self, parts: dict[str, Any]) -> Any:
+        """Return what an object with a kind describes; idleness and punctuation of keys are calls on a policy."""
+        kind = parts.pop(KIND)
+        idle = parts.pop("idle", None)
+        has_key_punctuation = parts.pop("key_punctuation", False)
+        value = self.make(kind, parts)
+        if not idle and not has_key_punctuation:
+            return value
+        if not isinstance(value, ProgressPolicy):
             raise QueryError(f"{kind} has neither idle nor key_punctuation, which progress policies have")
+        policy = value
         if idle:
-            made = made.with_idle(**idle)
-        return made.with_key_punctuation() if by_key else made
+            policy = policy.with_idle(**idle)
+        return policy.with_key_punctuation() if has_key_punctuation else policy
 
 
 def _binds(signature: inspect.Signature, arguments: Mapping[str, Any]) -> bool:
     """Return True if a function takes arguments of these names."""
     names = set(signature.parameters)
-    needed = {p.name for p in signature.parameters.values() if p.default is p.empty}
+    needed = {parameter.name for parameter in signature.parameters.values() if parameter.default is parameter.empty}
     return needed <= set(arguments) <= names
 
 
-def _path(thing: Any) -> str:
-    return path_of(thing) if hasattr(thing, "__qualname__") else ""
+def _call(function: Callable[..., Any], signature: inspect.Signature, arguments: Mapping[str, Any]) -> Any:
+    """Return the result of a function; text has the arguments of a starred parameter as a list under its name."""
+    starred: Sequence[Any] = ()
+    by_name = dict(arguments)
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            starred = by_name.pop(parameter.name)
+    return function(*starred, **by_name)
+
+
+def _make_of_class(cls: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return an object of a class that was given; where a field is a number of ticks, text may say a length."""
+    values = dict(arguments)
+    for part in fields(cls):
+        if str(part.type).startswith("int") and isinstance(values.get(part.name), str):
+            values[part.name] = muntin.ticks(values[part.name])
+    return cls(**values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.catalog import installed
@@ -15,11 +16,11 @@ from muntin_engine.api.one_pass import OnePass, one_pass
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import GivenClasses
-from muntin_engine.api.text.places import PlacedError, at, closest, plain
 from muntin_engine.api.text.schema import FIRST, definitions
-from muntin_engine.api.text.writing import FRAMES, VERSION, is_left_out, main_parameter
+from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
-from muntin_engine.plan.steps import SIGNATURES
+from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
+from muntin_engine.plan.text_places import PlacedError, at, closest, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,7 +49,7 @@ def query_from_dict(
     Example:
         >>> query_from_dict(query.to_dict(rides=df), {"rides": df})  # doctest: +SKIP
     """
-    return QueryReader(_found_in(tables), modules).query(_content(data, "query", "one_pass_from_dict"))
+    return QueryReader(_tables_by_name(tables), modules).query(_content(data, "query", "one_pass_from_dict"))
 
 
 def one_pass_from_dict(
@@ -67,26 +68,28 @@ def one_pass_from_dict(
     Raises:
         QueryError: As `query_from_dict`, or the queries are not of one input.
     """
-    return QueryReader(_found_in(tables), modules).one_pass(_content(data, "one_pass", "query_from_dict"))
+    return QueryReader(_tables_by_name(tables), modules).one_pass(_content(data, "one_pass", "query_from_dict"))
 
 
-def _content(data: Any, entry: str, other: str) -> Any:
+def _content(data: Any, entry: str, other_reader: str) -> Any:
     """Return what a text has in the one of its two entries that is not the version."""
-    wanted = f"expected: {{'muntin': {VERSION}, {entry!r}: {'[...]' if entry == 'query' else '{...}'}}}"
+    expected = f"expected: {{'muntin': {VERSION}, {entry!r}: {'[...]' if entry == 'query' else '{...}'}}}"
     if not isinstance(data, Mapping) or "muntin" not in data:
-        raise QueryError(f"{data!r:.80} is not the text of a query\n  {wanted}")
+        raise QueryError(f"{data!r:.80} is not the text of a query\n  {expected}")
     if type(data["muntin"]) is not int or data["muntin"] != VERSION:
         raise QueryError(f"the text is of version {data['muntin']!r:.20}, and this Muntin reads {VERSION}")
-    if found := {"query", "one_pass"} - {entry} & set(data):
-        raise QueryError(f"the text has {found.pop()}, which {other} reads\n  {wanted}")
-    if others := set(data) - {"muntin", entry}:
-        raise QueryError(f"the text has {', '.join(sorted(map(str, others)))}\n  {wanted}")
+    other_entry = "one_pass" if entry == "query" else "query"
+    if other_entry in data:
+        raise QueryError(f"the text has {other_entry}, which {other_reader} reads\n  {expected}")
+    unknown = set(data) - {"muntin", entry}
+    if unknown:
+        raise QueryError(f"the text has {', '.join(sorted(map(str, unknown)))}\n  {expected}")
     if entry not in data:
-        raise QueryError(f"the text has no {entry}\n  {wanted}")
+        raise QueryError(f"the text has no {entry}\n  {expected}")
     return plain(data[entry], entry)
 
 
-def _found_in(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> Callable[[Any], DataFrame]:
+def _tables_by_name(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> Callable[[Any], DataFrame]:
     """Return a function that returns the DataFrame of a name, the same one each time.
 
     Raises:
@@ -94,7 +97,7 @@ def _found_in(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> C
     """
 
     @cache
-    def found(name: str) -> Any:
+    def table_named(name: str) -> Any:
         if isinstance(tables, Mapping) and name not in tables:
             advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
             raise QueryError(f"no DataFrame is given as {name!r:.80}{advice}")
@@ -106,12 +109,12 @@ def _found_in(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> C
             raise QueryError(f"tables gave {frame!r:.80} for {name!r:.80}\n  expected: a DataFrame of Spark's")
         return frame
 
-    def named(name: Any) -> Any:
+    def table(name: Any) -> Any:
         if isinstance(name, str):
-            return found(name)
+            return table_named(name)
         raise QueryError(f"expected the name of a DataFrame, got {name!r:.80}")
 
-    return named
+    return table
 
 
 class QueryReader:
@@ -123,8 +126,9 @@ class QueryReader:
     """
 
     def __init__(self, table: Callable[[Any], DataFrame], modules: Iterable[Any]) -> None:
-        self._table, self._modules = table, tuple(modules)
-        self._given = GivenClasses.of(self._modules)
+        self._table = table
+        self._modules = tuple(modules)
+        self._classes = GivenClasses.of(self._modules)
 
     def query(self, steps: Any) -> Query:
         """Return the query that steps make."""
@@ -135,14 +139,14 @@ class QueryReader:
         if not isinstance(queries, Mapping):
             raise PlacedError("one_pass", f"expected lists of steps by the names of queries, got {queries!r:.80}")
         shared: dict[str, Any] = {}
-        made = {name: self._query(steps, f"one_pass.{name}", shared) for name, steps in queries.items()}
+        queries_by_name = {name: self._query(steps, f"one_pass.{name}", shared) for name, steps in queries.items()}
         with at("one_pass"):
-            return one_pass(**made)
+            return one_pass(**queries_by_name)
 
     def _query(self, steps: Any, place: str, shared: dict[str, Any]) -> Query:
-        made = self._stream(steps, place, shared)
-        if isinstance(made, Query):
-            return made
+        query = self._stream(steps, place, shared)
+        if isinstance(query, Query):
+            return query
         advice = "expected: aggregate, apply or join as the last step"
         raise PlacedError(place, f"the last step makes no results\n  {advice}")
 
@@ -156,45 +160,50 @@ class QueryReader:
         """
         if not isinstance(steps, list) or not steps:
             raise PlacedError(place, f"expected a list of steps that begins with events or union, got {steps!r:.80}")
-        made: Any = None
-        for number, one in enumerate(steps):
-            here = f"{place}[{number}]"
-            said = json.dumps(steps[: number + 1], sort_keys=True, default=str)
-            if said not in shared:
-                call = self._call_of(one, made, here)
-                here = f"{here}.{call}"
-                args, kwargs = self._arguments(call, one, here)
-                with at(here):
-                    shared[said] = (FIRST[call] if made is None else getattr(made, call))(*args, **kwargs)
-            made = shared[said]
-        return made
+        stream: Any = None
+        for number, step in enumerate(steps):
+            beginning = json.dumps(steps[: number + 1], sort_keys=True, default=str)
+            if beginning not in shared:
+                shared[beginning] = self._after(stream, step, f"{place}[{number}]")
+            stream = shared[beginning]
+        return stream
 
-    def _call_of(self, one: Any, made: Any, here: str) -> str:
+    def _after(self, stream: Any, step: Any, here: str) -> Any:
+        """Return what a step makes of a stream; of nothing, if it is the first one."""
+        call = self._call_of(step, stream, here)
+        here = f"{here}.{call}"
+        args, kwargs = self._arguments(call, step, here)
+        with at(here):
+            function = FIRST[call] if stream is None else getattr(stream, call)
+            return function(*args, **kwargs)
+
+    def _call_of(self, step: Any, stream: Any, here: str) -> str:
         """Return the name of the call that a step is."""
-        known = [*FIRST] if made is None else [name for name in SIGNATURES if hasattr(type(made), name)]
-        named = [name for name in one if name in known] if isinstance(one, Mapping) else []
+        calls = [*FIRST] if stream is None else [name for name in SIGNATURES if hasattr(type(stream), name)]
+        named = [name for name in step if name in calls] if isinstance(step, Mapping) else []
         if len(named) == 1:
             return str(named[0])
-        got = ", ".join(one) if isinstance(one, Mapping) else f"{one!r:.80}"
-        advice = closest(one if isinstance(one, Mapping) else (), known)
-        raise PlacedError(here, f"expected one of {', '.join(known)}, got {got or 'nothing'}{advice}")
+        got = ", ".join(step) if isinstance(step, Mapping) else f"{step!r:.80}"
+        advice = closest(step if isinstance(step, Mapping) else (), calls)
+        raise PlacedError(here, f"expected one of {', '.join(calls)}, got {got or 'nothing'}{advice}")
 
-    def _arguments(self, call: str, one: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, call: str, step: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call by place and by name, as its step says them."""
-        parameters, main = SIGNATURES[call].parameters, main_parameter(call)
-        check(one, _definitions()[f"call {call}"], _definitions(), here, call)
+        parameters = SIGNATURES[call].parameters
+        main = main_parameter(call)
+        check(step, _definitions()[f"call {call}"], _definitions(), here, call)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for given, data in one.items():
-            name, place = (main, here) if given == call else (given, f"{here}.{given}")
-            if name is None or (given == call and data is None and is_left_out(parameters[name])):
+        for entry, data in step.items():
+            # The first argument stands under the name of the call.
+            is_main = entry == call
+            name = main if is_main else entry
+            place = here if is_main else f"{here}.{entry}"
+            if name is None or (is_main and data is None and is_left_out(parameters[name])):
                 continue  # a call without its first argument
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
-                if taken := [part for part in data if part in parameters and part not in (name, "unnamed")]:
-                    raise PlacedError(
-                        place, f"{taken[0]!r} is an argument of {call}, and no name\n  choose another one"
-                    )
+                _check_names(data, parameters, name, call, place)
                 kwargs |= {part: self._value(name, value, f"{place}.{part}") for part, value in data.items()}
             elif parameter.kind is parameter.VAR_POSITIONAL:
                 args += self._value(name, data, place)
@@ -216,34 +225,49 @@ class QueryReader:
         if name == "on":
             return None if data is None else self._condition(data, here)
         if isinstance(data, Mapping) and name in _COLUMNS:
-            return {given: self._given.read(part, f"{here}.{given}") for given, part in data.items()}
-        return self._given.read(data, here)
+            return {column: self._classes.read(part, f"{here}.{column}") for column, part in data.items()}
+        return self._classes.read(data, here)
 
     def _module(self, data: Mapping[str, Any], here: str) -> ModuleCall:
         name = data["module"]
-        parameters = self._parameters(data, here)
-        columns = self._given.read(data.get("columns", []), f"{here}.columns")
-        streams = {
-            given: StreamColumns(part["stream"], tuple(self._given.read(part["columns"], f"{here}.streams.{given}")))
-            for given, part in data.get("streams", {}).items()
-        }
+        columns = tuple(self._classes.read(data.get("columns", []), f"{here}.columns"))
+        arguments: dict[str, Any] = {}
+        for stream, part in data.get("streams", {}).items():
+            stream_columns = self._classes.read(part["columns"], f"{here}.streams.{stream}")
+            arguments[stream] = StreamColumns(part["stream"], tuple(stream_columns))
+        arguments |= self._parameters(data, here)
         try:
-            cls = self._given.classes.get(name) or installed().module(name)
-            return module_call(cls, tuple(columns), {**streams, **parameters})
+            cls = self._classes.classes.get(name) or installed().module(name)
+            return module_call(cls, columns, arguments)
         except Exception as error:
             raise PlacedError(here, error, "a module of the program is given: modules=[...]") from error
 
-    def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
-        given = data.get("parameters", {}).items()
-        return {name: self._given.parameter(part, f"{here}.parameters.{name}") for name, part in given}
-
     def _condition(self, data: Mapping[str, Any], here: str) -> JoinCondition:
-        functions = [getattr(one, "function", one) for one in self._modules]  # of a condition, or a function
-        given = next((one for one in functions if getattr(one, "name", None) == data["function"]), None)
-        sides = {side: tuple(self._given.read(data.get(side, []), f"{here}.{side}")) for side in ("left", "right")}
+        name = data["function"]
+        functions = [getattr(thing, "function", thing) for thing in self._modules]  # of a condition, or a function
+        given = next((function for function in functions if getattr(function, "name", None) == name), None)
+        left = tuple(self._classes.read(data.get("left", []), f"{here}.left"))
+        right = tuple(self._classes.read(data.get("right", []), f"{here}.right"))
         parameters = self._parameters(data, here)
         with at(here):
-            return condition(given or data["function"], **sides, **parameters)
+            return condition(given or name, left=left, right=right, **parameters)
+
+    def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
+        parameters = data.get("parameters", {}).items()
+        return {name: self._classes.parameter(part, f"{here}.parameters.{name}") for name, part in parameters}
+
+
+def _check_names(
+    data: Mapping[str, Any], parameters: Mapping[str, Parameter], name: str, call: str, place: str
+) -> None:
+    """Refuse names of a query writer that are arguments of the call already.
+
+    Raises:
+        PlacedError: One is.
+    """
+    for part in data:
+        if part in parameters and part not in (name, "unnamed"):
+            raise PlacedError(place, f"{part!r} is an argument of {call}, and no name\n  choose another one")
 
 
 _COLUMNS: Final = ("left_columns", "right_columns", "columns", "key_ranges")

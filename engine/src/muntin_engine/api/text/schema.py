@@ -16,10 +16,11 @@ from muntin.definitions.source_parsing import parse_source
 from muntin.rows import Partitions
 from muntin_engine.api.events import events
 from muntin_engine.api.query import EventStream, Query, WindowedStream
-from muntin_engine.api.text.kinds import KIND, POLICIES, ROWS, TRIGGERS, WINDOWS
-from muntin_engine.api.text.writing import VERSION, is_left_out, main_parameter
 from muntin_engine.api.union import union
-from muntin_engine.plan.steps import SIGNATURES
+from muntin_engine.plan.arguments_as_text import KIND
+from muntin_engine.plan.query_as_text import VERSION
+from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
+from muntin_engine.plan.text_functions import POLICIES, ROWS, TRIGGERS, WINDOWS
 
 FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
 """The functions that a query begins with."""
@@ -98,7 +99,7 @@ def definitions() -> dict[str, Any]:
             parameters={"type": "object"},
         ),
         "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _OWN}},
-        **{name: _kinds(_TITLES[name], made) for name, made in _MADE.items()},
+        **{name: _kinds(_TITLES[name], makers) for name, makers in _MAKERS.items()},
         **{f"call {name}": _call(name) for name in SIGNATURES},
     }
 
@@ -106,12 +107,12 @@ def definitions() -> dict[str, Any]:
 _OWN: Final = {"title": "the name of a class of a plugin or program", "type": "string", "pattern": "[.:]"}
 _LATE: Final = {"correct": POLICIES["correct"]}
 _EARLY: Final = {"early": POLICIES["early"]}
-_MADE: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
+_MAKERS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
     "windows": {**OWN_KINDS, **OWN_ROWS, **WINDOWS},
     "trigger": TRIGGERS,
     "row policy": ROWS,
     "partitions": {Partitions.policy: Partitions},
-    "progress": {name: made for name, made in POLICIES.items() if name not in {**_LATE, **_EARLY}},
+    "progress": {name: maker for name, maker in POLICIES.items() if name not in {**_LATE, **_EARLY}},
     "lateness": _LATE,
     "early": _EARLY,
 }
@@ -130,17 +131,26 @@ _TITLES: Final[Mapping[str, str]] = {
 
 _LENGTH: Final = {"$ref": "#/definitions/length"}
 _TYPES: Final[Mapping[str, dict[str, Any]]] = {
-    **{"str": {"type": "string"}, "bool": {"type": "boolean"}, "float": {"type": "number"}},
+    "str": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "float": {"type": "number"},
     "int": {"type": "integer"},
     **dict.fromkeys(("Duration", "timedelta", "datetime", "date"), _LENGTH),
-    **{"DataFrame": {"$ref": "#/definitions/frame"}, "ColumnLike": {"$ref": "#/definitions/column"}},
+    "DataFrame": {"$ref": "#/definitions/frame"},
+    "ColumnLike": {"$ref": "#/definitions/column"},
     "LengthOrColumn": {"anyOf": [_LENGTH, {"$ref": "#/definitions/column"}]},
-    **{"EventStream": {"$ref": "#/definitions/stream"}, "ModuleCall": {"$ref": "#/definitions/module"}},
-    **{"JoinCondition": {"$ref": "#/definitions/condition"}, "ResultRefinement": {"$ref": "#/definitions/own"}},
-    **{"WindowSpecification": {"$ref": "#/definitions/windows"}, "Trigger": {"$ref": "#/definitions/trigger"}},
-    **{"ProgressPolicy": {"$ref": "#/definitions/progress"}, "Lateness": {"$ref": "#/definitions/lateness"}},
-    **{"EarlyEmission": {"$ref": "#/definitions/early"}, "Partitions": {"$ref": "#/definitions/partitions"}},
-    **{name: {"anyOf": [_LENGTH, {"$ref": "#/definitions/row policy"}]} for name in ("RowPolicy", "ElapsedPolicy")},
+    "EventStream": {"$ref": "#/definitions/stream"},
+    "ModuleCall": {"$ref": "#/definitions/module"},
+    "JoinCondition": {"$ref": "#/definitions/condition"},
+    "ResultRefinement": {"$ref": "#/definitions/own"},
+    "WindowSpecification": {"$ref": "#/definitions/windows"},
+    "Trigger": {"$ref": "#/definitions/trigger"},
+    "ProgressPolicy": {"$ref": "#/definitions/progress"},
+    "Lateness": {"$ref": "#/definitions/lateness"},
+    "EarlyEmission": {"$ref": "#/definitions/early"},
+    "Partitions": {"$ref": "#/definitions/partitions"},
+    "RowPolicy": {"anyOf": [_LENGTH, {"$ref": "#/definitions/row policy"}]},
+    "ElapsedPolicy": {"anyOf": [_LENGTH, {"$ref": "#/definitions/row policy"}]},
 }
 """The schemas of the types that parameters have, by the names of the types."""
 
@@ -156,63 +166,86 @@ def _record(title: str, needed: tuple[str, ...], **properties: Any) -> dict[str,
 
 def _call(name: str) -> dict[str, Any]:
     """Return the schema of a step: its first argument under the name of the call, the others beside it."""
-    main, parts, needed = main_parameter(name), dict[str, Any](), [name]
-    function = FIRST.get(name) or next(
-        getattr(cls, name) for cls in (EventStream, WindowedStream, Query) if hasattr(cls, name)
-    )
-    told = _told(inspect.getdoc(function) or "")
-    for one in SIGNATURES[name].parameters.values():
-        if one.name == "unnamed":
+    main = main_parameter(name)
+    descriptions = _descriptions_of_arguments(inspect.getdoc(_function_of(name)) or "")
+    entries: dict[str, Any] = {}
+    needed = [name]
+    for parameter in SIGNATURES[name].parameters.values():
+        if parameter.name == "unnamed":
             continue
-        schema = _of_parameter(one)
-        if one.name == main and is_left_out(one):
+        is_main = parameter.name == main
+        schema = _of_parameter(parameter)
+        if is_main and is_left_out(parameter):
             schema = {"anyOf": [schema, {"type": "null"}]}
-        is_needed = one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
-        if is_needed and one.name != main:
-            needed.append(one.name)
-        own = name if one.name == main else one.name
-        parts[own] = {"description": told[one.name], "allOf": [schema]} if one.name in told else schema
-    parts.setdefault(name, {"type": "null"})
-    return _record(name, tuple(needed), **parts)
+        if parameter.name in descriptions:
+            schema = {"description": descriptions[parameter.name], "allOf": [schema]}
+        entries[name if is_main else parameter.name] = schema
+
+        has_default = parameter.default is not parameter.empty
+        is_starred = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if not (has_default or is_starred or is_main):
+            needed.append(parameter.name)
+    entries.setdefault(name, {"type": "null"})
+    return _record(name, tuple(needed), **entries)
 
 
-def _of_parameter(one: inspect.Parameter) -> dict[str, Any]:
-    schema = _of_type(parse_source(str(one.annotation), "eval").body)
-    if one.kind is one.VAR_KEYWORD:
+def _function_of(call: str) -> Callable[..., Any]:
+    """Return the function or method of a call, which has its docstring."""
+    if call in FIRST:
+        return FIRST[call]
+    methods = [getattr(cls, call) for cls in (EventStream, WindowedStream, Query) if hasattr(cls, call)]
+    method: Callable[..., Any] = methods[0]
+    return method
+
+
+def _of_parameter(parameter: inspect.Parameter) -> dict[str, Any]:
+    schema = _of_annotation(str(parameter.annotation))
+    if parameter.kind is parameter.VAR_KEYWORD:
         return {"type": "object", "additionalProperties": schema}
-    return {"type": "array", "items": schema} if one.kind is one.VAR_POSITIONAL else schema
+    return {"type": "array", "items": schema} if parameter.kind is parameter.VAR_POSITIONAL else schema
 
 
-def _kinds(title: str, made: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """Return the schema of an object whose `kind` is one of some functions or classes, or of a plugin."""
-    named: dict[str, Any] = {KIND: {"anyOf": [{"enum": [*made]}, _OWN]}}
-    then = [
-        {"if": {"properties": {KIND: {"const": name}}}, "then": _of_arguments(name, one)} for name, one in made.items()
-    ]
-    return {"title": title, "type": "object", "required": [KIND], "properties": named, "allOf": then}
+    by_kind = []
+    for name, maker in makers.items():
+        is_kind = {"properties": {KIND: {"const": name}}}
+        by_kind.append({"if": is_kind, "then": _of_arguments(name, maker)})
+    kind = {"anyOf": [{"enum": [*makers]}, _OWN]}
+    return {"title": title, "type": "object", "required": [KIND], "properties": {KIND: kind}, "allOf": by_kind}
 
 
-def _of_arguments(name: str, made: Callable[..., Any]) -> dict[str, Any]:
+def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
     """Return the schema of the arguments of a kind: those of its function, and the fields of its class."""
-    parts: dict[str, list[Any]] = {KIND: [{}]}
+    schemas: dict[str, list[Any]] = {KIND: [{}]}
     needed: list[set[str]] = []
-    if not isinstance(made, type):
-        signature = inspect.signature(made).parameters.values()
-        parts |= {one.name: [_of_parameter(one)] for one in signature}
-        needed.append({one.name for one in signature if one.default is one.empty})
-    cls: Any = made if isinstance(made, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
+    if not isinstance(maker, type):
+        parameters = inspect.signature(maker).parameters.values()
+        for parameter in parameters:
+            schemas[parameter.name] = [_of_parameter(parameter)]
+        needed.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
+
+    cls: Any = maker if isinstance(maker, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
-        for part in (part for part in fields(cls) if part.init):
-            schema = _of_type(parse_source(str(part.type).replace("int", "Duration"), "eval").body)  # in ticks
-            if schema not in (known := parts.setdefault(part.name, [])):
-                known.append(schema)
-        own = (part for part in fields(cls) if part.init)
-        needed.append({p.name for p in own if p.default is MISSING and p.default_factory is MISSING})
-    if name in _MADE["progress"]:
-        idle = _record("idle", ("after",), after=_LENGTH, lag=_LENGTH)
-        parts |= {"idle": [idle], "key_punctuation": [{"type": "boolean"}]}
-    properties = {part: {"anyOf": schemas} if len(schemas) > 1 else schemas[0] for part, schemas in parts.items()}
-    return _record(name, tuple(sorted(set.intersection(*needed))), **properties)
+        class_fields = [part for part in fields(cls) if part.init]
+        for part in class_fields:
+            schema = _of_annotation(str(part.type).replace("int", "Duration"))  # in ticks
+            known_schemas = schemas.setdefault(part.name, [])
+            if schema not in known_schemas:
+                known_schemas.append(schema)
+        without_default = [p for p in class_fields if p.default is MISSING and p.default_factory is MISSING]
+        needed.append({part.name for part in without_default})
+
+    if name in _MAKERS["progress"]:
+        schemas["idle"] = [_record("idle", ("after",), after=_LENGTH, lag=_LENGTH)]
+        schemas["key_punctuation"] = [{"type": "boolean"}]
+    properties = {part: {"anyOf": choices} if len(choices) > 1 else choices[0] for part, choices in schemas.items()}
+    needed_by_both = set.intersection(*needed)  # a text may have the arguments of the one or of the other
+    return _record(name, tuple(sorted(needed_by_both)), **properties)
+
+
+def _of_annotation(annotation: str) -> dict[str, Any]:
+    return _of_type(parse_source(annotation, "eval").body)
 
 
 def _of_type(node: ast.expr) -> dict[str, Any]:
@@ -221,43 +254,55 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
     Raises:
         KeyError: It is a type that text has no word for.
     """
-    found: dict[str, Any]
     match node:
         case ast.BinOp(left=left, right=right):
-            parts = [_of_type(left), _of_type(right)]
-            is_closed = any("enum" in str(part) for part in parts)
-            kept = [part for part in parts if part and not (is_closed and part == _TYPES["str"])]
-            found = kept[0] if len(kept) == 1 else {"anyOf": kept}
-        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
-            found = {"enum": list(ast.literal_eval(inner))}
-        case ast.Subscript(value=ast.Name(id="Mapping"), slice=ast.Tuple(elts=[_, inner])):
-            found = {"type": "object", "additionalProperties": _of_type(inner)}
-        case ast.Subscript(value=ast.Name(id="Sequence"), slice=inner):
-            found = {"type": "array", "items": _of_type(inner)}
-        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=parts)):
-            each = [_of_type(part) for part in parts]
-            found = {"type": "array", "items": each, "minItems": len(each), "maxItems": len(each)}
+            return _of_union([_of_type(left), _of_type(right)])
+        case ast.Subscript(value=ast.Name(id=name), slice=inner):
+            return _of_generic(name, inner)
         case ast.Constant(value=None):
-            found = {"type": "null"}
+            return {"type": "null"}
         case ast.Name(id="EllipsisType"):
-            found = {}  # a default that no text can say
+            return {}  # a default that no text can say
         case ast.Name(id=name):
             named: Any = getattr(muntin, name, None)
-            is_enum = isinstance(named, type) and issubclass(named, Enum)
-            found = {"enum": [member.value for member in named]} if is_enum else _TYPES[name]
+            if isinstance(named, type) and issubclass(named, Enum):
+                return {"enum": [member.value for member in named]}
+            return _TYPES[name]
         case _:
             raise KeyError(ast.unparse(node))
-    return found
 
 
-def _told(doc: str) -> dict[str, str]:
+def _of_union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the schema of one of several; where there are words, other text is none of them."""
+    has_words = any("enum" in str(schema) for schema in schemas)
+    choices = [schema for schema in schemas if schema and not (has_words and schema == _TYPES["str"])]
+    return choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _of_generic(name: str, inner: ast.expr) -> dict[str, Any]:
+    """Return the schema of a type with parameters."""
+    match name, inner:
+        case "Literal", _:
+            return {"enum": list(ast.literal_eval(inner))}
+        case "Mapping", ast.Tuple(elts=[_, value]):
+            return {"type": "object", "additionalProperties": _of_type(value)}
+        case "Sequence", _:
+            return {"type": "array", "items": _of_type(inner)}
+        case "tuple", ast.Tuple(elts=parts):
+            items = [_of_type(part) for part in parts]
+            return {"type": "array", "items": items, "minItems": len(items), "maxItems": len(items)}
+        case _:
+            raise KeyError(f"{name}[{ast.unparse(inner)}]")
+
+
+def _descriptions_of_arguments(doc: str) -> dict[str, str]:
     """Return what a docstring says of each argument, on one line each, for editors to show."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     name = ""
     for line in doc.partition("\nArgs:\n")[2].partition("\n\n")[0].splitlines():
         if line.startswith("    ") and line[4:5] != " ":
-            name, _, said = line.strip().partition(": ")
-            found[name] = said
+            name, _, text = line.strip().partition(": ")
+            descriptions[name] = text
         elif name:
-            found[name] += f" {line.strip()}"
-    return found
+            descriptions[name] += f" {line.strip()}"
+    return descriptions

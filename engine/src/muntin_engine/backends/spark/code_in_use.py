@@ -14,7 +14,7 @@ from muntin.windows import WindowSpecification
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 from muntin_engine.packages.code_version import code_version
 from muntin_engine.packages.local_code import is_local
-from muntin_engine.plan.code import CodeInUse
+from muntin_engine.plan.code_in_use import CodeInUse
 
 _CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
 _REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}

@@ -65,6 +65,7 @@ from muntin_engine.plan.metrics import (
     reported_name,
     waits_for_open_ends,
 )
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE, LATE_ROWS, RESULTS, STREAMS
 from muntin_engine.tasks.task_metrics import names_of_counts, names_of_watermarks
@@ -313,7 +314,7 @@ def _check_output_watermark(query: PlannedQuery) -> None:
         raise QueryError(
             "the results of {grouping} have no watermark, as the input has none\n"
             "  give {events} a delay, such as {delay}, or another progress policy",
-            grouping=query.plan.spelled_grouping,
+            grouping=spell_grouping(query.plan),
             events=Call("events"),
             delay=Argument("watermark", "10 minutes"),
         )

@@ -16,7 +16,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.plan import Plan
-from muntin_engine.plan.input_binding import matching
+from muntin_engine.plan.column_fit import matching
 
 _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
     (spark_types.BooleanType, ScalarKind.BOOLEAN),

@@ -18,7 +18,8 @@ from muntin import OutputContract
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.types import arrow_schema_of
 from muntin_engine.plan import Plan
-from muntin_engine.plan.checks import check_names
+from muntin_engine.plan.query_checks import check_names
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.tasks.output_blobs import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.wire.blob_readers import WatermarkReader
 
@@ -50,7 +51,7 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     plan = query.plan
     _check(plan, column, schema)
     wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
-    if not plan.steps:
+    if not steps_of(plan):
         # Watermarks meet in one place, where the least of them is found; results stay apart by bucket.
         wanted = wanted.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
     parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]

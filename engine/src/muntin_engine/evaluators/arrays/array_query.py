@@ -29,8 +29,8 @@ from muntin_engine.evaluators.arrays.stores import grid_query, session_query
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.revised.incoming import blobs_of
 from muntin_engine.evaluators.revised.store import ResultsOf, revised_query
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange

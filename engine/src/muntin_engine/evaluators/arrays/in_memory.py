@@ -22,8 +22,10 @@ from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.pairing.pair_store import SIDES, pair_query
 from muntin_engine.modules.calls import Meter
+from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import StoreCache
@@ -142,7 +144,7 @@ def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     forms = bound_forms(plan, meters)
     work = ArrayWork(
         plan,
-        plan.evaluator_query(meters),
+        evaluator_query(plan, meters),
         forms,
         grids_of(plan),
         codec,
@@ -188,7 +190,7 @@ def pairs_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
 
 
 def _runner(plan: Plan, query: ArrayQuery, cells: Cells, codec: Codec) -> Callable[..., Sequence[Closed]]:
-    trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
+    trackers = [ProgressTracker(steps=steps_of(plan)) for _ in plan.inputs]
     bucket = ArrayBucket(query, trackers, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
     return lambda blobs, arrived: bucket.run_batch(blobs, [InputReport(arrived)] * len(trackers)).outcome.output
 

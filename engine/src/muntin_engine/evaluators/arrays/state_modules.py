@@ -23,8 +23,8 @@ from muntin_engine.evaluators.arrays.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values import Values
 from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.calls import CURRENT_CALL
-from muntin_engine.modules.evaluator_query import Binding
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable

@@ -16,6 +16,8 @@ from muntin_engine.plan.choice import Arrivals, Explanation, Geometry, Held
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan_words import spell_state_sizes
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.time.slice_grid import SliceGrid
 
 
@@ -45,8 +47,8 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row_into_slice(plan: Plan) -> str:
-    slices = SliceGrid.shared(plan.steps)[0]
-    spell_length = plan.spell_length if slices.periods is None else slices.periods.spell
+    slices = SliceGrid.shared(steps_of(plan))[0]
+    spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
     count = len(slices.cuts)
     unit = f"its slice of {cycle}" if count == 1 else f"its slice, one of {count} in {cycle}"
@@ -97,7 +99,7 @@ def _row_in_columns(plan: Plan) -> str:
 def _state_of_slices(plan: Plan) -> str:
     if plan.window.growing() is not None:
         partial_states = "a partial state per key, of all that came before, and one per slice after it"
-        return f"{partial_states}; {plan.sizes_of_states}"
+        return f"{partial_states}; {spell_state_sizes(plan)}"
     return _partial_states_per("key and slice of the open windows", plan)
 
 
@@ -110,17 +112,17 @@ def _state_of_sessions(plan: Plan) -> str:
 
 
 def _partial_states_per(stretch: str, plan: Plan) -> str:
-    return f"a partial state per {stretch}; {plan.sizes_of_states}; a batch writes only its own partial states"
+    return f"a partial state per {stretch}; {spell_state_sizes(plan)}; a batch writes only its own partial states"
 
 
 def _state_of_snapshots(plan: Plan) -> str:
     events = "a partial state per event until the watermark passes its end"
-    return f"{events}; {plan.sizes_of_states}; a batch writes only its own"
+    return f"{events}; {spell_state_sizes(plan)}; a batch writes only its own"
 
 
 def _state_of_events_on_grid(plan: Plan) -> str:
     merged = "from then on a partial state per key and range of the open windows"
-    return f"{_kept_events(plan)}; {merged}; {plan.sizes_of_states}; a batch writes only the events that it changed"
+    return f"{_kept_events(plan)}; {merged}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
 
 
 def _state_of_events(plan: Plan) -> str:
@@ -184,7 +186,7 @@ def _components(module: ModulePlan) -> Mapping[str, Component]:
 
 
 def _states_on_slices(plan: Plan, module: ModulePlan) -> str:
-    (grid, *_) = plan.steps
+    (grid, *_) = steps_of(plan)
     if isinstance(grid, GrowingSteps):
         return "its states are combined per slice, and into one state for each key that windows grow from"
     if grid.hop >= grid.size:

@@ -9,11 +9,12 @@ from muntin_engine.plan.choice import Explanation
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan_words import spell_windows
 
 
 def cuts_the_axis(plan: Plan) -> str | None:
     """Windows cut the axis, and do not follow rows in their order."""
-    return None if plan.rows is None else f"{plan.spelled_window} follows rows in their order"
+    return None if plan.rows is None else f"{spell_windows(plan)} follows rows in their order"
 
 
 def explain(plan: Plan) -> Explanation:

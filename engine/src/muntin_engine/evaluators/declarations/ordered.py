@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from muntin import EmitPolicy, IntervalOperator, RowOperator, StreamOperator
-from muntin_engine.modules.evaluator_query import states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.choice import Explanation
 from muntin_engine.plan.declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan_words import spell_state_sizes, spell_windows
 
 # Windows that follow rows.
 
 
 def follows_rows(plan: Plan) -> str | None:
     """Windows follow rows in their order."""
-    return f"{plan.spelled_window} does not follow rows in their order" if plan.rows is None else None
+    return f"{spell_windows(plan)} does not follow rows in their order" if plan.rows is None else None
 
 
 def explain_row_windows(plan: Plan) -> Explanation:
@@ -31,7 +32,7 @@ def explain_row_windows(plan: Plan) -> Explanation:
 def _state_of_row_windows(plan: Plan) -> str:
     in_windows = "those in windows"
     if _states_replace_rows(plan):
-        in_windows = f"a state per module and open window ({plan.sizes_of_states})"
+        in_windows = f"a state per module and open window ({spell_state_sizes(plan)})"
     log = "in a log per bucket: a batch appends the keys that have rows or a timer"
     return f"the rows that wait for the watermark, and {in_windows}, {log}"
 

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_since
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 

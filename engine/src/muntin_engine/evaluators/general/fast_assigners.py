@@ -17,7 +17,7 @@ from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
 from muntin_engine.evaluators.general.assigner import Assigner, GeneralAssigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
 _FEW_WINDOWS: Final = 4
 """Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""

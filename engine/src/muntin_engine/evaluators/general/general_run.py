@@ -17,7 +17,7 @@ from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start, Work
 from muntin_engine.evaluators.keyed.computation import WindowResults, sweep
 from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
 from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due, KeyTimer
 from muntin_engine.time.changes import Key, OutputChange, Progress
 

@@ -24,7 +24,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.live_output import netted
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer, soonest
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 from muntin_engine.time.changes import Key, OutputChange, Progress

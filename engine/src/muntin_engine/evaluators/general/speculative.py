@@ -20,7 +20,7 @@ from muntin_engine.evaluators.general.window_index import WindowEntry, WindowInd
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, Timestamper, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows, replace_rows_from
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import OutputChange, Progress
 

@@ -22,7 +22,7 @@ from muntin_engine.evaluators.general.window_index import NEW, TriggerState, Win
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress, Timing
 
 

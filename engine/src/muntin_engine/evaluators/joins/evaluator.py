@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import itemgetter
-from typing import cast
 
 from muntin import EmitPolicy
-from muntin.windows import WindowKind
 from muntin_engine.evaluators.joins.join_run import JoinRun, PassingRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.joins.stored_join import rows_of_join, rows_of_passed_events
 from muntin_engine.evaluators.keyed.bucket import BeginsRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, events_query
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.wire.task_payload import TaskPayload
@@ -57,22 +54,9 @@ class PassingEvaluator(JoinEvaluator):
 def join_query(plan: Plan) -> JoinQuery:
     """Return a join in the terms of its evaluator; where events pass, the other input is one without events."""
     assert plan.join is not None, "the planner gives it joins alone"
-    no_windows = cast(WindowKind, plan.window)
-    sides = [
-        EvaluatorQuery(
-            no_windows,
-            (),
-            axis=plan.words,
-            is_edge=input.has_samples,
-            has_ids=input.columns.id is not None,
-            late=input.late,
-            order=input.order_of_rows(),
-            keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
-        )
-        for input in plan.inputs
-    ]
+    sides = [events_query(plan, input) for input in plan.inputs]
     if plan.passes_events:
-        sides.append(EvaluatorQuery(no_windows, (), axis=plan.words))
+        sides.append(EvaluatorQuery(sides[0].window, (), axis=plan.words.axis))
     left, right = sides
     columns = tuple((column.side, column.place) for column in plan.join.columns)
     return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)

@@ -8,7 +8,7 @@ from muntin import JoinKind
 from muntin_engine.evaluators.joins.join_run import JoinState
 from muntin_engine.evaluators.joins.matching import LEFT, JoinQuery
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredBucket, StoredStates
 
 

@@ -17,9 +17,10 @@ from muntin.windows import WindowKind, WindowSpecification
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_id, by_since, by_until
 from muntin_engine.evaluators.keyed.live_output import OutputRow
 from muntin_engine.evaluators.keyed.sequence import in_sequence
+from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.calls import CURRENT_CALL
-from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.modules.skipping import SKIPPED, Present, payloads_of
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, in_order, stored_event
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates, payload_of, waiting_row
 from muntin_engine.time.changes import InputChange
 

@@ -12,6 +12,7 @@ from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
 from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
 from muntin_engine.modules.calls import Meter
+from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.cells import Cells
@@ -32,7 +33,7 @@ class KeyedEvaluator(KeepsState):
 
     def query_of(self, plan: Plan) -> Any:
         """Return a query as its buckets take it, with what measures the calls of each module."""
-        return plan.evaluator_query([Meter() for _ in plan.modules])
+        return evaluator_query(plan, [Meter() for _ in plan.modules])
 
     def query_of_task(self, task: TaskPayload) -> Any:
         """Return the query of a task as its buckets take it, cached."""

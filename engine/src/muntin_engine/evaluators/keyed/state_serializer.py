@@ -8,7 +8,7 @@ from typing import Any, Final
 from muntin import Window
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, WindowResults
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable

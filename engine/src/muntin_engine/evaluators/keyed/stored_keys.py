@@ -10,7 +10,7 @@ from muntin import EmitPolicy
 from muntin.catalog.named_windows import from_dict
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.key_store import joined
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredStates
 

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.sequence import in_sequence
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due
 from muntin_engine.time.changes import Key, OutputChange, Progress
 

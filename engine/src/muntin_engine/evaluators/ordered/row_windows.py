@@ -16,9 +16,10 @@ from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import Edge
 from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members, RowsRun
-from muntin_engine.modules.evaluator_query import EvaluatorQuery, states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.modules.plain_results import listing, plain_of
 from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 
 

@@ -16,7 +16,8 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS, payloads_of
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
-from muntin_engine.modules.evaluator_query import EvaluatorQuery, states_replace_rows
+from muntin_engine.modules.abilities import states_replace_rows
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.state.stored_bucket import HeldRow, ModuleState, NamedInput, StoredStates, payload_of
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress, canonical

@@ -12,8 +12,8 @@ from muntin import INFINITY, Event, StreamOperator, Window
 from muntin.errors import ModuleFailedError
 from muntin.errors.safe_text import safe_cause
 from muntin.query_checks import check_cause
+from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.calls import CURRENT_CALL
-from muntin_engine.modules.evaluator_query import Binding
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED, payloads_of
 from muntin_engine.time.changes import Key

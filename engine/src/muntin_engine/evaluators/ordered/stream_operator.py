@@ -13,9 +13,9 @@ from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress

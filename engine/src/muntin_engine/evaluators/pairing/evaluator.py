@@ -32,7 +32,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         """Evaluate a micro-batch of a bucket and write its state."""
         join = task.plan.join
         assert join is not None, "the planner gives it joins alone"
-        late_on = task.plan.words if task.plan.keeps_late_rows else None
+        late_on = task.plan.words.axis if task.plan.keeps_late_rows else None
         return process(pair_query(join.on, late_on), task, bucket, cells, batch)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.wire.blobs import from_blob, to_blob

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
-from muntin_engine.plan.plain_data import written
+from muntin_engine.plan.values_as_data import value_to_data
 from muntin_engine.sinks.recordings.files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
 from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.sinks.recordings.totals import totals_of
@@ -32,7 +32,7 @@ class Recorded(NamedTuple):
     """A query that starts, and is recorded.
 
     Attributes:
-        data: The query as data, see `query_to_data`.
+        data: The query as data, see `task_to_data`.
         cells: Reads its state after the last micro-batch that was committed: `CELLS`.
         reads: The places, among the queries before, of those whose results it reads itself.
     """
@@ -89,7 +89,7 @@ class RecordingWriter:
                 last + 1,
                 reads=recorded_query.reads,
                 cells=recorded_query.cells() if is_behind else None,
-                keys=written(rows.keys),
+                keys=value_to_data(rows.keys),
             )
 
     def _check(self, query_id: str, last: int) -> int:

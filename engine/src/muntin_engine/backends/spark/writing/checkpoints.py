@@ -31,7 +31,7 @@ from muntin_engine.backends.spark.writing.stored_state import StoredState, bucke
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
-from muntin_engine.plan.code import as_it_began
+from muntin_engine.plan.code_in_use import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.sinks import Sink

@@ -9,17 +9,18 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from muntin.errors import QueryError
-from muntin_engine.api.text.writing import text_of
 from muntin_engine.backends.planned_query import PlannedQuery
+from muntin_engine.backends.spark.columns import text_of_column
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.writing.checkpoints import Checkpoint
 from muntin_engine.errors import StateError
+from muntin_engine.plan.query_as_text import text_of
 
 
 def kept_text(queries: Mapping[str, PlannedQuery]) -> Mapping[str, Any] | str:
     """Return the text of queries that start; or, in words, why they have none, as they run without a text too."""
     try:
-        return text_of({name: query.steps for name, query in queries.items()}, {})
+        return text_of({name: query.steps for name, query in queries.items()}, {}, text_of_column)
     except QueryError as error:
         return str(error)
 

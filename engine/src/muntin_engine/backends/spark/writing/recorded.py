@@ -18,10 +18,10 @@ from muntin_engine.backends.spark.pipeline import task_of
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.backends.spark.tasks import RECORDING
 from muntin_engine.backends.spark.writing.checkpoints import Checkpoint
-from muntin_engine.plan.plain_plan import not_written
-from muntin_engine.sinks.recordings.query_data import query_to_data
+from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.sinks.recordings.recorder import Recorder, RecordLike
 from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.wire.task_as_data import task_to_data
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -130,8 +130,8 @@ def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint,
         names: The names of the queries that are recorded before.
     """
     task = task_of(query, place)
-    data = query_to_data(query.plan, task)
-    for told in not_written(data["plan"]):
+    data = task_to_data(query.plan, task)
+    for told in unwritten_parameters(data["plan"]):
         _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", told)
 
     def cells() -> pa.Table:

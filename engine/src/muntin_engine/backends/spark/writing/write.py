@@ -33,6 +33,7 @@ from muntin_engine.backends.spark.writing.recorded import begin, recording_setti
 from muntin_engine.backends.spark.writing.written_query import WrittenQuery
 from muntin_engine.errors import SetupError, StateMismatchError
 from muntin_engine.packages.local_code import local_modules
+from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.sinks import SinkLike, pace_of
 from muntin_engine.sinks.places import is_elsewhere, local_path
 
@@ -111,7 +112,7 @@ def write(  # what is asked, and how it runs
     places = None if known.repartitioned else known.places
     batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), note, recordings=recordings, places=places)
     unnamed = ", ".join(
-        query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
+        query.metrics_name if query.is_named else spell_grouping(query.plan) for query in queries.values()
     )
     settings = recording_settings(recordings, written.queries)
     if known.repartitioned is not None:

@@ -20,8 +20,9 @@ from muntin.catalog.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import ProgressPolicy, bounded_delay
 from muntin.windows import WindowSpecification
-from muntin_engine.api.text.kinds import FUNCTIONS, GivenClasses
-from muntin_engine.api.text.values import write_parameter, write_value
+from muntin_engine.api.text.kinds import GivenClasses
+from muntin_engine.plan.arguments_as_text import write_parameter, write_value
+from muntin_engine.plan.text_functions import FUNCTIONS
 from tests.engine.api.text.random_queries import DECIMALS, EMISSIONS, LATE, PROGRESS, ROWS, TICKS, TRIGGERS, WINDOWS
 
 VALUES = (*WINDOWS, *TICKS, *DECIMALS, *ROWS, *TRIGGERS, *PROGRESS, *EMISSIONS, *LATE)

@@ -34,27 +34,35 @@ class CodeInUse:
 
 def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
     """Return the part of a query's identity that says what code it runs: versions of functions, and hashes of all."""
-    return {
-        "functions": {one.name: [one.version, one.continues_since] for one in used if one.is_function},
-        "code": {one.name: [one.code, one.version, one.requires_same_code] for one in used if one.code},
-    }
+    functions = {}
+    hashes = {}
+    for code in used:
+        if code.is_function:
+            functions[code.name] = [code.version, code.continues_since]
+        if code.code:
+            hashes[code.name] = [code.code, code.version, code.requires_same_code]
+    return {"functions": functions, "code": hashes}
 
 
 def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
     """Return the identity of a query with the hashes that a checkpoint began with, as far as versions are the same."""
-    began = {name: stored["code"][name][_HASH] for name, *_ in other_code(stored, identity)}
-    code = {name: [began.get(name, own[_HASH]), *own[1:]] for name, own in identity["code"].items()}
+    code = dict(identity["code"])
+    for name, *_ in other_code(stored, identity):
+        code[name] = [stored["code"][name][_HASH], *code[name][1:]]
     return {**identity, "code": code}
 
 
 def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, str, str, str]]:
     """Return the modules and functions of the same version with other code: name, version, the hash then and now."""
-    known = stored.get("code", {})
-    return [
-        (name, version, known[name][_HASH], code)
-        for name, (code, version, _) in wanted["code"].items()
-        if name in known and known[name][1] == version and known[name][_HASH] != code
-    ]
+    stored_code = stored.get("code", {})
+    changed = []
+    for name, (code, version, _) in wanted["code"].items():
+        if name not in stored_code:
+            continue
+        stored_hash, stored_version, _ = stored_code[name]
+        if stored_version == version and stored_hash != code:
+            changed.append((name, version, stored_hash, code))
+    return changed
 
 
 def describe_other_code(name: str, version: str, old: str, new: str) -> str:

@@ -1,113 +1,41 @@
-"""The part of a query that evaluators need: its policies, and its modules with what makes their results plain data."""
+"""A plan in the terms of the evaluators: policies, and modules bound to payloads. Made of a plan here alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from operator import itemgetter
+from typing import Any, cast
 
 from muntin import (
+    EARLIEST,
+    INFINITY,
     Axis,
     ClipPolicy,
     EarlyEmission,
     EmitPolicy,
     Lateness,
-    Module,
     OutputContract,
-    RowOperator,
-    StreamOperator,
     TimestampPolicy,
 )
 from muntin.axis import AnyAxis
-from muntin.errors import PolicyError
 from muntin.modules.stream_operator import MOST_WAKE_UPS
-from muntin.rows import RowWindows
 from muntin.windows import WindowKind
+from muntin_engine.modules.abilities import waits_for_ends
+from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.calls import Meter
-from muntin_engine.modules.plain_results import Plain, PlainRow, plain_of
-from muntin_engine.modules.skipping import Accepted, BySource, Choosy, Present
+from muntin_engine.plan.inputs import Input
+from muntin_engine.plan.makes_once import MakesOnce
+from muntin_engine.plan.plan import Plan
 from muntin_engine.state.key_patterns import MOST_PATTERNS
-
-T = TypeVar("T")
-
-
-def whole_payload(payload: object) -> object:
-    """Return the payload as it is."""
-    return payload
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A module of the query with the way from an event's payload to its input, and what measures its calls.
-
-    Attributes:
-        module: The module.
-        select: Makes the module's input of an event's payload.
-        meter: Measures its calls.
-        name: The name of its result, for triggers that read it.
-        called: The object that evaluators call: the module, or a wrapper of one that does not accept every payload.
-        plain: Makes its results plain data; None if they are already.
-    """
-
-    module: Module
-    select: Callable[[Any], Any] = whole_payload
-    meter: Meter = field(default_factory=Meter, compare=False, repr=False)
-    name: str = ""
-
-    called: Any = field(init=False, compare=False, repr=False)
-    plain: Plain | None = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # one that follows rows or events is told of those that it accepts, so nothing needs to be counted
-        follows = isinstance(self.module, RowOperator | StreamOperator)
-        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not follows
-        object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
-        plain = plain_of(self.module.result_field())
-        is_row = plain is not None and self.module.is_operator
-        object.__setattr__(self, "plain", PlainRow(plain) if is_row and plain is not None else plain)
-
-
-def waits_for_ends(
-    modules: Iterable[Module], clip: ClipPolicy, timestamps: TimestampPolicy, *, event_ends_move: bool
-) -> bool:
-    """Return True if a window's result depends on ends that lie after it and may still move.
-
-    It does not where the result at each tick of a window comes from the input up to that tick.
-    """
-    sees_later = event_ends_move and not clip.clips_right and timestamps is not TimestampPolicy.TIME_BOUND
-    return sees_later and any(module.reads_times for module in modules)
-
-
-def may_slide(module: Module, *, only_grows: bool = False) -> bool:
-    """Return True if a module's state may go on from a window to the next one, as events come and go.
-
-    Where windows only grow, none goes.
-    """
-    follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
-    return follows and (only_grows or hasattr(module, "remove_events"))
-
-
-def states_replace_rows(windows: RowWindows, modules: Iterable[Module]) -> bool:
-    """Return True if states of modules take the place of rows in windows that follow rows."""
-    follow = all(module.is_incremental and not module.is_time_sensitive for module in modules)
-    return windows.leaves_at_once and follow
-
-
-class MakesOnce:
-    """A constant description of a query, which keeps what functions make of it."""
-
-    def once(self, make: Callable[[Self], T]) -> T:
-        """Return the result of a function of this, which is called the first time only."""
-        made: dict[object, T] = self.__dict__.setdefault("_made", {})
-        if make not in made:
-            made[make] = make(self)
-        return made[make]
+from muntin_engine.time.changes import Progress
+from muntin_engine.time.window_grid import grid_of, settled
 
 
 @dataclass(frozen=True)
 class EvaluatorQuery(MakesOnce):
-    """A windowed query in the terms of the evaluator.
+    """A query in the terms of the evaluator.
 
     Attributes:
         window: The kind of windows.
@@ -115,9 +43,7 @@ class EvaluatorQuery(MakesOnce):
         clip: What time-sensitive modules see of their events.
         timestamps: Which lifetime the output gets.
         emit: The emission of results.
-        contract: What holds for the lifetimes of the output, where the module sets them. `TIME_BOUND` needs
-            `emit=EAGER`, as the timestamps of that name do: output that waits for the end of its window cannot start
-            at its cause.
+        contract: The guarantee about the lifetimes of the output, as `Plan.contract` says it.
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
         expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
@@ -155,14 +81,6 @@ class EvaluatorQuery(MakesOnce):
     most_wake_ups: int = MOST_WAKE_UPS
     most_patterns: int = MOST_PATTERNS
 
-    def __post_init__(self) -> None:
-        if isinstance(self.emit, EarlyEmission):
-            self.emit.check(self.window, is_revised=self.event_ends_move)
-        if self.is_time_bound and self.emit is not EmitPolicy.EAGER:
-            raise PolicyError(
-                f"a time-bound query emits results eagerly, not with emit={str(self.emit)!r}\n  use emit='eager'"
-            )
-
     @property
     def sides(self) -> tuple[EvaluatorQuery, ...]:
         """The form of each input's events; a query of one input states it itself."""
@@ -196,8 +114,7 @@ class EvaluatorQuery(MakesOnce):
     @cached_property
     def is_time_bound(self) -> bool:
         """True if no output may start before the change that caused it."""
-        is_kept = self.contract is OutputContract.TIME_BOUND and self.timestamps.is_set_by_module
-        return self.is_cut_at_changes or is_kept
+        return self.is_cut_at_changes or self.contract is OutputContract.TIME_BOUND
 
     def place(self, event: Any) -> tuple[Any, ...]:
         """Return the sort key of an event among those of its key: its time, and its order at that time, null first."""
@@ -211,12 +128,61 @@ class EvaluatorQuery(MakesOnce):
         return waits_for_ends(modules, self.clip, self.timestamps, event_ends_move=self.event_ends_move)
 
     @cached_property
-    def corrects(self) -> bool:
-        """True if late rows correct results."""
-        return self.late.corrects
-
-    @cached_property
     def hides_later_ends(self) -> bool:
         """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
         reads_times = any(binding.module.reads_times for binding in self.bindings)
         return self.is_cut_at_changes and self.event_ends_move and reads_times
+
+
+def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
+    """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
+    input = plan.input
+    bindings = []
+    for module, meter in zip(plan.modules, meters, strict=True):
+        bindings.append(Binding(module.module, module.select, meter, module.output))
+    return replace(
+        events_query(plan, input),
+        bindings=tuple(bindings),
+        clip=plan.clip,
+        timestamps=plan.timestamps,
+        emit=plan.emission,
+        contract=plan.contract,
+        expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
+        waits_for_watermark=input.late.corrects and plan.emit is EmitPolicy.FINAL,
+        most_held=input.most_held,
+        fails_when_full=input.fails_when_full,
+        forget_keys_after=plan.forget_keys_after,
+    )
+
+
+def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
+    """Return one input of a plan in the terms of the evaluators, without modules: how its events come and are kept."""
+    return EvaluatorQuery(
+        window=cast(WindowKind, plan.window),  # row windows, and joins, have evaluators that do not read it
+        bindings=(),
+        is_edge=input.has_samples,
+        has_ids=input.columns.id is not None,
+        late=input.late,
+        axis=plan.words.axis,
+        order=input.order_of_rows(),
+        keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
+    )
+
+
+def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
+    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
+
+    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
+    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
+    a row is late if a window that it belongs to, or one before it, has closed.
+    """
+    if not query.late.corrects:
+        return progress
+    watermark = progress.watermark
+    newest = watermark if query.waits_for_watermark else progress.max_event_time
+    is_finite = EARLIEST < watermark < INFINITY
+    closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
+    grid = query.window.grid()
+    if grid is not None and not query.event_ends_move:
+        closed = settled([grid_of(grid)], closed)
+    return progress._replace(watermark=closed, newest=newest)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from difflib import get_close_matches
-from itertools import count
 from typing import Any, Final
 
 from muntin.errors import MuntinError, QueryError, message_of
@@ -62,8 +61,11 @@ def at(here: str) -> Iterator[None]:
 def closest(names: Iterable[object], known: Iterable[str]) -> str:
     """Return advice for a message: the known name that is close to one of others, or else all that are known."""
     all_known = list(known)
-    close = [match for name in names for match in get_close_matches(str(name), all_known, n=1)]
-    return f"\n  did you mean {close[0]!r}?" if close else f"\n  there are {', '.join(all_known) or 'none'}"
+    for name in names:
+        close = get_close_matches(str(name), all_known, n=1)
+        if close:
+            return f"\n  did you mean {close[0]!r}?"
+    return f"\n  there are {', '.join(all_known) or 'none'}"
 
 
 def plain(data: Any, here: str) -> Any:
@@ -72,30 +74,48 @@ def plain(data: Any, here: str) -> Any:
     Raises:
         PlacedError: They hold something that JSON has not, or are too large or too deep; all of YAML's circles are.
     """
-    return _plain(data, here, count(), 0)
+    return _PlainReader().plain(data, here, 0)
 
 
-def _plain(data: Any, here: str, counted: Iterator[int], depth: int) -> Any:
-    if depth > DEEPEST or next(counted) > MOST_VALUES:
-        said = f"more than {DEEPEST} deep" if depth > DEEPEST else f"of more than {MOST_VALUES} values"
-        raise PlacedError(here if len(here) < 200 else f"{here[:80]}...", f"the text is {said}")
-    if isinstance(data, list):
-        return [_plain(part, f"{here}[{number}]", counted, depth + 1) for number, part in enumerate(data)]
-    if isinstance(data, Mapping):
-        names = {name: "on" if name is True and "join" in data else name for name in data}  # as YAML reads that word
-        if len(set(names.values())) < len(names):
-            raise PlacedError(here, "there is on twice")
-        for name in names.values():
+class _PlainReader:
+    """Turns what YAML reads into what JSON has, and counts the values."""
+
+    def __init__(self) -> None:
+        self._values = 0
+
+    def plain(self, data: Any, here: str, depth: int) -> Any:
+        self._check_size(here, depth)
+        if isinstance(data, list):
+            return [self.plain(part, f"{here}[{number}]", depth + 1) for number, part in enumerate(data)]
+        if isinstance(data, Mapping):
+            return self._object(data, here, depth)
+        if isinstance(data, date):
+            return data.isoformat()  # YAML reads a day that is not quoted as one
+        if isinstance(data, int) and data.bit_length() > _MOST_BITS:
+            raise PlacedError(here, f"a number of more than {_MOST_BITS} bits is none that Muntin reads")
+        if data is None or isinstance(data, bool | str | int | float):
+            return data
+        expected = "expected: text, a number, a list or an object"
+        raise PlacedError(here, f"{data!r:.80} is nothing that JSON has\n  {expected}")
+
+    def _check_size(self, here: str, depth: int) -> None:
+        place = here if len(here) < 200 else f"{here[:80]}..."
+        if depth > DEEPEST:
+            raise PlacedError(place, f"the text is more than {DEEPEST} deep")
+        if self._values > MOST_VALUES:
+            raise PlacedError(place, f"the text is of more than {MOST_VALUES} values")
+        self._values += 1
+
+    def _object(self, data: Mapping[Any, Any], here: str, depth: int) -> dict[str, Any]:
+        parts = {}
+        for key, part in data.items():
+            name = "on" if key is True and "join" in data else key  # YAML reads that word as true
+            if name in parts:
+                raise PlacedError(here, "there is on twice")
             if not isinstance(name, str):
-                hint = (
-                    "YAML reads on, yes and no as true and false: quote them" if isinstance(name, bool) else "quote it"
-                )
+                hint = "quote it"
+                if isinstance(name, bool):
+                    hint = "YAML reads on, yes and no as true and false: quote them"
                 raise PlacedError(here, f"the name {name!r:.80} is no text\n  {hint}")
-        return {name: _plain(data[given], f"{here}.{name}", counted, depth + 1) for given, name in names.items()}
-    if isinstance(data, date):
-        return data.isoformat()  # YAML reads a day that is not quoted as one
-    if isinstance(data, int) and data.bit_length() > _MOST_BITS:
-        raise PlacedError(here, f"a number of more than {_MOST_BITS} bits is none that Muntin reads")
-    if data is None or isinstance(data, bool | str | int | float):
-        return data
-    raise PlacedError(here, f"{data!r:.80} is nothing that JSON has\n  expected: text, a number, a list or an object")
+            parts[name] = part
+        return {name: self.plain(part, f"{here}.{name}", depth + 1) for name, part in parts.items()}

@@ -1,4 +1,4 @@
-"""Queries in SQL."""
+"""The sentence `sql`: a text of SQL becomes the calls that it stands for, and these are made."""
 
 from __future__ import annotations
 

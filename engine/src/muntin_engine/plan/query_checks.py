@@ -28,6 +28,7 @@ from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.plan_words import spell_emission, written_emission, written_windows
 
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
@@ -57,7 +58,7 @@ def check_query(plan: Plan) -> None:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=plan.written_windows)
+        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=written_windows(plan))
     check_results_read(plan)
     check_inputs(plan)
     check_join(plan)
@@ -79,7 +80,7 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
-            reach=plan.spell_length(needs.reach),
+            reach=plan.words.spell_length(needs.reach),
             windows=WrittenWindows(window_in_decimals(window, plan.places)),
             least=DecimalLength.of(needs.reach, plan.places),
         )
@@ -95,9 +96,9 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         PolicyError: A policy is not right for a module, or for the windows.
     """
     lasting = [
-        "samples" if given.has_samples else "events with an end of their own"
-        for given in plan.inputs
-        if not given.is_point
+        "samples" if input.has_samples else "events with an end of their own"
+        for input in plan.inputs
+        if not input.is_point
     ]
     age = plan.forget_keys_after
     QueryShape(
@@ -108,8 +109,8 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         forget_keys_after=age,
         is_time_bound=plan.contract is OutputContract.TIME_BOUND,
         lasting=lasting[0] if lasting else "",
-        written_window=plan.written_windows,
-        written_age="" if age is None else plan.spell_length(age),
+        written_window=written_windows(plan),
+        written_age="" if age is None else plan.words.spell_length(age),
     ).check()
 
 
@@ -124,7 +125,7 @@ def check_time_bound(plan: Plan) -> None:
             "{argument} starts a result where it becomes known, and {emit} waits for its window\n  use {eager}",
             argument="timestamps",
             value="time_bound",
-            emit=Argument("emit", plan.written_emission),
+            emit=Argument("emit", written_emission(plan)),
             eager=Argument("emit", "eager"),
         )
 
@@ -138,8 +139,8 @@ def check_forgetting(plan: Plan) -> None:
     age = plan.forget_keys_after
     if age is None:
         return
-    written_age = plan.spell_length(age)
-    if any(given.has_samples for given in plan.inputs):
+    written_age = plan.words.spell_length(age)
+    if any(input.has_samples for input in plan.inputs):
         raise PolicyError(
             "{argument} has nothing to forget: a sample lasts until the next one of its key, so no key is ever silent\n"
             "  leave it out; or give events an end of their own, with {no_edge}",
@@ -220,11 +221,13 @@ def check_results_read(plan: Plan) -> None:
             accumulate=Argument("refinement", "accumulate"),
             others=Alternatives("refinement", ("discard", "retract"), is_named=False),
         )
+    if plan.early is None:
+        return
     results = [module.output for module in plan.modules if module.output]
-    names = () if plan.early is None else plan.early.trigger.reads_results
-    for name in (name for name in names if name not in results):
-        told = f"has {', '.join(results)}" if results else "is an operator, whose rows have no such names"
-        raise PolicyError(f"{plan.written_emit or plan.early} reads the result {name!r}\n  the query {told}")
+    for name in plan.early.trigger.reads_results:
+        if name not in results:
+            has = f"has {', '.join(results)}" if results else "is an operator, whose rows have no such names"
+            raise PolicyError(f"{spell_emission(plan)} reads the result {name!r}\n  the query {has}")
 
 
 def check_trigger(plan: Plan) -> None:
@@ -235,21 +238,21 @@ def check_trigger(plan: Plan) -> None:
     """
     if plan.early is None:
         return
-    trigger, written = plan.early.trigger, plan.written_emit or plan.early
-    if trigger.reads_clock and not any(given.may_read_clock for given in plan.inputs):
+    trigger = plan.early.trigger
+    if trigger.reads_clock and not any(input.may_read_clock for input in plan.inputs):
         raise PolicyError(
             "{early} waits for a clock, and this input has none\n"
             "  give {events} a change column, in which rows with 'clock' say what time it is, or use {with_clock}",
-            early=written,
+            early=spell_emission(plan),
             events=Call("events"),
             with_clock=StreamCall(Call("with_clock")),
         )
-    if trigger.signals and all(given.columns.signal is None for given in plan.inputs):
+    if trigger.signals and all(input.columns.signal is None for input in plan.inputs):
         names = ", ".join(map(repr, sorted(trigger.signals)))
         raise PolicyError(
             "{early} waits for {signals}, and this input has no signals\n"
             "  give {events} a change column, in which rows with 'signal' bring one, and its name as {signal}",
-            early=written,
+            early=spell_emission(plan),
             signals=names,
             events=Call("events"),
             signal=Argument("signal", ...),
@@ -265,21 +268,21 @@ def check_rows(plan: Plan) -> None:
     """
     if plan.rows is None:
         return
-    windows = plan.written_windows
-    for given in plan.inputs:
-        if given.order is None:
+    windows = written_windows(plan)
+    for input in plan.inputs:
+        if input.order is None:
             raise QueryError(
                 "{windows} follows rows in their order, and no column says it\n"
                 "  name one that tells rows of one time apart, such as an offset: {ordered}",
                 windows=windows,
                 ordered=Call("events", ..., Argument("order", "offset")),
             )
-        if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
+        if input.late.policy is LatePolicy.ADJUST or input.late.corrects:
             raise PolicyError(
                 "{argument} would change windows of {windows} that later rows have followed already\n"
                 "  use {right}, and a delay that is long enough",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(input.late),
                 windows=windows,
                 right=_NOT_TAKEN_IN,
             )
@@ -289,7 +292,7 @@ def check_rows(plan: Plan) -> None:
             "order that may not be the final one\n"
             "  leave emit out; when windows are computed is part of them: {example}",
             argument="emit",
-            value=plan.written_emission,
+            value=written_emission(plan),
             windows=windows,
             example=WrittenWindows(last(10).trigger(2)),
         )
@@ -304,13 +307,13 @@ def check_stream_operator(plan: Plan) -> None:
     if plan.is_windowed or not any(isinstance(module.module, StreamOperator) for module in plan.modules):
         return
     label = plan.modules[0].label
-    for given in plan.inputs:
-        if given.late.policy is LatePolicy.ADJUST or given.late.corrects:
+    for input in plan.inputs:
+        if input.late.policy is LatePolicy.ADJUST or input.late.corrects:
             raise PolicyError(
                 "{argument} would hand events over to {module} after later ones\n"
                 "  use {right}, and a delay that is long enough",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(input.late),
                 module=label,
                 right=_NOT_TAKEN_IN,
             )
@@ -342,28 +345,28 @@ def check_join(plan: Plan) -> None:
             what=what,
             have="have" if plan.passes_events else "has",
             argument="emit",
-            value=plan.written_emission,
+            value=written_emission(plan),
             right=Alternatives("emit", ("final", "eager")),
         )
-    for given in plan.inputs:
-        of_input = f" of {given.name}" if given.name else ""
-        if given.late.corrects:
+    for input in plan.inputs:
+        of_input = f" of {input.name}" if input.name else ""
+        if input.late.corrects:
             raise PolicyError(
                 "{argument}{of_input} corrects windows, and there are none\n"
                 "  use {side} and a longer delay, with {eager} to have rows at once",
                 argument="late_policy",
-                value=plan.written_lateness(given.late),
+                value=plan.words.written_lateness(input.late),
                 of_input=of_input,
                 side=Argument("late_policy", "side"),
                 eager=Argument("emit", "eager"),
             )
-        if given.progress.by_key:
+        if input.progress.by_key:
             raise PolicyError(
                 f"keys{of_input} punctuate themselves, and {what} would be complete only as far as the whole input is\n"
                 "  leave out with_key_punctuation()"
             )
-        if given.most_held is not None:
-            raise PolicyError(_why_no_shedding(plan, given.name))
+        if input.most_held is not None:
+            raise PolicyError(_why_no_shedding(plan, input.name))
 
 
 def _check_join_columns(plan: Plan, join: JoinPlan) -> None:

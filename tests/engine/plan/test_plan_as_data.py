@@ -22,9 +22,9 @@ from muntin.triggers import after, any_of, every_count, repeat, when
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.plan.plain_data import Unwritable, read, written
-from muntin_engine.plan.plain_plan import Known, not_written, plan_from_data, plan_to_data
+from muntin_engine.plan.plan_as_data import NamedCode, plan_from_data, plan_to_data, unwritten_parameters
 from muntin_engine.plan.planner import with_choice
+from muntin_engine.plan.values_as_data import Unwritable, value_from_data, value_to_data
 from muntin_stats import Quantile
 from tests.engine.plan.plans import plan_of, planned
 
@@ -57,7 +57,7 @@ def as_json(plan: Plan) -> Any:
 
 
 def back(data: Any, *given: Any) -> Plan:
-    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], Known.given(given)), DECLARATIONS)
+    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], NamedCode.of(given)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def back(data: Any, *given: Any) -> Plan:
     ids=repr,
 )
 def test_a_value_comes_back_from_json(value: object) -> None:
-    found = read(json.loads(json.dumps(written(value), allow_nan=False)))
+    found = value_from_data(json.loads(json.dumps(value_to_data(value), allow_nan=False)))
     assert found == value
     assert type(found) is type(value)
 
 
 def test_not_a_number_comes_back() -> None:
-    assert math.isnan(read(written(math.nan)))
+    assert math.isnan(value_from_data(value_to_data(math.nan)))
 
 
 def test_a_plan_comes_back_with_its_identity() -> None:
@@ -107,10 +107,10 @@ def test_a_plan_comes_back_with_its_identity() -> None:
 def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
     plan = plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5))
     data = as_json(plan)
-    told = not_written(data)
+    told = unwritten_parameters(data)
     assert len(told) == 2
     assert all(one.startswith("plain.above 2.0.0: test=<<lambda> ") for one in told)
-    assert isinstance(read(data["modules"][0]["parameters"]["test"]), Unwritable)
+    assert isinstance(value_from_data(data["modules"][0]["parameters"]["test"]), Unwritable)
     with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
         back(data)
     low, high = Above(lambda x: x > 1), Above(lambda x: x > 5)
@@ -124,24 +124,24 @@ def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
         back(data)
     assert "from antigravity import Above" in str(told.value)
     with pytest.raises(QueryError, match="import it before: from antigravity import Guarded"):
-        read({"is": "antigravity:Guarded", "delay": 1})
+        value_from_data({"is": "antigravity:Guarded", "delay": 1})
     with pytest.raises(QueryError, match="is not what a query is made of"):
-        Known.given([7])
+        NamedCode.of([7])
 
 
 def test_a_class_of_a_script_is_the_one_that_is_given_under_its_name() -> None:
-    assert read({"is": "__main__:Guarded", "delay": 3}, Known.given([Guarded]).classes) == Guarded(3)
+    assert value_from_data({"is": "__main__:Guarded", "delay": 3}, NamedCode.of([Guarded]).classes) == Guarded(3)
 
 
 def test_no_data_name_code_that_is_no_plain_value() -> None:
     for name in ("subprocess:Popen", "builtins:eval", "muntin.catalog:installed", "Nothing"):
         with pytest.raises(QueryError, match=r"names .*, which is not here"):
-            read({"is": name, "args": ["true"]})
+            value_from_data({"is": name, "args": ["true"]})
 
 
 def test_another_version_is_said_and_goes_on() -> None:
     data = as_json(plan_of(planned(Quantile, "m", q=0.5)))
     data["modules"][0]["version"] = "0.0.9"
-    known = Known()
+    known = NamedCode()
     plan_from_data(data, [[describe(int | None, "c0")]], known)
     assert known.differences == [f"stats.quantile was 0.0.9, and is {Quantile.version} here"]

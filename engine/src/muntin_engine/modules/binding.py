@@ -1,0 +1,50 @@
+"""A module as evaluators call it: with the way from an event's payload to its input, and plain results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin import Module, RowOperator, StreamOperator
+from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.plain_results import Plain, PlainRow, plain_of
+from muntin_engine.modules.skipping import Accepted, BySource, Choosy, Present
+
+
+def whole_payload(payload: object) -> object:
+    """Return the payload as it is."""
+    return payload
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A module of the query with the way from an event's payload to its input, and what measures its calls.
+
+    Attributes:
+        module: The module.
+        select: Makes the module's input of an event's payload.
+        meter: Measures its calls.
+        name: The name of its result, for triggers that read it.
+        called: The object that evaluators call: the module, or a wrapper of one that does not accept every payload.
+        plain: Makes its results plain data; None if they are already.
+    """
+
+    module: Module
+    select: Callable[[Any], Any] = whole_payload
+    meter: Meter = field(default_factory=Meter, compare=False, repr=False)
+    name: str = ""
+
+    called: Any = field(init=False, compare=False, repr=False)
+    plain: Plain | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # A module that follows rows or events is told only of those that it accepts, so nothing needs to be counted.
+        follows = isinstance(self.module, RowOperator | StreamOperator)
+        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not follows
+        object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
+
+        plain = plain_of(self.module.result_field())
+        if plain is not None and self.module.is_operator:
+            plain = PlainRow(plain)
+        object.__setattr__(self, "plain", plain)

@@ -1,0 +1,303 @@
+"""A plan as plain data, and back, for recordings: modules and functions go by name, version and parameters.
+
+It holds what a replay needs without Spark: columns are places in rows of known types, and policies are ticks. The text
+of a query (`query_as_text`) holds its calls instead, which a program makes again over DataFrames of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, TypeAlias
+
+from muntin import Function, JoinKind, Module
+from muntin.catalog import installed
+from muntin.errors import PluginError, QueryError, UnknownModuleError
+from muntin.schemas import Field
+from muntin_engine.plan.join_plan import JoinPlan, PairCondition, plan_condition
+from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.plan.module_plan import ModulePlan, plan_module, plan_several
+from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.values_as_data import (
+    IS,
+    UNWRITABLE,
+    Unwritable,
+    imported,
+    path_of,
+    value_from_data,
+    value_to_data,
+)
+
+Data: TypeAlias = Mapping[str, Any]
+"""An object of JSON."""
+
+_NAMED_CODE: Final = ("modules", "join", "choice")
+"""The fields of a plan that run code, which data names and does not hold."""
+
+
+def plan_to_data(plan: Plan) -> dict[str, Any]:
+    """Return a plan as data that JSON can hold; a parameter that cannot be written is marked so in it.
+
+    The plan is that of the driver: workers get one without the parameters of its modules.
+    """
+    data = {}
+    for part in fields(plan):
+        if part.name not in _NAMED_CODE:
+            data[part.name] = value_to_data(getattr(plan, part.name))
+    are_ordered = plan.inputs[0].order is not None
+    return {
+        **data,
+        "evaluator": plan.choice.evaluator,
+        "join": None if plan.join is None else _join_to_data(plan.join),
+        "modules": [_module_to_data(module, are_ordered=are_ordered) for module in plan.modules],
+    }
+
+
+def plan_from_data(data: Data, payloads: Sequence[Sequence[Field]], code: NamedCode) -> Plan:
+    """Return the plan that was written. It has no evaluator yet: `planner.with_choice` gives it one.
+
+    Args:
+        data: The data.
+        payloads: For each input, the types in which the columns of its payload travel.
+        code: The place where modules are found.
+
+    Raises:
+        QueryError: A module or a class is not there, needs to be given, or the data are not what this version writes.
+    """
+    values = {}
+    for part in fields(Plan):
+        if part.name not in _NAMED_CODE:
+            values[part.name] = value_from_data(data[part.name], code.classes)
+    plan = Plan(**values, modules=())
+    reader = _CodeReader(plan, payloads, code)
+    join = None if data["join"] is None else reader.join(data["join"])
+    return replace(plan, modules=reader.modules(data["modules"]), join=join)
+
+
+def unwritten_parameters(data: Data) -> list[str]:
+    """Return in words which parts of a plan's data have to be given to read it: parameters that are no plain data."""
+    calls = list(data["modules"])
+    if data["join"] and data["join"]["on"]:
+        calls.append(data["join"]["on"])
+
+    words = []
+    for call in calls:
+        for name, value in call["parameters"].items():
+            if isinstance(value, Mapping) and value.get(IS) == UNWRITABLE:
+                words.append(f"{call['name']} {call['version']}: {name}={value['text']}")
+    return words
+
+
+@dataclass(frozen=True)
+class NamedCode:
+    """The modules, functions and classes of policies that data names: those that were given, and what is installed.
+
+    Attributes:
+        modules: Modules that were given, by name: classes, or modules themselves, which are then used as they are. The
+            second use of a name in a query gets the second one of them, if there are two.
+        functions: Functions that were given, by name.
+        classes: Other classes that were given, by their paths, and by their names behind a colon: a script that ran is
+            of another module than one that was imported.
+        differences: The modules and functions that are not of the version that was written, in words; filled while a
+            plan is read.
+    """
+
+    modules: Mapping[str, Sequence[type[Module] | Module]] = field(default_factory=dict)
+    functions: Mapping[str, Function[..., Any]] = field(default_factory=dict)
+    classes: Mapping[str, type] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, things: Iterable[Any]) -> NamedCode:
+        """Sort what was given: modules, their classes, functions, and classes of windows, triggers and policies.
+
+        Raises:
+            QueryError: Something is none of these.
+        """
+        modules: dict[str, list[type[Module] | Module]] = {}
+        functions: dict[str, Function[..., Any]] = {}
+        classes: dict[str, type] = {}
+        for thing in things:
+            thing_class = thing if isinstance(thing, type) else type(thing)
+            if issubclass(thing_class, Module):
+                modules.setdefault(thing_class.name, []).append(thing)
+            elif isinstance(thing, Function):
+                functions[thing.name] = thing
+            elif isinstance(thing, type):
+                classes[path_of(thing)] = thing
+                classes[f":{thing.__qualname__}"] = thing
+            else:
+                raise QueryError(
+                    f"{thing!r:.80} is not what a query is made of\n  expected: a module or its class, a function "
+                    "that @function made, or a class of windows, triggers or policies"
+                )
+        return cls(modules, functions, classes)
+
+    def module(self, data: Data, use: int) -> type[Module] | Module:
+        """Return the module, or its class, that data names.
+
+        Args:
+            data: The data of the module.
+            use: The number of modules of that name before it in the query.
+
+        Raises:
+            QueryError: There is none.
+        """
+        given = self.modules.get(data["name"], ())
+        named = given[min(use, len(given) - 1)] if given else imported(data["class"])
+        module: type[Module] | Module = self._checked(named, data, "module")
+        return module
+
+    def function(self, data: Data) -> Any:
+        """Return the function that data names.
+
+        Raises:
+            QueryError: There is none.
+        """
+        function = self.functions.get(data["name"]) or imported(data["class"])
+        return self._checked(function, data, "function")
+
+    def _checked(self, code: Any, data: Data, kind: str) -> Any:
+        """Return a module or a function of the name that data has, of an installed plugin if need be."""
+        name, version = data["name"], data["version"]
+        if getattr(code, "name", None) != name:
+            try:
+                code = getattr(installed(), kind)(name)
+            except (UnknownModuleError, PluginError) as error:
+                python_module, _, attribute = data["class"].partition(":")
+                raise QueryError(
+                    f"the query runs the {kind} {name} {version}, which is not here: {error}\n"
+                    f"  install the plugin that offers it, or import it before: from {python_module} import "
+                    f"{attribute}\n  or give it: modules=[...]"
+                ) from error
+        if code.version != version:
+            self.differences.append(f"{name} was {version}, and is {code.version} here")
+        return code
+
+
+def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
+    module_class = type(module.module)
+    return {
+        "output": module.output,
+        "name": module.module.name,
+        "version": module.module.version,
+        "class": path_of(module_class),
+        "parameters": _parameters_to_data(module.parameters),
+        "ordered": are_ordered and module.module.reads_order is not module_class.reads_order,
+        "side": module.side,
+        "columns": list(module.columns),
+        "inputs": {part.name: {"sources": list(part.sources), "columns": list(part.columns)} for part in module.inputs},
+    }
+
+
+def _join_to_data(join: JoinPlan) -> dict[str, Any]:
+    return {
+        "kind": str(join.kind),
+        "columns": value_to_data(join.columns),
+        "on": None if join.on is None else _condition_to_data(join.on),
+    }
+
+
+def _condition_to_data(condition: PairCondition) -> dict[str, Any]:
+    function = condition.function
+    implementation = function.implementation
+    return {
+        "name": function.name,
+        "version": function.version,
+        "class": f"{implementation.__module__}:{implementation.__qualname__}",
+        "parameters": _parameters_to_data(condition.parameters),
+        "columns": value_to_data(condition.columns),
+        "names": list(condition.names),
+    }
+
+
+def _parameters_to_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value_to_data(value) for name, value in parameters.items()}
+
+
+class _CodeReader:
+    """Makes the modules and the join of a plan again, bound to the columns of its inputs."""
+
+    def __init__(self, plan: Plan, payloads: Sequence[Sequence[Field]], code: NamedCode) -> None:
+        self._payloads = payloads
+        self._code = code
+        self._scale = AxisScale(plan.axis, plan.unit, plan.inputs[0].columns.start.name, plan.places)
+
+    def modules(self, data: Sequence[Data]) -> tuple[ModulePlan, ...]:
+        uses: dict[str, int] = {}
+        modules = []
+        for module_data in data:
+            name = module_data["name"]
+            modules.append(self._module(module_data, uses.get(name, 0)))
+            uses[name] = uses.get(name, 0) + 1
+        return tuple(modules)
+
+    def _module(self, data: Data, use: int) -> ModulePlan:
+        """Return a module, made of its parameters unless it was given itself."""
+        code = self._code.module(data, use)
+        module = None if isinstance(code, type) else code
+        cls = code if isinstance(code, type) else type(code)
+        parameters = self._parameters(data, is_given=module is not None)
+        if data["inputs"]:
+            planned = self._bound_to_streams(data, cls, parameters, module)
+        else:
+            planned = self._bound_to_columns(data, cls, parameters, module)
+        if data["ordered"]:
+            planned = replace(planned, module=planned.module.with_order())
+        return replace(planned, side=data["side"])
+
+    def _bound_to_columns(self, data: Data, cls: type[Module], parameters: Data, module: Module | None) -> ModulePlan:
+        places: list[int] = data["columns"]
+        types = [self._payloads[data["side"]][place] for place in places]
+
+        def place_of(number: int, _: Field) -> int:
+            return places[number]
+
+        return plan_module(data["output"], cls, parameters, types, place_of, self._scale.resolve, module)
+
+    def _bound_to_streams(self, data: Data, cls: type[Module], parameters: Data, module: Module | None) -> ModulePlan:
+        payload = self._payloads[data["side"]]
+        sources = {}
+        types = {}
+        for name, part in data["inputs"].items():
+            sources[name] = tuple(part["sources"])
+            types[name] = [payload[place] for place in part["columns"]]
+
+        def place_of(name: str, number: int, _: Field) -> int:
+            place: int = data["inputs"][name]["columns"][number]
+            return place
+
+        source_place = data["columns"][0]
+        return plan_several(
+            data["output"], cls, parameters, sources, types, source_place, place_of, self._scale.resolve, module
+        )
+
+    def join(self, data: Data) -> JoinPlan:
+        columns = value_from_data(data["columns"], self._code.classes)
+        condition = None if data["on"] is None else self._condition(data["on"])
+        return JoinPlan(JoinKind(data["kind"]), columns, condition)
+
+    def _condition(self, data: Data) -> PairCondition:
+        places = [(side, place) for side, place in data["columns"]]
+        types = [self._payloads[side][place] for side, place in places]
+
+        def place_of(number: int, _: Field) -> tuple[int, int]:
+            return places[number]
+
+        function = self._code.function(data)
+        return plan_condition(function, self._parameters(data, is_given=False), types, place_of, data["names"])
+
+    def _parameters(self, data: Data, *, is_given: bool) -> dict[str, Any]:
+        """Return the parameters of a call.
+
+        Raises:
+            QueryError: Data cannot hold one of them, and the module itself was not given.
+        """
+        parameters = {name: value_from_data(value, self._code.classes) for name, value in data["parameters"].items()}
+        for name, value in parameters.items():
+            if isinstance(value, Unwritable) and not is_given:
+                raise QueryError(
+                    f"{data['name']} has the parameter {name}={value.text}, which data cannot hold\n"
+                    f"  give the module itself: modules=[{data['class'].rpartition(':')[2]}({name}=...)]"
+                )
+        return parameters

@@ -1,0 +1,46 @@
+"""The parts of a plan in words, for explanations and messages."""
+
+from __future__ import annotations
+
+from muntin.errors.messages import Call
+from muntin.windows.specification import WrittenWindows
+from muntin_engine.plan.plan import Plan
+
+
+def spell_windows(plan: Plan) -> str:
+    """Return all windows of a query as one writes them, with durations where the axis is time."""
+    if not plan.named_windows:
+        return plan.words.describe_window(plan.window)
+    return ", ".join(f"{name}={plan.words.describe_window(window)}" for name, window in plan.named_windows.items())
+
+
+def spell_grouping(plan: Plan) -> str:
+    """Return the windows of a query and its key; without windows, its operators, or that it is a join or events."""
+    if plan.is_windowed:
+        grouping = spell_windows(plan)
+    elif plan.modules:
+        grouping = ", ".join(module.module.name for module in plan.modules)
+    else:
+        grouping = "events" if plan.passes_events else "join"
+    return f"{grouping} by {', '.join(key.name for key in plan.keys)}" if plan.keys else grouping
+
+
+def spell_emission(plan: Plan) -> str:
+    """Return the emission of results as its query writes it, with lengths of time in words."""
+    return plan.written_emit or str(plan.emit)
+
+
+def spell_state_sizes(plan: Plan) -> str:
+    """Return the bound of the states of the modules."""
+    growing = [module.label for module in plan.modules if module.is_holistic]
+    return f"a state of {' or '.join(growing)} may grow with its values" if growing else "a state has a bounded size"
+
+
+def written_windows(plan: Plan) -> WrittenWindows:
+    """Return the windows of a query in a message."""
+    return plan.words.written_window(plan.window, spell_windows(plan))
+
+
+def written_emission(plan: Plan) -> str | Call:
+    """Return the emission of results in a message, as the value of `emit`."""
+    return str(plan.emit) if plan.early is None else Call("early", ...)

@@ -1,0 +1,162 @@
+"""A query as text, which people write too: the calls that make it, in order. `api.text.reading` calls them again.
+
+A text holds calls, whose columns are those of any DataFrame that has them; `plan_as_data` holds a plan that is bound to
+columns and types already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from muntin.errors import QueryError
+from muntin.modules.call import ModuleCall
+from muntin_engine.plan.arguments_as_text import SQL, write_parameter, write_value
+from muntin_engine.plan.request import InputRequest, JoinCondition
+from muntin_engine.plan.steps import SIGNATURES, Step, main_parameter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+VERSION: Final = 1
+"""The version of the format."""
+
+FRAMES: Final = ("df", "clock")
+"""The parameters that are DataFrames."""
+
+SpellColumn: TypeAlias = Callable[[Any, Any], str | None]
+"""Returns an expression in SQL that means the same over a DataFrame as a column, which a backend knows; None if none
+is known."""
+
+
+def text_of(
+    queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame], spell_column: SpellColumn
+) -> dict[str, Any]:
+    """Return a query, or the queries of one pass, as data that JSON can hold.
+
+    Args:
+        queries: The calls that make each, by name; the name of one that is written alone is empty.
+        tables: Names of the DataFrames that they read; others are called `input`, `input_2` and so on.
+        spell_column: The spelling of the backend's expressions.
+
+    Raises:
+        QueryError: An argument is nothing that text can hold.
+    """
+    writer = _Writer(tables, spell_column)
+    texts: dict[str, Any] = {}
+    for name, steps in queries.items():
+        try:
+            texts[name] = writer.stream(steps)
+        except QueryError as error:
+            raise QueryError(f"{name}: {error}" if name else str(error)) from error
+    if "" in texts:
+        return {"muntin": VERSION, "query": texts[""]}
+    return {"muntin": VERSION, "one_pass": texts}
+
+
+class _Writer:
+    """Writes the steps of queries, and names the DataFrames that it meets."""
+
+    def __init__(self, tables: Mapping[str, DataFrame], spell_column: SpellColumn) -> None:
+        self._named_frames = [(frame, name) for name, frame in tables.items()]
+        self._spell_column = spell_column
+
+    def stream(self, steps: Sequence[Step]) -> list[dict[str, Any]]:
+        return [self._step(step) for step in steps]
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        """Return a call as data: its first argument under its name, and those by name beside."""
+        main = main_parameter(step.call)
+        parameters = SIGNATURES[step.call].parameters
+        data: dict[str, Any] = {step.call: None}
+        for name, value in step.arguments.items():
+            if name != main and _is_default(value, parameters[name].default):
+                continue
+            try:
+                written = self._table(value) if name in FRAMES else self._value(value, step.frames)
+            except QueryError as error:
+                raise QueryError(f"{step.call}({name}=...) cannot be written as text: {error}") from error
+            data[step.call if name == main else name] = written
+        return data
+
+    def _value(self, value: Any, frames: tuple[Any, ...]) -> Any:
+        """Return an argument as data: streams, modules and conditions by their parts, and columns as they are named."""
+        if isinstance(value, InputRequest):
+            return self.stream(value.steps)
+        if isinstance(value, ModuleCall):
+            return self._module(value, frames)
+        if isinstance(value, JoinCondition):
+            return self._condition(value, frames)
+        if isinstance(value, Mapping):
+            return {str(key): self._value(part, frames) for key, part in value.items()}
+        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+            return [self._value(part, frames) for part in value]
+        if _is_expression(value):
+            return self._column(value, frames)
+        return write_value(value)
+
+    def _module(self, call: ModuleCall, frames: tuple[Any, ...]) -> dict[str, Any]:
+        data: dict[str, Any] = {"module": call.cls.name}
+        if call.inputs:
+            data["columns"] = self._columns(call.inputs, frames)
+        if call.streams:
+            streams = {}
+            for name, part in call.streams.items():
+                streams[name] = {"stream": part.stream, "columns": self._columns(part.columns, frames)}
+            data["streams"] = streams
+        return {**data, **_parameters(call.parameters)}
+
+    def _condition(self, condition: JoinCondition, frames: tuple[Any, ...]) -> dict[str, Any]:
+        data: dict[str, Any] = {"function": condition.function.name}
+        if condition.left:
+            data["left"] = self._columns(condition.left, frames)
+        if condition.right:
+            data["right"] = self._columns(condition.right, frames)
+        return {**data, **_parameters(condition.parameters)}
+
+    def _columns(self, columns: Sequence[Any], frames: tuple[Any, ...]) -> list[str | dict[str, str]]:
+        return [self._column(column, frames) for column in columns]
+
+    def _column(self, column: Any, frames: tuple[Any, ...]) -> str | dict[str, str]:
+        """Return a column as its name, or as an expression that the backend reads as the same.
+
+        Raises:
+            QueryError: There is none.
+        """
+        if isinstance(column, str):
+            return column
+        for frame in frames:
+            text = self._spell_column(frame, column)
+            if text is not None:
+                return text if text.isidentifier() else {SQL: text}
+        raise QueryError(f"{column} has no text that is sure to mean the same\n  write it as SQL: 'km > 2'")
+
+    def _table(self, frame: Any) -> str | None:
+        """Return the name of a DataFrame, which it gets now if it has none."""
+        if frame is None:
+            return None
+        for named_frame, name in self._named_frames:
+            if named_frame is frame:
+                return name
+        taken = {name for _, name in self._named_frames}
+        name, number = "input", 1
+        while name in taken:
+            number += 1
+            name = f"input_{number}"
+        self._named_frames.append((frame, name))
+        return name
+
+
+def _is_expression(value: Any) -> bool:
+    """Return True for a column of a backend that is no name; they differ from all else by what they can be asked."""
+    return hasattr(type(value), "isNotNull")
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    if not parameters:
+        return {}
+    return {"parameters": {name: write_parameter(value) for name, value in parameters.items()}}

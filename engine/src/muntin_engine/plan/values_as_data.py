@@ -1,0 +1,338 @@
+"""Values of Python as plain data that JSON can hold, and back: parameters of modules, policies, and parts of plans.
+
+A value is what JSON has for it; a list is a tuple. Anything else is a dict that says what it is, such as
+`{"is": "BoundedDelay", "delay": 5}`. Muntin's own classes go by their name, others by the module that they are defined
+in. Nothing is imported to read data: a class of others is one that was given, or that the process has imported already.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from types import ModuleType
+from typing import Any, Final
+
+import muntin.axis
+import muntin.triggers.emission
+import muntin.policies
+import muntin.progress
+import muntin.schemas
+import muntin.triggers.composed
+import muntin.triggers.elementary
+import muntin_engine.plan.code_in_use
+import muntin_engine.plan.columns
+import muntin_engine.plan.inputs
+import muntin_engine.plan.join_plan
+import muntin_engine.plan.module_plan
+import muntin_engine.plan.plan
+import muntin_engine.time.lifetimes
+import muntin_engine.time.source_rules
+from muntin.axis import TimeLength
+from muntin.errors import MuntinError, QueryError
+from muntin.modules.parameters import spell
+from muntin.catalog.named_windows import from_dict, kind_named
+from muntin.schemas import Scalar, Struct, Variable
+from muntin.windows import WindowSpecification
+
+IS: Final = "is"
+"""The entry of a dict that says what it is."""
+
+_HOMES: Final[tuple[ModuleType, ...]] = (
+    *(muntin.axis, muntin.triggers.emission, muntin.policies, muntin.progress, muntin.schemas),
+    *(muntin.triggers.composed, muntin.triggers.elementary),
+    *(muntin_engine.time.lifetimes, muntin_engine.time.source_rules),
+    *(muntin_engine.plan.code_in_use, muntin_engine.plan.columns, muntin_engine.plan.inputs),
+    *(muntin_engine.plan.join_plan, muntin_engine.plan.module_plan, muntin_engine.plan.plan),
+)
+_MUNTIN_CLASSES: Final[Mapping[str, type]] = {
+    name: cls
+    for home in _HOMES
+    for name, cls in vars(home).items()
+    if isinstance(cls, type) and cls.__module__ == home.__name__
+}
+"""The classes of Muntin's that a plan is made of, by name."""
+
+
+UNWRITABLE: Final = "unwritable"
+"""What a value is that data cannot hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritable:
+    """A value that data cannot hold, such as a function.
+
+    Attributes:
+        text: The value in words.
+    """
+
+    text: str
+
+
+def value_to_data(value: Any) -> Any:
+    """Return a value as data. What cannot be written is so marked, and comes back as `Unwritable`.
+
+    Example:
+        >>> from muntin import tumbling
+        >>> value_to_data((1, Decimal("2.50"), tumbling(10)))[:2]
+        [1, {'is': 'Decimal', 'value': '2.50'}]
+    """
+    for form in _FORMS:
+        if form.holds(value):
+            return form.write(value)
+    return {IS: UNWRITABLE, "text": spell(value)}
+
+
+def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it is only read
+    """Return the value that `value_to_data` wrote.
+
+    Args:
+        data: The data.
+        classes: Classes that may not be imported yet, by their paths, or by their names behind a colon.
+
+    Raises:
+        QueryError: It names a class that is not there, or is not what this version writes.
+    """
+    if isinstance(data, list):
+        return tuple(value_from_data(part, classes) for part in data)
+    if not isinstance(data, Mapping):
+        return data
+    kind = data.get(IS)
+    if kind is None:
+        return {name: value_from_data(part, classes) for name, part in data.items()}
+
+    parts = {name: part for name, part in data.items() if name != IS}
+    if kind == "window":
+        return from_dict(parts)
+    if kind == UNWRITABLE:
+        return Unwritable(**parts)
+    if kind in _PLAIN_KINDS:
+        return _PLAIN_KINDS[kind].read(value_from_data(parts["value"], classes))
+    return _object_from_data(_class_named(kind, classes), parts, data, classes)
+
+
+def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any], classes: Mapping[str, type]) -> Any:
+    """Return an object of a class, made of its fields; `data` is for the error."""
+    values = {name: value_from_data(part, classes) for name, part in parts.items()}
+    if issubclass(cls, Struct):
+        values["make"] = dict
+    try:
+        return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise QueryError(f"{dict(data)!r:.200} cannot be read: {error}\n  use the Muntin that wrote it") from error
+
+
+def _class_named(name: str, classes: Mapping[str, type]) -> type:
+    """Return a class that data names, of those that may be made from data: plain values, and no code."""
+    module, _, class_name = name.partition(":")
+    cls: Any = classes.get(name) or classes.get(f":{class_name}")
+    if cls is None:
+        cls = imported(name) if class_name else _MUNTIN_CLASSES.get(name)
+    if isinstance(cls, type) and (issubclass(cls, Enum | tuple) or is_dataclass(cls)):
+        return cls
+    advice = f"import it before: from {module} import {class_name}" if class_name else "use the Muntin that wrote it"
+    raise QueryError(f"the data names {name}, which is not here\n  {advice}")
+
+
+def path_of(cls: type) -> str:
+    """Return where a class is defined: its module and its name there.
+
+    Example:
+        >>> path_of(Decimal)
+        'decimal:Decimal'
+    """
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def imported(path: str) -> Any:
+    """Return what the process has at a path already; None if it has not imported it."""
+    module, _, name = path.partition(":")
+    value: Any = sys.modules.get(module)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def _name_of(cls: type) -> str:
+    """Return the name under which data has a class."""
+    return cls.__name__ if _MUNTIN_CLASSES.get(cls.__name__) is cls else path_of(cls)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainKind:
+    """The writing and reading of a plain type that JSON has no word for."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _write_parts(value: Any) -> list[Any]:
+    return [value_to_data(part) for part in value]
+
+
+def _write_set(value: Any) -> list[Any]:
+    return sorted(map(value_to_data, value), key=repr)  # a set has no order, and equal ones are written alike
+
+
+def _write_pairs(value: Mapping[Any, Any]) -> list[Any]:
+    return [[value_to_data(name), value_to_data(part)] for name, part in value.items()]
+
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_PLAIN_KINDS: Final[Mapping[str, _PlainKind]] = {
+    "list": _PlainKind(_write_parts, list),
+    "set": _PlainKind(_write_set, set),
+    "frozenset": _PlainKind(_write_set, frozenset),
+    "dict": _PlainKind(_write_pairs, dict),  # one whose keys are no text
+    "float": _PlainKind(repr, float),  # one that is not finite
+    "TimeLength": _PlainKind(int, TimeLength),
+    "Decimal": _PlainKind(str, Decimal),
+    "Fraction": _PlainKind(str, Fraction),
+    "bytes": _PlainKind(bytes.hex, bytes.fromhex),
+    "datetime": _PlainKind(datetime.isoformat, datetime.fromisoformat),
+    "date": _PlainKind(date.isoformat, date.fromisoformat),
+    "timedelta": _PlainKind(lambda value: value // _MICROSECOND, lambda value: value * _MICROSECOND),
+}
+"""The plain types that JSON has no word for, by their names."""
+
+
+def _write_plain(kind: str, value: Any) -> dict[str, Any]:
+    return {IS: kind, "value": _PLAIN_KINDS[kind].write(value)}
+
+
+class _Form(ABC):
+    """A form in which values are written. The first one that holds a value writes it."""
+
+    @abstractmethod
+    def holds(self, value: Any) -> bool:
+        """Return True if a value is written in this form."""
+
+    @abstractmethod
+    def write(self, value: Any) -> Any:
+        """Return the value as data."""
+
+
+class _ConstantForm(_Form):
+    """Null, true and false."""
+
+    def holds(self, value: Any) -> bool:
+        return value is None or isinstance(value, bool)
+
+    def write(self, value: Any) -> Any:
+        return value
+
+
+class _MemberForm(_Form):
+    """A member of an enumeration."""
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, Enum)
+
+    def write(self, value: Enum) -> Any:
+        return {IS: _name_of(type(value)), "value": value.value}
+
+
+class _TextForm(_Form):
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def write(self, value: str) -> Any:
+        return str(value)
+
+
+class _WindowsForm(_Form):
+    """Windows of a kind that goes by its name, which a plugin may offer."""
+
+    def holds(self, value: Any) -> bool:
+        if not isinstance(value, WindowSpecification):
+            return False
+        try:
+            return kind_named(value.name) is type(value)
+        except MuntinError:
+            return False
+
+    def write(self, value: WindowSpecification) -> Any:
+        return {IS: "window", **value.to_dict()}
+
+
+class _NumberForm(_Form):
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, int | float)
+
+    def write(self, value: float) -> Any:
+        if isinstance(value, TimeLength):
+            return _write_plain("TimeLength", value)
+        if isinstance(value, int):
+            return int(value)
+        return float(value) if math.isfinite(value) else _write_plain("float", float(value))
+
+
+class _NamesForm(_Form):
+    """A mapping: an object of JSON, if its keys are text."""
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, Mapping)
+
+    def write(self, value: Mapping[Any, Any]) -> Any:
+        if IS not in value and all(isinstance(name, str) for name in value):
+            return {name: value_to_data(part) for name, part in value.items()}
+        return _write_plain("dict", value)
+
+
+class _TupleForm(_Form):
+    def holds(self, value: Any) -> bool:
+        return type(value) is tuple
+
+    def write(self, value: tuple[Any, ...]) -> Any:
+        return _write_parts(value)
+
+
+class _PlainForm(_Form):
+    """A value of a plain type that JSON has no word for."""
+
+    def holds(self, value: Any) -> bool:
+        return type(value).__name__ in _PLAIN_KINDS
+
+    def write(self, value: Any) -> Any:
+        return _write_plain(type(value).__name__, value)
+
+
+class _RecordForm(_Form):
+    """A dataclass or a named tuple, by its fields."""
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, tuple) or (is_dataclass(value) and not isinstance(value, type))
+
+    def write(self, value: Any) -> Any:
+        cls = self._class_of(value)
+        names = cls._fields if isinstance(value, tuple) else [part.name for part in fields(cls) if part.init]
+        parts = {name: getattr(value, name) for name in names}
+        if isinstance(value, Struct):  # of columns, whose values are dicts
+            del parts["make"]
+        return {IS: _name_of(cls), **{name: value_to_data(part) for name, part in parts.items()}}
+
+    def _class_of(self, value: Any) -> Any:
+        for base in (Scalar, Variable):
+            if isinstance(value, base):
+                return base  # a column's own class knows Spark
+        return type(value)
+
+
+_FORMS: Final[tuple[_Form, ...]] = (
+    _ConstantForm(),
+    _MemberForm(),
+    _TextForm(),
+    _WindowsForm(),
+    _NumberForm(),
+    _NamesForm(),
+    _TupleForm(),
+    _PlainForm(),
+    _RecordForm(),
+)
+"""The forms, in the order in which they are asked: true is a number too, and many members of enumerations are text."""
