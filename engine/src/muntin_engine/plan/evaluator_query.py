@@ -9,8 +9,6 @@ from operator import itemgetter
 from typing import Any, cast
 
 from muntin import (
-    EARLIEST,
-    INFINITY,
     Axis,
     ClipPolicy,
     EarlyEmission,
@@ -29,8 +27,6 @@ from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.key_patterns import MOST_PATTERNS
-from muntin_engine.time.changes import Progress
-from muntin_engine.time.window_grid import grid_of, settled
 
 
 @dataclass(frozen=True)
@@ -167,22 +163,3 @@ def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
         order=input.order_of_rows(),
         keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
     )
-
-
-def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
-    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
-
-    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
-    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
-    a row is late if a window that it belongs to, or one before it, has closed.
-    """
-    if not query.late.corrects:
-        return progress
-    watermark = progress.watermark
-    newest = watermark if query.waits_for_watermark else progress.max_event_time
-    is_finite = EARLIEST < watermark < INFINITY
-    closed = max(EARLIEST, watermark - query.late.allowed) if is_finite else watermark
-    grid = query.window.grid()
-    if grid is not None and not query.event_ends_move:
-        closed = settled([grid_of(grid)], closed)
-    return progress._replace(watermark=closed, newest=newest)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
-from typing import Final
 
-from muntin.errors.messages import Call
 from muntin import Axis, ClipPolicy, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy
 from muntin.modules.columnar_aggregate import Form
 from muntin.rows import RowWindows

@@ -20,12 +20,12 @@ from types import ModuleType
 from typing import Any, Final
 
 import muntin.axis
-import muntin.triggers.emission
 import muntin.policies
 import muntin.progress
 import muntin.schemas
 import muntin.triggers.composed
 import muntin.triggers.elementary
+import muntin.triggers.emission
 import muntin_engine.plan.code_in_use
 import muntin_engine.plan.columns
 import muntin_engine.plan.inputs
@@ -35,9 +35,9 @@ import muntin_engine.plan.plan
 import muntin_engine.time.lifetimes
 import muntin_engine.time.source_rules
 from muntin.axis import TimeLength
+from muntin.catalog.named_windows import from_dict, kind_named
 from muntin.errors import MuntinError, QueryError
 from muntin.modules.parameters import spell
-from muntin.catalog.named_windows import from_dict, kind_named
 from muntin.schemas import Scalar, Struct, Variable
 from muntin.windows import WindowSpecification
 

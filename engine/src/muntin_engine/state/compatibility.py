@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from muntin import Module
 from muntin.catalog.named_windows import continues_windows
-from muntin.definitions.versions import continues, is_newer, is_same_version
-from muntin.versions import continues
+from muntin.definitions.versions import continues
 from muntin.windows import WindowSpecification
 from muntin_engine.errors import StateMismatchError
 from muntin_engine.state.compatibility_advice import (

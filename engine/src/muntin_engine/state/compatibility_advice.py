@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from muntin import Module
+from muntin.definitions.versions import is_newer
 from muntin.modules.function_aggregate import FunctionAggregate
 from muntin.schemas import spell
-from muntin.versions import is_newer
 from muntin_engine.errors import Difference
 from muntin_engine.state.differences import CODE_HASH, TYPE_OF_COLUMN, ModuleIdentity, QueryIdentity
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin import Module
-from muntin.versions import is_same_version
+from muntin.definitions.versions import is_same_version
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity
 
 _MATCHED: Final = object()

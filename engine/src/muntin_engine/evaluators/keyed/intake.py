@@ -12,10 +12,10 @@ from muntin.errors.safe_text import safe_repr
 from muntin.schemas.value_order import sorted_by_value
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.admission import Admission, NetChanges
+from muntin_engine.evaluators.keyed.allowed_lateness import effective
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.time.allowed_lateness import effective
-from muntin_engine.plan.evaluator_query import EvaluatorQuery, effective
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Progress, Reason, Rejection
 from muntin_engine.time.progress_tracker import for_key
 

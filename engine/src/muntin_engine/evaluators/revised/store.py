@@ -30,9 +30,9 @@ from muntin_engine.evaluators.revised.incoming import NOTHING, IncomingRows, Pla
 from muntin_engine.evaluators.revised.live_results import LiveResults
 from muntin_engine.evaluators.revised.slow_path import Admitted, WaitingRows, admit
 from muntin_engine.evaluators.revised.windows import RevisedGrid, RevisedSnapshots
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import BucketState, StateSize
 from muntin_engine.state.cells import Cells
-from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.log import Entry, StoredEntry

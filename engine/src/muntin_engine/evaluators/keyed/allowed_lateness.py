@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from muntin import EARLIEST, INFINITY, Lateness
-from muntin.windows import WindowSpecification
+from muntin import EARLIEST, INFINITY
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.window_grid import grid_of, settled
 
 
-class TakesLateRows(Protocol):
-    """A query, as far as it says what becomes of late rows."""
-
-    @property
-    def corrects(self) -> bool:
-        """True if late rows correct results."""
-        ...
-
-    @property
-    def late(self) -> Lateness:
-        """The policy for late rows."""
-        ...
-
-    @property
-    def waits_for_watermark(self) -> bool:
-        """True if results wait for the watermark."""
-        ...
-
-    @property
-    def event_ends_move(self) -> bool:
-        """True if revisions change the ends of events."""
-        ...
-
-    @property
-    def window(self) -> WindowSpecification:
-        """The windows."""
-        ...
-
-
-def effective(query: TakesLateRows, progress: Progress) -> Progress:
+def effective(query: EvaluatorQuery, progress: Progress) -> Progress:
     """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
 
     It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
     max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
     a row is late if a window that it belongs to, or one before it, has closed.
     """
-    if not query.corrects:
+    if not query.late.corrects:
         return progress
     newest = progress.watermark if query.waits_for_watermark else progress.max_event_time
     closed = progress.watermark
