@@ -88,8 +88,6 @@ ENGINE = (
     Room("evaluators.general", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.ordered", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.arrays", needs=(*ARRAYS, "msgpack")),
-    Room("evaluators.pairing", needs=ARRAYS),
-    Room("evaluators.revised", needs=(*ARRAYS, "msgpack")),
     Room("evaluators.joins", needs=(*ARRAYS, "sortedcontainers")),
     Room("tasks", needs=ARRAYS),
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),
@@ -108,9 +106,6 @@ LEAVES = ("monitoring", "recording", "sql_text")
 STILL_UP: Mapping[str, tuple[str, ...]] = {
     "time": ("modules",),
     "plan": ("backends",),
-    "evaluators.arrays": ("evaluators.pairing", "evaluators.revised"),
-    "evaluators.pairing": ("evaluators.arrays",),
-    "evaluators.revised": ("evaluators.arrays",),
     "sinks": ("backends.spark",),
     "backends.spark": ("api.text.writing",),
     "api": ("monitoring.observer", "sql_text.writing"),

@@ -12,13 +12,20 @@ from muntin import INFINITY, Component, Merge
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.named_windows import from_dict
 from muntin.windows import WindowKind
-from muntin_engine.evaluators.arrays.bound_form import PAYLOADS
-from muntin_engine.evaluators.arrays.edges import sessions_of
-from muntin_engine.evaluators.arrays.key_table import KeyTable, keys_in
-from muntin_engine.evaluators.arrays.rows import RowLists
-from muntin_engine.evaluators.arrays.stretch_blobs import from_blob
-from muntin_engine.evaluators.arrays.stretch_table import LISTS, Part, StretchTable, alike, concat, ends_before
-from muntin_engine.evaluators.arrays.values import COUNTED
+from muntin_engine.evaluators.arrays.geometry.edges import sessions_of
+from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS
+from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
+from muntin_engine.evaluators.arrays.stretches.row_values import RowLists
+from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
+from muntin_engine.evaluators.arrays.stretches.stretch_table import (
+    LISTS,
+    Part,
+    StretchTable,
+    alike,
+    concat,
+    ends_before,
+)
 from muntin_engine.plan.choice import Geometry
 from muntin_engine.state.compatibility import SchemaVersion
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredPart, payload_of

@@ -1,0 +1,1 @@
+"""What is told of windows: final results, or results that are corrected."""

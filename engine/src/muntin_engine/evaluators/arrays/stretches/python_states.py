@@ -1,0 +1,256 @@
+"""Python states as values of a batch, and the module that keeps them, called for many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin import Module, Window
+from muntin.columnar.arrays import IntArray
+from muntin.errors import ModuleFailedError
+from muntin.modules.aggregate import rows_of
+from muntin.safe_text import safe_cause
+from muntin_engine.evaluators.arrays.stretches.coding import first_places
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.evaluator_query import Binding
+from muntin_engine.modules.skipping import SKIPPED, payloads_of
+from muntin_engine.time.changes import Key
+
+State: TypeAlias = Any
+"""A module's own state."""
+
+_ABSENT: Final = object()
+
+
+class ModuleCallError(Exception):
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
+
+    Attributes:
+        place: Which group, of those that the method was called for.
+    """
+
+    def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        super().__init__(method)
+        self.place = place
+        self._module = module
+        self._method = method
+
+    def located(self, key: Key, window: Window) -> ModuleFailedError:
+        """Return the error that tells the query writer where the module failed."""
+        cause = self.__cause__ or self
+        found = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
+        found.__cause__ = cause
+        return found
+
+
+class StateModule:
+    """An incremental module, as evaluation on arrays calls it.
+
+    States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
+    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
+    that.
+
+    Attributes:
+        module: The module.
+        can_deduct: True if a merge can be undone.
+        meter: Measures its calls.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        module: Any = binding.module
+        self.module: Any = module
+        self._called = binding.called
+        self._is_choosy = self._called is not module
+        self._is_operator = binding.module.is_operator
+        self.can_deduct = hasattr(module, "deduct")
+        self.meter = binding.meter
+        self.label = f"{binding.module.name} {binding.module.version}"
+        self._select = binding.select
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
+        return payloads_of(self._select, columns, count)
+
+    def create_state(self) -> State:
+        """Return a state of nothing."""
+        try:
+            return self._called.create_state()
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state") from safe_cause(error)
+
+    def create_states(self, count: int) -> list[State]:
+        """Return states of nothing."""
+        states: list[State] = []
+        create = self._called.create_state
+        started = self.meter.now()
+        try:
+            for _ in range(count):
+                states.append(create())
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
+        self.meter.since(started)
+        return states
+
+    def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
+        """Return states with the payloads between two bounds each: one call for each state."""
+        after: list[State] = []
+        add, is_choosy = self._called.add_events, self._is_choosy
+        started = self.meter.now()
+        try:
+            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
+                some = payloads[start:stop]
+                after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def add(self, state: State, payloads: list[object]) -> State:
+        """Return a state with more payloads."""
+        try:
+            return self._called.add_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events") from safe_cause(error)
+
+    def remove(self, state: State, payloads: list[object]) -> State:
+        """Return a state without some of the payloads that were added."""
+        try:
+            return self._called.remove_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "remove_events") from safe_cause(error)
+
+    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
+        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+        combine, find = self._called.combine, states.get
+        place = 0
+        started = self.meter.now()
+        try:
+            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+                mine = find(name, _ABSENT)
+                states[name] = other if mine is _ABSENT else combine(mine, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
+        self.meter.since(started)
+
+    def upgrade(self, states: Sequence[State], version: str) -> list[State]:
+        """Return today's states of those that an older version of the module wrote."""
+        after: list[State] = []
+        upgrade = self._called.upgrade_state
+        started = self.meter.now()
+        try:
+            for state in states:
+                after.append(upgrade(state, version))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine(self, state: State, other: State) -> State:
+        """Return the state of both."""
+        try:
+            return self._called.combine(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def merged(self, first: State, second: State) -> State:
+        """Return the state of both as one of its own: neither is changed, now or later."""
+        combine = self._called.combine
+        fresh = self.create_state()
+        try:
+            return combine(combine(fresh, first), second)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return a state without another that was merged into it."""
+        try:
+            return self._called.deduct(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "deduct") from safe_cause(error)
+
+    def result(self, state: State) -> Any:
+        """Return the result of a state, which stays as it is; of an operator, its rows."""
+        try:
+            result = self._called.compute_result(state)
+            return rows_of(result) if self._is_operator else result
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
+
+    def results(self, states: Iterable[State]) -> list[Any]:
+        """Return the result of each state, or its rows; the states stay as they are."""
+        results: list[Any] = []
+        compute, is_operator = self._called.compute_result, self._is_operator
+        started = self.meter.now()
+        try:
+            for state in states:
+                result = compute(state)
+                results.append(rows_of(result) if is_operator else result)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
+        self.meter.since(started)
+        return results
+
+
+Objects: TypeAlias = npt.NDArray[np.object_]
+"""n states of one module."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """A state of a module each.
+
+    Attributes:
+        module: The module.
+        objects: The states.
+    """
+
+    module: StateModule
+    objects: Objects
+
+    @classmethod
+    def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
+        """Return states, whatever they are; NumPy would look into lists."""
+        return cls(module, np.fromiter(states, np.object_, count))
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the references: of the states only what is written is known."""
+        return self.objects.nbytes
+
+    def take(self, places: IntArray | slice) -> States:
+        """Return some of them."""
+        return States(self.module, self.objects[places])
+
+    def concat(self, more: Sequence[States]) -> States:
+        """Return them and more."""
+        return States(self.module, np.concatenate([self.objects, *(other.objects for other in more)]))
+
+    def reduce(self, codes: IntArray, size: int) -> States:
+        """Return them combined by code; each code is there. The first state of a code may change, and no other.
+
+        Raises:
+            ModuleCallError: The module raised an exception; the place is the code.
+        """
+        first = first_places(codes, size)
+        is_more = np.ones(len(codes), np.bool_)
+        is_more[first] = False
+        more = np.flatnonzero(is_more)
+        others = codes[more].tolist()
+        CURRENT_CALL.set_module(self.module.label)
+        merged = {code: self.objects[first[code]] for code in dict.fromkeys(others)}
+        try:
+            self.module.combine_into(merged, others, self.objects[more].tolist())
+        except ModuleCallError as failure:
+            failure.place = others[failure.place]
+            raise
+        found = self.objects[first]
+        found[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
+        return States(self.module, found)

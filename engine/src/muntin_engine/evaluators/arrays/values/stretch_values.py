@@ -1,0 +1,70 @@
+"""The values of stretches: lifted from rows before the shuffle, then merged, and made results of, in buckets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
+from muntin_engine.evaluators.arrays.stretches.stretch_format import StretchFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Groups, StretchTable, alike, concat
+from muntin_engine.evaluators.arrays.values.row_lifting import Rows
+from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows
+from muntin_engine.evaluators.batch import BucketBlob
+
+
+class StretchValues(StretchFormat):
+    """A kind of values. It keeps nothing itself: what it needs to know of a bucket is handed to it.
+
+    Attributes:
+        with_late_rows: True if the rows travel beside their partial states, as those that are late are wanted.
+    """
+
+    def __init__(self, *, with_late_rows: bool) -> None:
+        self.with_late_rows = with_late_rows
+
+    @abstractmethod
+    def lift_into_slices(self, rows: Rows) -> Iterator[BucketBlob]:
+        """Yield for each bucket the values of the slices, or runs of them, that rows are merged into."""
+
+    @abstractmethod
+    def lift_each(self, rows: Rows) -> Iterator[BucketBlob]:
+        """Yield for each bucket the value of each row."""
+
+    def without_late_rows(self, stretches: StretchTable) -> StretchTable:
+        """Drop the rows that travelled beside stretches only in case they are late."""
+        return stretches.without(LISTS) if self.with_late_rows else stretches
+
+    def lift_groups(self, rows: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
+        """Return the value of each group of what arrived: of rows, or of their partial states."""
+        return self.merge(rows, groups, keys)
+
+    def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
+        """Merge each group of stretches into one; the value of its first stretch may change."""
+        del keys
+        return stretches.reduce(groups)
+
+    def merge_alike(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
+        """Merge what is of the same key and stretch, in the order of stretches; values of earlier tables may change."""
+        stretches = concat(tables)
+        return self.merge(stretches, alike(stretches), keys)
+
+    def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]] | None:
+        """Return the results of windows, module by module; None if they are computed as columns when these are made."""
+        del windows, keys
+        return None
+
+    def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
+        """Return what makes the windows of each specification from slices one after the other; none if nothing does."""
+        del keys
+        return ()
+
+    def of_slices(self, slices: StretchTable) -> StretchTable:
+        """Return slices with what sliding windows take of each, module by module."""
+        return slices
+
+    def bytes_of_objects(self, written: int) -> int:
+        """Estimate the memory of Python objects among the values, given the bytes that are written of them."""
+        del written
+        return 0
