@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.stretches.stretch_format import ColumnFormat
-from muntin_engine.evaluators.arrays.values.row_lifting import Rows, lift_each, lift_rows
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.slice_grid import SliceGrid
@@ -31,10 +31,10 @@ class FormComponents(ColumnFormat, StretchValues):
         self._grids = grids
         self._gap = gap
 
-    def lift_into_slices(self, rows: Rows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
         """Yield the components of slices for each bucket."""
         return lift_rows(self._grids[0], self.forms, rows, with_rows=self.with_late_rows)
 
-    def lift_each(self, rows: Rows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
         """Yield the components of each row for each bucket."""
         return lift_each(self._gap, rows, self.forms, with_rows=self.with_late_rows)

@@ -9,7 +9,7 @@ from typing import Any
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_format import StretchFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Groups, StretchTable, alike, concat
-from muntin_engine.evaluators.arrays.values.row_lifting import Rows
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows
 from muntin_engine.evaluators.batch import BucketBlob
 
@@ -25,11 +25,11 @@ class StretchValues(StretchFormat):
         self.with_late_rows = with_late_rows
 
     @abstractmethod
-    def lift_into_slices(self, rows: Rows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
         """Yield for each bucket the values of the slices, or runs of them, that rows are merged into."""
 
     @abstractmethod
-    def lift_each(self, rows: Rows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
         """Yield for each bucket the value of each row."""
 
     def without_late_rows(self, stretches: StretchTable) -> StretchTable:
