@@ -17,7 +17,7 @@ tree is then read from its root down, each block giving what it has to its halve
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import (
     reduce_codes,
     stable_order,
 )
-from muntin_engine.evaluators.arrays.stretches.component_values import Collected
-from muntin_engine.evaluators.arrays.stretches.row_values import RowLists
-from muntin_engine.evaluators.arrays.stretches.stretch_table import Groups, StretchTable
+from muntin_engine.evaluators.arrays.stretches.stretch_table import Groups, Part, StretchTable
 from muntin_engine.time.slice_grid import SliceGrid
 
 MOST_CELLS: Final = 1 << 21
@@ -56,120 +54,135 @@ class _Runs(NamedTuple):
     """Stretches as runs of windows.
 
     Attributes:
-        batch: The stretches, from the first window to the last one.
+        stretches: The stretches, from the first window to the last one.
         slices: The slice of each; None where they are no points, or windows grow.
         grid: The slices that they lie on.
     """
 
-    batch: StretchTable
+    stretches: StretchTable
     slices: IntArray | None
     grid: SliceGrid
 
     def take(self, places: IntArray) -> _Runs:
-        """Return some of them."""
+        """Select stretches by their places."""
         slices = None if self.slices is None else self.slices[places]
-        return _Runs(self.batch.take(places), slices, self.grid)
+        return _Runs(self.stretches.take(places), slices, self.grid)
+
+    @property
+    def window_count(self) -> int:
+        """The number of windows of all stretches, each counted for itself."""
+        return int((self.stretches.high - self.stretches.low + 1).sum())
 
 
-def close_windows(grid: SliceGrid, held: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
+def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
     """Yield the windows from `first` up to but not including `last` that have rows, by number.
 
-    Stretches of the axis without rows cost nothing.
+    A stretch is clipped to these windows here. Stretches of the axis without rows cost nothing.
 
     Args:
         grid: The slices.
-        held: Stretches of slices, in any order; all end before the last window unless `last` is finite.
+        slices: Stretches of slices, in any order; all end before the last window unless `last` is finite.
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
     """
-    low, high = np.maximum(grid.first_window(held.low), first), np.minimum(grid.last_window(held.high), last - 1)
-    slices = held.low if held.are_points and not grid.grows else None
-    runs, is_in = _Runs(held.moved(low, high), slices, grid), low <= high
+    low = np.maximum(grid.first_window(slices.low), first)
+    high = np.minimum(grid.last_window(slices.high), last - 1)
+    are_scanned = slices.are_points and not grid.grows
+    runs = _Runs(slices.moved(low, high), slices.low if are_scanned else None, grid)
+    is_in = low <= high
     if not is_in.all():
         runs = runs.take(np.flatnonzero(is_in))
-    if not len(runs.batch):
-        return
-    yield from _close(runs)
+    if len(runs.stretches):
+        yield from _close_without_gaps(runs)
 
 
-def _close(runs: _Runs) -> Iterator[StretchTable]:
-    """Yield windows, without a step for those that no stretch has: the axis is cut out between them."""
-    low, high = runs.batch.low, runs.batch.high
+def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
+    """Yield windows; gaps without data are removed from the axis first."""
+    low = runs.stretches.low
+    high = runs.stretches.high
+
+    # A gap lies where a stretch begins after all before it have ended.
     is_ordered = (low[1:] >= low[:-1]).all()
     order = slice(None) if is_ordered else stable_order(*number(low))
-    ascending, reach = low[order], np.maximum.accumulate(high[order])
+    ascending = low[order]
+    reach = np.maximum.accumulate(high[order])
     cuts = np.flatnonzero(ascending[1:] > reach[:-1] + 1) + 1
     starts = ascending[[0, *cuts]]
     lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
     places = np.cumsum(lengths) - lengths
-    moved = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
-    low, high = low - moved, high - moved
+
+    shift = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
+    low = low - shift
+    high = high - shift
     if runs.slices is not None:
-        runs = runs._replace(slices=runs.slices - runs.grid.runs.start(moved))
+        runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
     count = int(lengths.sum())
     for begin in range(0, count, MOST_WINDOWS):
         end = min(count, begin + MOST_WINDOWS)
-        is_in = (low < end) & (high >= begin)
-        some = np.flatnonzero(is_in)
-        part = runs if len(some) == len(low) else runs.take(some)
-        clipped = np.maximum(low[some], begin) - begin, np.minimum(high[some], end - 1) - begin
-        part = part._replace(batch=part.batch.moved(*clipped))
+        overlapping = np.flatnonzero((low < end) & (high >= begin))
+        part = runs if len(overlapping) == len(low) else runs.take(overlapping)
+        part_low = np.maximum(low[overlapping], begin) - begin
+        part_high = np.minimum(high[overlapping], end - 1) - begin
+        part = part._replace(stretches=part.stretches.moved(part_low, part_high))
         if begin and part.slices is not None:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
-        for found in _of_keys(part, end - begin):
-            at = found.low + begin
-            windows = at + (starts - places)[np.searchsorted(places, at, "right") - 1]
-            yield found.moved(windows, windows)
+        for windows in _close_by_keys(part, end - begin):
+            compact_numbers = windows.low + begin
+            gaps = np.searchsorted(places, compact_numbers, "right") - 1
+            numbers = compact_numbers + (starts - places)[gaps]
+            yield windows.moved(numbers, numbers)
 
 
-def _of_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
+def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     """Yield the windows from 0 up to a count, so many keys at a time that tables stay small."""
-    batch = runs.batch
-    keys, places = distinct(batch.keys)
-    shares = int((batch.high - batch.low + 1).sum())
+    stretches = runs.stretches
+    keys, key_places = distinct(stretches.keys)
+    values = stretches.parts.values()
     rows = count
-    is_scanned = runs.slices is not None and not all(values.is_summed for values in batch.parts.values())
-    if is_scanned:
-        rows = (count - 1) * runs.grid.stride + runs.grid.slices
+    if runs.slices is not None and not all(part.is_summed for part in values):
+        rows = (count - 1) * runs.grid.stride + runs.grid.slices  # of a table of slices, which is scanned
     cells = rows * len(keys)
-    expands = shares == len(batch) or cells > _EXPANDING * shares
-    expands = expands or any(isinstance(values, Collected | RowLists) for values in batch.parts.values())
-    width = max(1, MOST_CELLS * len(keys) // max(shares if expands else cells, 1))
-    make = _expanded if expands else _summed
+    window_count = runs.window_count
+    expands = window_count == len(stretches) or cells > _EXPANDING * window_count
+    expands = expands or any(part.is_collected for part in values)
+    cost = window_count if expands else cells
+    width = max(1, MOST_CELLS * len(keys) // max(cost, 1))
     for start in range(0, len(keys), width):
         names = keys[start : start + width]
         if len(names) == len(keys):
-            some = runs._replace(batch=batch.with_keys(places))
+            chosen = runs._replace(stretches=stretches.with_keys(key_places))
         else:
-            chosen = np.flatnonzero((places >= start) & (places < start + width))
-            some = runs.take(chosen)
-            some = some._replace(batch=some.batch.with_keys(places[chosen] - start))
-        yield make(some, names, count)
+            is_chosen = (key_places >= start) & (key_places < start + width)
+            chosen = runs.take(np.flatnonzero(is_chosen))
+            chosen = chosen._replace(stretches=chosen.stretches.with_keys(key_places[is_chosen] - start))
+        yield _expanded(chosen, names, count) if expands else _summed(chosen, names, count)
 
 
 def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     """Return windows by merging each stretch into each of its windows."""
-    batch = runs.batch
-    windows, whole = batch.low, batch
-    if not np.array_equal(batch.low, batch.high):
-        places, within = expanded(batch.high - batch.low + 1)
-        windows, whole = batch.low[places] + within, batch.take(places)
-    codes, size = compress(windows * len(keys) + whole.keys, product(count, len(keys)))
+    stretches = runs.stretches
+    windows = stretches.low
+    if not np.array_equal(stretches.low, stretches.high):
+        owners, within = expanded(stretches.high - stretches.low + 1)
+        windows = stretches.low[owners] + within
+        stretches = stretches.take(owners)
+    codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
     first = first_places(codes, size)
-    at = windows[first]
-    return whole.reduce(Groups(codes, keys[whole.keys[first]], at, at))
+    numbers = windows[first]
+    return stretches.reduce(Groups(codes, keys[stretches.keys[first]], numbers, numbers))
 
 
 def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     """Return windows from a table of all of them by keys."""
     table = _Table(runs, len(keys), count)
-    parts = {
-        part: values.running(table) if values.is_summed else values.through(table.merged, table.most)
-        for part, values in runs.batch.parts.items()
-    }
-    places = table.places
-    at = places // len(keys)
-    return StretchTable(keys[places % len(keys)], at, at, table.weight, parts)
+    parts: dict[Part, Any] = {}
+    for part, values in runs.stretches.parts.items():
+        if values.is_summed:
+            parts[part] = values.running(table)
+        else:
+            parts[part] = values.through(table.merged, table.most)
+    numbers = table.places // len(keys)
+    return StretchTable(keys[table.places % len(keys)], numbers, numbers, table.weight, parts)
 
 
 class _Table:
@@ -182,13 +195,15 @@ class _Table:
     """
 
     def __init__(self, runs: _Runs, keys: int, count: int) -> None:
-        batch = runs.batch
-        self._runs, self._keys, self._count = runs, keys, count
-        self._first = batch.low * keys + batch.keys
-        self._ended = np.flatnonzero(batch.high < count - 1)
-        self._after = (batch.high[self._ended] + 1) * keys + batch.keys[self._ended]
-        self.most = int(np.bincount(batch.keys).max())
-        weight = self._running(batch.weight.astype(np.int64))
+        stretches = runs.stretches
+        self._runs = runs
+        self._keys = keys
+        self._count = count
+        self._first = stretches.low * keys + stretches.keys
+        self._ended = np.flatnonzero(stretches.high < count - 1)
+        self._after = (stretches.high[self._ended] + 1) * keys + stretches.keys[self._ended]
+        self.most = int(np.bincount(stretches.keys).max())
+        weight = self._running(stretches.weight.astype(np.int64))
         self.places: IntArray = np.flatnonzero(weight)
         self.weight: IntArray = weight[self.places]
 
@@ -198,15 +213,16 @@ class _Table:
 
     def merged(self, component: Component, values: Array) -> Array:
         """Return for each wanted cell the merge of the values whose stretches hold it; nothing is subtracted."""
-        (batch, slices, grid), keys, count = self._runs, self._keys, self._count
+        stretches, slices, grid = self._runs
+        keys = self._keys
+        count = self._count
         if slices is None:
-            table = cover(component, batch.low, batch.high, batch.keys, values, (count, keys))
+            table = cover(component, stretches.low, stretches.high, stretches.keys, values, (count, keys))
         else:
             rows = (count - 1) * grid.stride + grid.slices
-            cells = reduce_codes(component, slices * keys + batch.keys, rows * keys, values)
-            table = scan_windows(
-                component, cells.reshape(rows, keys, *component.shape), grid.slices, grid.stride, count
-            )
+            cells = reduce_codes(component, slices * keys + stretches.keys, rows * keys, values)
+            by_slice = cells.reshape(rows, keys, *component.shape)
+            table = scan_windows(component, by_slice, grid.slices, grid.stride, count)
         return table.reshape(-1, *component.shape)[self.places]
 
     def _running(self, values: Array) -> Array:
@@ -222,11 +238,11 @@ def scan_windows(component: Component, table: Array, slices: int, stride: int, c
     """Return the windows of a table of slices, as a table of windows by keys.
 
     Args:
-        component: What the table holds; not `COLLECT`.
+        component: The component that the table holds; not `COLLECT`.
         table: Of slices by keys; the first window starts with its first slice, and the last one ends in it.
-        slices: How many slices a window has.
-        stride: How many lie between the starts of neighbours.
-        count: How many windows are wanted.
+        slices: The number of slices of a window.
+        stride: The number of slices between the starts of neighbours.
+        count: The number of windows.
     """
     starts = np.arange(count) * stride
     blocks = -(-len(table) // slices)
@@ -237,10 +253,10 @@ def scan_windows(component: Component, table: Array, slices: int, stride: int, c
     shape = (blocks, slices, *table.shape[1:])
     forwards = _running(component, table.reshape(shape)).reshape(table.shape)
     backwards = _running(component, table.reshape(shape)[:, ::-1])[:, ::-1].reshape(table.shape)
-    found = forwards[starts + slices - 1]
+    windows = forwards[starts + slices - 1]
     is_across = starts % slices != 0
-    found[is_across] = merge_cells(component, backwards[starts[is_across]], found[is_across])
-    return found
+    windows[is_across] = merge_cells(component, backwards[starts[is_across]], windows[is_across])
+    return windows
 
 
 def merge_cells(component: Component, first: Array, second: Array) -> Array:
@@ -269,23 +285,25 @@ def cover(
     """Return for each window and key the merge of the values whose ranges hold it.
 
     Args:
-        component: What the values are; not `COLLECT`.
+        component: The component that the values are of; not `COLLECT`.
         lows: The first window of each value.
         highs: The last window of each value.
         keys: The key of each value.
         values: The values.
-        shape: How many windows and keys there are.
+        shape: The numbers of windows and of keys.
     """
     count, width = shape
     levels = []
-    left, right = lows.copy(), highs + 1
+    left = lows.copy()
+    right = highs + 1
     while count:
         blocks, places = _blocks(left, right)
         cells = identities(component, count * width)
         if len(blocks):
             cells = reduce_codes(component, blocks * width + keys[places], count * width, values[places])
         levels.append(cells.reshape(count, width, *component.shape))
-        left, right = (left + 1) >> 1, right >> 1
+        left = (left + 1) >> 1
+        right = right >> 1
         count = 0 if not (left < right).any() else (count + 1) >> 1
     table = levels.pop()
     while levels:

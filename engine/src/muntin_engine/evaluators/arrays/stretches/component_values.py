@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from muntin import Component, Merge
 from muntin.columnar import Ragged, identities
 from muntin.columnar.arrays import Array, FloatArray, IntArray
 from muntin.columnar.single import component_array, plain_values
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
 from muntin_engine.evaluators.arrays.stretches.coding import members_of, reduce_codes, stable_order
 from muntin_engine.evaluators.declarations.combinations import can_be_subtracted
 from muntin_engine.wire.sums import Sums
@@ -51,15 +53,15 @@ class Values(Protocol):
         ...
 
     def take(self, places: IntArray | slice) -> Self:
-        """Return some of them, by places or as a slice."""
+        """Select values by their places; neighbours as a slice."""
         ...
 
-    def concat(self, more: Sequence[Self]) -> Self:
-        """Return them and those of more batches, one batch after the other."""
+    def concat(self, others: Sequence[Self]) -> Self:
+        """Join the values of several batches, one batch after the other."""
         ...
 
     def reduce(self, codes: IntArray, size: int) -> Self:
-        """Return for each code from 0 up to `size` the merge of its values; the identity where there is none."""
+        """Merge the values of each code from 0 up to `size`; the identity where there is none."""
         ...
 
 
@@ -71,12 +73,17 @@ class ComponentValues(Values, Protocol):
         """True if they can be subtracted exactly."""
         ...
 
+    @property
+    def is_collected(self) -> bool:
+        """True if they are put side by side, and not merged into one value."""
+        ...
+
     def running(self, deltas: Deltas) -> Self:
-        """Return their sums along the axis, if `is_summed`."""
+        """Sum along the axis, if `is_summed`."""
         ...
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Self:
-        """Apply a function to each of their arrays, which merges at most a given number of values into one."""
+        """Apply a function to each array of values, which merges at most a given number of them into one."""
         ...
 
     @property
@@ -84,12 +91,16 @@ class ComponentValues(Values, Protocol):
         """The values as a form gets them."""
         ...
 
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob, under a name."""
+        ...
+
     def to_arrow(self) -> pa.Array:
-        """Return them as a column."""
+        """Encode the values as a column."""
         ...
 
     def plain(self) -> Sequence[object]:
-        """Return them as plain data, one by one."""
+        """Return each value as plain data."""
         ...
 
 
@@ -98,7 +109,7 @@ class Dense:
     """A number, or a vector of fixed shape, each.
 
     Attributes:
-        component: What they are.
+        component: The component that they are of.
         array: The values along the first axis.
     """
 
@@ -114,15 +125,15 @@ class Dense:
         return self.array.nbytes
 
     def take(self, places: IntArray | slice) -> Dense:
-        """Return some of them."""
+        """Select values by their places."""
         return Dense(self.component, self.array[places])
 
-    def concat(self, more: Sequence[Dense]) -> Dense:
-        """Return them and more."""
-        return Dense(self.component, np.concatenate([self.array, *(other.array for other in more)]))
+    def concat(self, others: Sequence[Dense]) -> Dense:
+        """Join the values of several batches."""
+        return Dense(self.component, np.concatenate([self.array, *(other.array for other in others)]))
 
     def reduce(self, codes: IntArray, size: int) -> Dense:
-        """Return them merged by code."""
+        """Merge values by code."""
         return Dense(self.component, reduce_codes(self.component, codes, size, self.array))
 
     @property
@@ -130,8 +141,13 @@ class Dense:
         """True of whole numbers that are added."""
         return can_be_subtracted(self.component)
 
+    @property
+    def is_collected(self) -> bool:
+        """False: values are merged into one."""
+        return False
+
     def running(self, deltas: Deltas) -> Dense:
-        """Return their sums along the axis."""
+        """Sum along the axis."""
         return Dense(self.component, deltas.sums(self.array))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Dense:
@@ -144,12 +160,19 @@ class Dense:
         """The array."""
         return self.array
 
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob: whole numbers take as few bytes as they need."""
+        if self.array.dtype == np.int64 and not self.component.shape:
+            blob.numbers[name] = self.array
+        else:
+            blob.columns[name] = self.to_arrow()
+
     def to_arrow(self) -> pa.Array:
-        """Return them as a column."""
+        """Encode the values as a column."""
         return _to_arrow(self.component, self.array)
 
     def plain(self) -> Sequence[object]:
-        """Return them as plain data."""
+        """Return each value as plain data."""
         return plain_values(self.array)
 
 
@@ -158,7 +181,7 @@ class Exact:
     """An exact sum of floats each.
 
     Attributes:
-        component: What they are sums of.
+        component: The component that they are of.
         sums: The sums.
     """
 
@@ -174,25 +197,30 @@ class Exact:
         return self.sums.nbytes
 
     def take(self, places: IntArray | slice) -> Exact:
-        """Return some of them."""
+        """Select values by their places."""
         return Exact(self.component, self.sums.take(places))
 
-    def concat(self, more: Sequence[Exact]) -> Exact:
-        """Return them and more."""
-        return Exact(self.component, Sums.concat([self.sums, *(other.sums for other in more)]))
+    def concat(self, others: Sequence[Exact]) -> Exact:
+        """Join the values of several batches."""
+        return Exact(self.component, Sums.concat([self.sums, *(other.sums for other in others)]))
 
     def reduce(self, codes: IntArray, size: int) -> Exact:
-        """Return them added up by code."""
+        """Add up values by code."""
         most = int(np.bincount(codes).max()) if len(codes) else 0
         return self.through(lambda lane, values: reduce_codes(lane, codes, size, values), most)
 
     @property
     def is_summed(self) -> bool:
-        """True."""
+        """True: exact sums are subtracted exactly."""
         return True
 
+    @property
+    def is_collected(self) -> bool:
+        """False: sums are added up."""
+        return False
+
     def running(self, deltas: Deltas) -> Exact:
-        """Return their sums along the axis: lanes on a grid are added and subtracted exactly, in any order."""
+        """Sum along the axis: lanes on a grid are added and subtracted exactly, in any order."""
 
         def function(values: FloatArray, is_lane: bool) -> FloatArray:
             return deltas.sums(values) if is_lane else _running_odd(deltas, values)
@@ -209,15 +237,21 @@ class Exact:
         """The sums."""
         return self.sums
 
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the sums to the columns of a blob."""
+        blob.columns[name] = self.to_arrow()
+
     def to_arrow(self) -> pa.Array:
-        """Return them as a column of structs."""
-        named = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
-        named |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
-        named |= {} if self.sums.odd is None else {"odd": self.sums.odd}
-        return pa.StructArray.from_arrays([_to_arrow(self.component, lane) for lane in named.values()], list(named))
+        """Encode the sums as a column of structs."""
+        lanes = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
+        lanes |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
+        if self.sums.odd is not None:
+            lanes["odd"] = self.sums.odd
+        columns = [_to_arrow(self.component, lane) for lane in lanes.values()]
+        return pa.StructArray.from_arrays(columns, list(lanes))
 
     def plain(self) -> Sequence[object]:
-        """Return them as plain data."""
+        """Return each value as plain data."""
         return self.sums.plain()
 
 
@@ -226,7 +260,7 @@ class Collected:
     """Any number of values each.
 
     Attributes:
-        component: What they are.
+        component: The component that they are of.
         values: The values, those of the first one first.
         counts: How many each has.
     """
@@ -244,27 +278,31 @@ class Collected:
         return self.values.nbytes + self.counts.nbytes
 
     def take(self, places: IntArray | slice) -> Collected:
-        """Return some of them."""
+        """Select values by their places."""
         return Collected(self.component, self.values[members_of(self.counts, places)], self.counts[places])
 
-    def concat(self, more: Sequence[Collected]) -> Collected:
-        """Return them and more."""
-        every = (self, *more)
-        values, counts = (
-            np.concatenate(some) for some in zip(*((one.values, one.counts) for one in every), strict=True)
-        )
+    def concat(self, others: Sequence[Collected]) -> Collected:
+        """Join the values of several batches."""
+        batches = (self, *others)
+        values = np.concatenate([batch.values for batch in batches])
+        counts = np.concatenate([batch.counts for batch in batches])
         return Collected(self.component, values, counts)
 
     def reduce(self, codes: IntArray, size: int) -> Collected:
-        """Return them side by side, by code."""
-        of_values = np.repeat(codes, self.counts)
-        values = self.values[stable_order(of_values, size)]
-        return Collected(self.component, values, np.bincount(of_values, minlength=size))
+        """Put values side by side, by code."""
+        value_codes = np.repeat(codes, self.counts)
+        values = self.values[stable_order(value_codes, size)]
+        return Collected(self.component, values, np.bincount(value_codes, minlength=size))
 
     @property
     def is_summed(self) -> bool:
-        """False."""
+        """False: there is nothing to subtract."""
         return False
+
+    @property
+    def is_collected(self) -> bool:
+        """True: all values are kept."""
+        return True
 
     def running(self, deltas: Deltas) -> Collected:
         """Refuse: they cannot be subtracted."""
@@ -278,21 +316,27 @@ class Collected:
     def merged(self) -> Ragged:
         """The values of each in ascending order."""
         groups = np.repeat(np.arange(len(self.counts)), self.counts)
-        return Ragged(self.values[np.lexsort((self.values, groups))], np.concatenate([[0], np.cumsum(self.counts)]))
+        ascending = self.values[np.lexsort((self.values, groups))]
+        return Ragged(ascending, np.concatenate([[0], np.cumsum(self.counts)]))
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob."""
+        blob.columns[name] = self.to_arrow()
 
     def to_arrow(self) -> pa.Array:
-        """Return them as a column of lists."""
+        """Encode the values as a column of lists."""
         offsets = np.concatenate([[0], np.cumsum(self.counts)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(_numbers(self.values)))
 
     def plain(self) -> Sequence[object]:
-        """Return them as plain data."""
-        flat, ends = plain_values(self.values), np.cumsum(self.counts).tolist()
+        """Return each value as plain data."""
+        flat = plain_values(self.values)
+        ends = np.cumsum(self.counts).tolist()
         return [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def lifted(component: Component, array: Array) -> ComponentValues:
-    """Return the values that a form made of rows, each by itself."""
+    """Wrap the values that a form made of rows, each by itself."""
     if component.is_exact:
         return Exact(component, Sums.of(array))
     if component.merge is Merge.COLLECT:
@@ -301,7 +345,7 @@ def lifted(component: Component, array: Array) -> ComponentValues:
 
 
 def nothing(component: Component, count: int) -> ComponentValues:
-    """Return so many values of no rows at all."""
+    """Return `count` identity values."""
     if component.merge is Merge.COLLECT:
         return Collected(component, identities(component, 0), np.zeros(count, np.int64))
     return lifted(component, identities(component, count))
@@ -313,7 +357,7 @@ def from_plain(component: Component, values: Sequence[object]) -> ComponentValue
         return Exact(component, Sums.from_plain(values, component.shape))
     if component.merge is Merge.COLLECT:
         listed: Sequence[Sequence[object]] = values  # type: ignore[assignment]  # collected values are lists
-        flat = component_array(component, [value for some in listed for value in some])
+        flat = component_array(component, list(chain.from_iterable(listed)))
         return Collected(component, flat, np.array(list(map(len, listed)), np.int64))
     return Dense(component, component_array(component, list(values)))
 
@@ -327,7 +371,8 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
     if not component.is_exact:
         return Dense(component, _from_arrow(component, array).view(component.dtype))
     arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
-    lanes, high = (tuple(arrays[name] for name in arrays if name.startswith(kind)) for kind in ("lane", "high"))
+    lanes = tuple(lane for name, lane in arrays.items() if name.startswith("lane"))
+    high = tuple(lane for name, lane in arrays.items() if name.startswith("high"))
     return Exact(component, Sums(lanes, high, arrays.get("odd")))
 
 
@@ -341,7 +386,9 @@ def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
 
 def _to_arrow(component: Component, array: Array) -> pa.Array:
     flat = pa.array(_numbers(array.reshape(-1)))
-    return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(component.shape))) if component.shape else flat
+    if not component.shape:
+        return flat
+    return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(component.shape)))
 
 
 def _from_arrow(component: Component, array: pa.Array) -> Array:

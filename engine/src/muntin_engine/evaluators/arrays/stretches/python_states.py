@@ -31,7 +31,7 @@ class ModuleCallError(Exception):
     """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
 
     Attributes:
-        place: Which group, of those that the method was called for.
+        place: The place of the group, of those that the method was called for.
     """
 
     def __init__(self, module: Module, method: str, place: int = 0) -> None:
@@ -43,9 +43,9 @@ class ModuleCallError(Exception):
     def located(self, key: Key, window: Window) -> ModuleFailedError:
         """Return the error that tells the query writer where the module failed."""
         cause = self.__cause__ or self
-        found = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
-        found.__cause__ = cause
-        return found
+        error = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
+        error.__cause__ = cause
+        return error
 
 
 class StateModule:
@@ -99,12 +99,15 @@ class StateModule:
     def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
         """Return states with the payloads between two bounds each: one call for each state."""
         after: list[State] = []
-        add, is_choosy = self._called.add_events, self._is_choosy
+        add = self._called.add_events
+        is_choosy = self._is_choosy
         started = self.meter.now()
         try:
             for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
-                some = payloads[start:stop]
-                after.append(add(state, [one for one in some if one is not SKIPPED] if is_choosy else some))
+                group = payloads[start:stop]
+                if is_choosy:
+                    group = [payload for payload in group if payload is not SKIPPED]
+                after.append(add(state, group))
         except BaseException as error:
             raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
         self.meter.since(started)
@@ -126,13 +129,14 @@ class StateModule:
 
     def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
         """Merge each of the others into the state of its key; where there is none, it becomes that."""
-        combine, find = self._called.combine, states.get
+        combine = self._called.combine
+        find = states.get
         place = 0
         started = self.meter.now()
         try:
             for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
-                mine = find(name, _ABSENT)
-                states[name] = other if mine is _ABSENT else combine(mine, other)
+                state = find(name, _ABSENT)
+                states[name] = other if state is _ABSENT else combine(state, other)
         except BaseException as error:
             raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
         self.meter.since(started)
@@ -151,14 +155,14 @@ class StateModule:
         return after
 
     def combine(self, state: State, other: State) -> State:
-        """Return the state of both."""
+        """Combine two states; the first one may change."""
         try:
             return self._called.combine(state, other)
         except BaseException as error:
             raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
     def merged(self, first: State, second: State) -> State:
-        """Return the state of both as one of its own: neither is changed, now or later."""
+        """Combine two states into a third one: neither is changed, now or later."""
         combine = self._called.combine
         fresh = self.create_state()
         try:
@@ -184,7 +188,8 @@ class StateModule:
     def results(self, states: Iterable[State]) -> list[Any]:
         """Return the result of each state, or its rows; the states stay as they are."""
         results: list[Any] = []
-        compute, is_operator = self._called.compute_result, self._is_operator
+        compute = self._called.compute_result
+        is_operator = self._is_operator
         started = self.meter.now()
         try:
             for state in states:
@@ -214,7 +219,7 @@ class States:
 
     @classmethod
     def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
-        """Return states, whatever they are; NumPy would look into lists."""
+        """Wrap states, whatever they are; NumPy would look into lists."""
         return cls(module, np.fromiter(states, np.object_, count))
 
     def __len__(self) -> int:
@@ -226,31 +231,31 @@ class States:
         return self.objects.nbytes
 
     def take(self, places: IntArray | slice) -> States:
-        """Return some of them."""
+        """Select states by their places."""
         return States(self.module, self.objects[places])
 
-    def concat(self, more: Sequence[States]) -> States:
-        """Return them and more."""
-        return States(self.module, np.concatenate([self.objects, *(other.objects for other in more)]))
+    def concat(self, others: Sequence[States]) -> States:
+        """Join the states of several batches."""
+        return States(self.module, np.concatenate([self.objects, *(other.objects for other in others)]))
 
     def reduce(self, codes: IntArray, size: int) -> States:
-        """Return them combined by code; each code is there. The first state of a code may change, and no other.
+        """Combine states by code; each code is there. The first state of a code may change, and no other.
 
         Raises:
             ModuleCallError: The module raised an exception; the place is the code.
         """
         first = first_places(codes, size)
-        is_more = np.ones(len(codes), np.bool_)
-        is_more[first] = False
-        more = np.flatnonzero(is_more)
-        others = codes[more].tolist()
+        is_later = np.ones(len(codes), np.bool_)
+        is_later[first] = False
+        later = np.flatnonzero(is_later)
+        later_codes = codes[later].tolist()
         CURRENT_CALL.set_module(self.module.label)
-        merged = {code: self.objects[first[code]] for code in dict.fromkeys(others)}
+        merged = {code: self.objects[first[code]] for code in dict.fromkeys(later_codes)}
         try:
-            self.module.combine_into(merged, others, self.objects[more].tolist())
+            self.module.combine_into(merged, later_codes, self.objects[later].tolist())
         except ModuleCallError as failure:
-            failure.place = others[failure.place]
+            failure.place = later_codes[failure.place]
             raise
-        found = self.objects[first]
-        found[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
-        return States(self.module, found)
+        combined = self.objects[first]
+        combined[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
+        return States(self.module, combined)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
 from muntin_engine.evaluators.arrays.stretches.coding import expanded, members_of, stable_order
 from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.narrow_numbers import narrow_table, numbers_of
@@ -29,7 +30,7 @@ class RowValues:
 
     @classmethod
     def of(cls, table: pa.Table) -> RowValues:
-        """Return the rows of a table."""
+        """Wrap the rows of a table."""
         return cls(table.replace_schema_metadata(None).combine_chunks(), np.arange(len(table)))
 
     def __len__(self) -> int:
@@ -48,16 +49,26 @@ class RowValues:
         return self.whole if is_whole else self.whole.take(pa.array(self.places))
 
     def take(self, places: IntArray | slice) -> RowValues:
-        """Return some of them."""
-        some = RowValues(self.whole, self.places[places])
-        return some if 2 * len(some) >= len(self.whole) else RowValues.of(some.table)
+        """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
+        selected = RowValues(self.whole, self.places[places])
+        return selected if 2 * len(selected) >= len(self.whole) else RowValues.of(selected.table)
 
-    def concat(self, more: Sequence[RowValues]) -> RowValues:
-        """Return them and more."""
-        every = [self, *more]
-        before = np.cumsum([0, *(len(some.whole) for some in every)])
-        places = np.concatenate([some.places + first for some, first in zip(every, before, strict=False)])
-        return RowValues(pa.concat_tables([some.whole for some in every]).combine_chunks(), places)
+    def concat(self, others: Sequence[RowValues]) -> RowValues:
+        """Join the rows of several batches."""
+        batches = [self, *others]
+        shift = 0
+        places: list[IntArray] = []
+        for batch in batches:
+            places.append(batch.places + shift)
+            shift += len(batch.whole)
+        whole = pa.concat_tables([batch.whole for batch in batches]).combine_chunks()
+        return RowValues(whole, np.concatenate(places))
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the columns of rows to those of a blob, under the names that they have."""
+        del name
+        for column_name, column in zip(self.whole.column_names, self.table.columns, strict=True):
+            blob.columns[column_name] = column
 
     def reduce(self, codes: IntArray, size: int) -> RowValues:
         """Refuse: rows are not merged."""
@@ -75,8 +86,7 @@ MOST_CHUNKS: Final = 16
 
 _NO_PAYLOAD: Final = "none"
 
-
-Rows: TypeAlias = tuple[list[int], list[int], list[tuple[Any, ...]]]
+PlainRows: TypeAlias = tuple[list[int], list[int], list[tuple[Any, ...]]]
 """Rows one by one: their starts, their ends and their payloads."""
 
 
@@ -98,8 +108,8 @@ class RowLists:
         table: The columns of all rows: their `TIMES` in ticks, their `SOURCE` if that is wanted, then the payload as it
             came.
         firsts: The first row of each run.
-        lengths: How many rows each run has.
-        runs: How many runs each list has.
+        lengths: The number of rows of each run.
+        runs: The number of runs of each list.
     """
 
     table: pa.Table
@@ -109,7 +119,7 @@ class RowLists:
 
     @classmethod
     def of(cls, table: pa.Table, counts: IntArray) -> RowLists:
-        """Return lists of so many rows each, which lie side by side."""
+        """Divide the rows of a table into lists of so many each, which lie side by side."""
         return cls(table, np.cumsum(counts) - counts, counts, np.ones(len(counts), np.int64))
 
     def __len__(self) -> int:
@@ -123,8 +133,13 @@ class RowLists:
 
     @property
     def is_summed(self) -> bool:
-        """False."""
+        """False: rows are not subtracted."""
         return False
+
+    @property
+    def is_collected(self) -> bool:
+        """True: all rows are kept."""
+        return True
 
     @property
     def times(self) -> tuple[IntArray, IntArray]:
@@ -146,7 +161,7 @@ class RowLists:
         objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
         return [values[places].tolist() for values in objects]
 
-    def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> Rows:
+    def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> PlainRows:
         """Return the starts, the ends and the payloads of rows, given their places and what `payload` returned."""
         starts, ends = (times[places].tolist() for times in self.times)
         return starts, ends, list(zip(*columns, strict=True)) if columns else [()] * len(places)
@@ -157,39 +172,46 @@ class RowLists:
         return self.firsts[owners] + within
 
     def take(self, places: IntArray | slice) -> RowLists:
-        """Return some of them; if few rows are left, as a copy, so that the others can be freed."""
+        """Select lists by their places; if few rows are left, as a copy, so that the others can be freed."""
         runs = members_of(self.runs, places)
-        firsts, lengths = self.firsts[runs], self.lengths[runs]
-        some = RowLists(self.table, firsts, lengths, self.runs[places])
-        return some.copied() if 2 * int(lengths.sum()) < len(self.table) else some
+        selected = RowLists(self.table, self.firsts[runs], self.lengths[runs], self.runs[places])
+        return selected.copied() if 2 * int(selected.lengths.sum()) < len(self.table) else selected
 
     def copied(self) -> RowLists:
-        """Return the same lists side by side."""
+        """Copy the rows, so that those of a list lie side by side."""
         counts = np.bincount(np.repeat(np.arange(len(self)), self.runs), self.lengths, len(self)).astype(np.int64)
         return RowLists.of(self.table.take(pa.array(self.places())), counts)
 
-    def concat(self, more: Sequence[RowLists]) -> RowLists:
-        """Return them and more."""
-        every = (self, *more)
-        shifts = np.cumsum([0, *(len(lists.table) for lists in every[:-1])])
-        table = pa.concat_tables([lists.table for lists in every])
-        return RowLists(
-            table.combine_chunks() if table.column(0).num_chunks > MOST_CHUNKS else table,
-            np.concatenate([lists.firsts + shift for lists, shift in zip(every, shifts, strict=True)]),
-            np.concatenate([lists.lengths for lists in every]),
-            np.concatenate([lists.runs for lists in every]),
-        )
+    def concat(self, others: Sequence[RowLists]) -> RowLists:
+        """Join the lists of several batches."""
+        batches = (self, *others)
+        shift = 0
+        firsts: list[IntArray] = []
+        for batch in batches:
+            firsts.append(batch.firsts + shift)
+            shift += len(batch.table)
+        table = pa.concat_tables([batch.table for batch in batches])
+        if table.column(0).num_chunks > MOST_CHUNKS:
+            table = table.combine_chunks()
+        lengths = np.concatenate([batch.lengths for batch in batches])
+        runs = np.concatenate([batch.runs for batch in batches])
+        return RowLists(table, np.concatenate(firsts), lengths, runs)
 
     def reduce(self, codes: IntArray, size: int) -> RowLists:
-        """Return the lists of each code joined, in their order."""
-        of_runs = np.repeat(codes, self.runs)
-        order = stable_order(of_runs, size)
-        return RowLists(self.table, self.firsts[order], self.lengths[order], np.bincount(of_runs, minlength=size))
+        """Join the lists of each code, in their order."""
+        run_codes = np.repeat(codes, self.runs)
+        order = stable_order(run_codes, size)
+        return RowLists(self.table, self.firsts[order], self.lengths[order], np.bincount(run_codes, minlength=size))
 
     def running(self, edges: Shares) -> RowLists:
         """Return for each wanted place the lists of the stretches that cover it."""
         stretches, places, size = edges.shares()
         return self.take(stretches).reduce(places, size)
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the rows to a blob: they have more rows than its other columns."""
+        del name
+        blob.packed.append(self.to_blob())
 
     def to_blob(self) -> bytes:
         """Return the rows as bytes, list by list."""
@@ -200,7 +222,7 @@ class RowLists:
 
     @classmethod
     def from_blob(cls, blob: bytes, counts: IntArray) -> RowLists:
-        """Undo `to_blob`, given how many rows each list has."""
+        """Read what `to_blob` wrote, given the number of rows of each list."""
         table = from_blob(blob)
         columns = dict(numbers_of(table))
         columns |= {name: table.column(name) for name in table.column_names if name not in (*TIMES, _NO_PAYLOAD)}

@@ -57,10 +57,14 @@ def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:
     """Return the parts of partial states, in a fixed order."""
     parts: dict[Part, Component] = {}
     for place, form in enumerate(forms):
-        parts[Part(place, PAYLOADS)] = COUNTED
-        for name, component in form.stored.items():
+        for name, component in components_of(form).items():
             parts[Part(place, name)] = component
     return parts
+
+
+def components_of(form: BoundForm) -> dict[str, Component]:
+    """Return the components that partial states have of a form, with the number of payloads that it took."""
+    return {PAYLOADS: COUNTED, **form.stored}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class Queue(Protocol):
     """A module's slices of a key that are in a window, the oldest first."""
 
     def push(self, state: Any, /) -> None:
-        """Append a slice. What it has must stay as it is."""
+        """Append a slice; the caller must not mutate what it has afterwards."""
         ...
 
     def pop(self, count: int) -> None:
@@ -25,7 +25,7 @@ class Queue(Protocol):
         ...
 
     def state(self) -> State:
-        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
+        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
         ...
 
 
@@ -49,14 +49,14 @@ class TwoStacks:
     """
 
     def __init__(self, module: StateModule) -> None:
-        """Hold nothing."""
+        """Make an empty queue for a module."""
         self._module = module
         self._older: list[State] = []
         self._newer: list[State] = []
         self._sum: State = None
 
     def push(self, state: State) -> None:
-        """Append a state. It must stay as it is."""
+        """Append a state; the caller must not mutate it afterwards."""
         newer = self._newer
         if not newer:
             self._sum = state
@@ -71,20 +71,22 @@ class TwoStacks:
         if count <= len(self._older):
             del self._older[len(self._older) - count :]
             return
-        states, older = self._newer[count - len(self._older) :], list[State]()
-        for state in reversed(states):
-            older.append(self._module.merged(state, older[-1]) if older else state)
-        self._older, self._newer, self._sum = older, [], None
+        remaining = self._newer[count - len(self._older) :]
+        self._older = []
+        for state in reversed(remaining):
+            self._older.append(self._module.merged(state, self._older[-1]) if self._older else state)
+        self._newer = []
+        self._sum = None
 
     def state(self) -> State:
-        """Return the merged state of those that are in, at least one. It is not the caller's to change."""
+        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
         if not self._newer:
             return self._older[-1]
         return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
 
 
 class Deducting(TwoStacks):
-    """The same for modules that can undo a merge: what leaves is deducted, what comes is combined.
+    """The merged state of a queue, for modules that can undo a merge: what leaves is deducted, what comes is combined.
 
     The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
     nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
@@ -99,44 +101,51 @@ class Deducting(TwoStacks):
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""
-        leaving, left = self._newer[:count], self._newer[count:]
+        leaving = self._newer[:count]
+        staying = self._newer[count:]
         self._deducted += count
-        if self._deducted < len(left):
+        if self._deducted < len(staying):
             for state in leaving:
                 self._sum = self._module.deduct(self._sum, state)
-            self._newer = left
+            self._newer = staying
             return
-        self._newer, self._sum, self._deducted = [], None, 0
-        for state in left:
+        self._newer = []
+        self._sum = None
+        self._deducted = 0
+        for state in staying:
             self.push(state)
 
 
 class Growing:
-    """The same where all that is in leaves together: one merged state is enough.
+    """The merged state of a queue whose states leave together: it is enough.
 
     Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
     """
 
     def __init__(self, module: StateModule) -> None:
-        """Hold nothing."""
+        """Make an empty queue for a module."""
         self._module = module
-        self._count, self._sum = 0, None
+        self._count = 0
+        self._sum: State = None
 
     def push(self, state: State) -> None:
-        """Append a state. It must stay as it is."""
+        """Append a state; the caller must not mutate it afterwards."""
         self._count += 1
         if self._count == 1:
             self._sum = state
+        elif self._count == 2:
+            self._sum = self._module.merged(self._sum, state)
         else:
-            self._sum = (self._module.merged if self._count == 2 else self._module.combine)(self._sum, state)
+            self._sum = self._module.combine(self._sum, state)
 
     def pop(self, count: int) -> None:
         """Remove all states."""
         del count
-        self._count, self._sum = 0, None
+        self._count = 0
+        self._sum = None
 
     def state(self) -> State:
-        """Return the merged state. It is not the caller's to change."""
+        """Return the merged state. The caller must not mutate it."""
         return self._sum
 
 
@@ -149,9 +158,11 @@ class RowQueue:
     """
 
     def __init__(self, module: StateModule, grid: SliceGrid) -> None:
-        """Hold nothing."""
-        self._module, self._grows = module, grid.grows
-        self._rows, self._size = deque[list[object]](), 0
+        """Make an empty queue for a module."""
+        self._module = module
+        self._grows = grid.grows
+        self._rows: deque[list[object]] = deque()
+        self._size = 0
         self._state = module.create_state()
 
     def push(self, rows: list[object]) -> None:
@@ -177,5 +188,5 @@ class RowQueue:
             self._state = self._module.remove(self._state, leaving)
 
     def state(self) -> State:
-        """Return the state. It is not the caller's to change."""
+        """Return the state. The caller must not mutate it."""
         return self._state
