@@ -22,6 +22,7 @@ from muntin.versions import is_same_version
 from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.stretches.component_values import (
+    COUNTED,
     ComponentValues,
     Dense,
     from_arrow,

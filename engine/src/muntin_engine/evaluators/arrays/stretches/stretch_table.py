@@ -106,7 +106,9 @@ class StretchTable:
         size: int = self.keys.nbytes + self.low.nbytes + self.weight.nbytes
         if not self.are_points:
             size += self.high.nbytes
-        return size + sum(values.nbytes for values in self.parts.values())
+        for values in self.parts.values():
+            size += values.nbytes
+        return size
 
     def take(self, places: IntArray | slice) -> StretchTable:
         """Select stretches by their places; neighbours, by a slice, without copying numbers."""

@@ -148,6 +148,7 @@ class ListedRows(ColumnFormat, StretchValues):
         bounds = list(pairwise([0, *np.cumsum(windows.weight).tolist()]))
         names = keys_in(keys.take(windows.keys))
         events: list[StoredEvent] = []
+        results: list[Any]
         for computation in self._computed.computations:
             if computation.sees_events:
                 events = events or _events(lists, places, columns)

@@ -197,9 +197,9 @@ class Steps(NamedTuple):
         keys: The code of the key of each step.
         firsts: The first of its windows.
         lasts: The one after the last; `firsts` where members leave and no window is made any more.
-        leaving: How many members, the oldest, are not in them that were in those before.
-        coming: How many more members are in them.
-        members: How many members are in them.
+        leaving: The number of members, the oldest ones, that were in those before and are not in them.
+        coming: The number of members that are in them and were not in those before.
+        members: The number of members that are in them.
     """
 
     keys: IntArray
@@ -211,9 +211,9 @@ class Steps(NamedTuple):
 
     @property
     def make_windows(self) -> BoolArray:
-        """True for each window that exists and has members."""
-        found: BoolArray = (self.members > 0) & (self.lasts > self.firsts)
-        return found
+        """True for each step that makes windows: they exist, and have members."""
+        make_windows: BoolArray = (self.members > 0) & (self.lasts > self.firsts)
+        return make_windows
 
 
 def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, first: int, last: int) -> Steps:
@@ -225,7 +225,7 @@ def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, fi
         keys: The key of each member.
         comes: The first window that it is in; those of members that are not in already ascend with `leaves`, by key.
         leaves: The first window that it is not in any more.
-        present: How many of the members, the first, are in already.
+        present: The number of members, the first ones, that are in already.
         first: The first window to make.
         last: The one after the last.
 
@@ -234,28 +234,37 @@ def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, fi
         >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
+    # A key has a step wherever members come or leave, and one at the first window if some are in already.
     gone = np.flatnonzero(leaves <= last)
-    before, counts = np.unique(keys[:present], return_counts=True)
-    named = np.concatenate([before, keys[present:], keys[gone]])
-    times = np.concatenate([np.full(len(before), first), comes[present:], leaves[gone]])
-    were, come = len(before), len(keys) - present
-    order = by_key_and_start(named, times)
-    named, times = named[order], times[order]
-    is_other_key = np.append(True, named[1:] != named[:-1])[: len(named)]
-    starts = np.flatnonzero(is_other_key | np.append(True, times[1:] != times[:-1])[: len(named)])
+    present_keys, present_counts = np.unique(keys[:present], return_counts=True)
+    step_keys = np.concatenate([present_keys, keys[present:], keys[gone]])
+    times = np.concatenate([np.full(len(present_keys), first), comes[present:], leaves[gone]])
+    order = by_key_and_start(step_keys, times)
+    step_keys = step_keys[order]
+    times = times[order]
+    is_other_key = np.append(True, step_keys[1:] != step_keys[:-1])[: len(step_keys)]
+    is_other_time = np.append(True, times[1:] != times[:-1])[: len(step_keys)]
+    starts = np.flatnonzero(is_other_key | is_other_time)
 
-    def added(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
+    def sums(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
         """Return for each step the sum of some counts, of the changes from one place up to another."""
-        values = np.zeros(len(named), np.int64)
+        values = np.zeros(len(step_keys), np.int64)
         values[low:high] = counts
         return np.add.reduceat(values[order], starts) if len(starts) else values
 
-    coming, leaving = added(were, were + come), added(were + come, len(named))
-    total = np.cumsum(added(0, were, counts) + coming - leaving)
-    of_key = np.flatnonzero(is_other_key[starts])
-    base = np.append(0, total)[of_key]
-    members = total - np.repeat(base, np.diff(np.append(of_key, len(starts))))
+    first_coming = len(present_keys)
+    first_leaving = first_coming + len(keys) - present
+    coming = sums(first_coming, first_leaving)
+    leaving = sums(first_leaving, len(step_keys))
+    initial = sums(0, first_coming, present_counts)
+
+    # The members of a step are those of all steps of its key up to it.
+    total = np.cumsum(initial + coming - leaving)
+    key_starts = np.flatnonzero(is_other_key[starts])
+    base = np.append(0, total)[key_starts]
+    members = total - np.repeat(base, np.diff(np.append(key_starts, len(starts))))
+
     lasts = np.append(times[starts[1:]], last)[: len(starts)]
-    lasts[of_key[1:] - 1] = last
+    lasts[key_starts[1:] - 1] = last
     lasts[-1:] = last
-    return Steps(named[starts], times[starts], lasts, leaving, coming, members)
+    return Steps(step_keys[starts], times[starts], lasts, leaving, coming, members)
