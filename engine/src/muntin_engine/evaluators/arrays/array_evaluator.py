@@ -11,10 +11,10 @@ import pyarrow as pa
 from muntin import EARLIEST, INFINITY, OutputContract
 from muntin_engine.evaluators.arrays.array_query import array_query
 from muntin_engine.evaluators.arrays.arrays_in_memory import windows_in_memory
-from muntin_engine.evaluators.arrays.emission.window_tables import result_tables
 from muntin_engine.evaluators.arrays.machine import ArrayResult, process
 from muntin_engine.evaluators.arrays.stored_events import rows_of_events
 from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components, rows_of_lists, rows_of_states
+from muntin_engine.evaluators.arrays.stretches.result_windows import result_tables
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.plan.choice import Arrivals, Held

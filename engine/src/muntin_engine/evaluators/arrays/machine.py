@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Generic
 
 from muntin_engine.evaluators.arrays.admission.row_admission import Admitted, RowAdmission
-from muntin_engine.evaluators.arrays.emission.result_emission import ResultEmission
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
-from muntin_engine.evaluators.arrays.store.array_store import StoreT, write_metadata
+from muntin_engine.evaluators.arrays.result_emission import ResultEmission
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.batch import BucketBatch, advance
 from muntin_engine.state.bucket_state import BucketState

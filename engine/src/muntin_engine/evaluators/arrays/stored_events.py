@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.geometry.event_geometry import (
 )
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
-from muntin_engine.evaluators.arrays.values.form_components import FormComponents
+from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules
 from muntin_engine.plan.choice import Geometry
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of, waiting_row

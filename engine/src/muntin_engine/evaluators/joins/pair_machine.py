@@ -11,7 +11,7 @@ import numpy as np
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
 from muntin_engine.evaluators.arrays.admission.row_admission import Admitted
 from muntin_engine.evaluators.arrays.machine import ArrayResult
-from muntin_engine.evaluators.arrays.store.array_store import write_metadata
+from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.batch import BucketBatch, advance

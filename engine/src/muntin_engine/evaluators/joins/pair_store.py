@@ -9,10 +9,10 @@ import numpy as np
 
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.store.array_store import ArrayStore
+from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore
 from muntin_engine.evaluators.arrays.stretches.coding import expanded
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
-from muntin_engine.evaluators.arrays.stretches.stretch_format import ColumnFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, StretchTable, concat
 from muntin_engine.state.cells import HeldState
 from muntin_engine.state.log import Entry, StateLog, StoredEntry

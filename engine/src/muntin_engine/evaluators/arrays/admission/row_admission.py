@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.store.array_store import StoreT
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.changes import InputChange, Key, Rejection

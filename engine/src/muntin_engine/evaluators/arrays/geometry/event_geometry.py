@@ -15,7 +15,7 @@ import numpy as np
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.arrays.geometry.edges import are_past, opened_since, snapshots_of
-from muntin_engine.evaluators.arrays.geometry.grid_pieces import add_piece, forget_slices, windows_of_pieces
+from muntin_engine.evaluators.arrays.geometry.grid_geometry import add_piece, forget_slices, windows_of_pieces
 from muntin_engine.evaluators.arrays.geometry.session_geometry import watermark_of_open_windows
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
@@ -24,8 +24,8 @@ from muntin_engine.evaluators.arrays.stretches.key_table import key_columns
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import slices_of
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat, ends_before
-from muntin_engine.evaluators.arrays.values.form_components import FormComponents
 from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, row_parts
+from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec

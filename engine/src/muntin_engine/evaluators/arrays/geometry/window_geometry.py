@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from muntin import INFINITY
-from muntin_engine.evaluators.arrays.store.array_store import StoreT
-from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, StretchStore
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import InputRows

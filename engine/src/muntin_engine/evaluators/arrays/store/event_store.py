@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.evaluators.arrays.store.array_store import ArrayStore
 from muntin_engine.evaluators.arrays.store.live_events import (
     SERIAL,
     START,
@@ -23,12 +22,12 @@ from muntin_engine.evaluators.arrays.store.live_events import (
     with_relative_starts,
 )
 from muntin_engine.evaluators.arrays.store.live_results import LiveResults
-from muntin_engine.evaluators.arrays.store.stretch_pieces import StretchPieces
+from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore, StretchPieces
 from muntin_engine.evaluators.arrays.store.waiting_rows import WaitingRows
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID
-from muntin_engine.evaluators.arrays.stretches.stretch_format import ColumnFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.state.cells import Cells, HeldState
 from muntin_engine.state.codec import Codec

@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, e
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
-from muntin_engine.evaluators.arrays.stretches.stretch_format import ENTRY_BYTES, Arrival, ColumnFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue

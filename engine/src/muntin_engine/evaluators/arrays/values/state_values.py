@@ -13,7 +13,7 @@ from muntin import Window
 from muntin_engine.evaluators.arrays.stretches.coding import distinct
 from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
-from muntin_engine.evaluators.arrays.stretches.stretch_format import ENTRY_BYTES, Arrival, coded, entry_of
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
 from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each
 from muntin_engine.evaluators.arrays.values.slice_queues import queue_of_states

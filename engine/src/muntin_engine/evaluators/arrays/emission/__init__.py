@@ -1,1 +1,0 @@
-"""What is told of windows: final results, or results that are corrected."""
