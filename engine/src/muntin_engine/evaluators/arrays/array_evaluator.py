@@ -79,7 +79,7 @@ def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
 
 
 def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables: Iterator[pa.Table]) -> Evaluated:
-    """Return what leaves the evaluator: the results as typed tables, with the metrics that it reports.
+    """Return the outcome of a micro-batch as it leaves the evaluator, with the metrics that it reports.
 
     Args:
         task: The query.
@@ -118,7 +118,7 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
     }
     if plan.emission.may_retract:
         metrics["windows_revisable"] = result.sizes.windows
-        metrics["retractions"] = sum(int(np.count_nonzero(some.windows.weight < 0)) for some in result.windows)
+        metrics["retractions"] = sum(int(np.count_nonzero(table.windows.weight < 0)) for table in result.windows)
     return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
 
 

@@ -132,7 +132,7 @@ class ArraysInMemory:
         self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
-    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         blobs: list[bytes] = []
         for key, row in rows:

@@ -30,7 +30,7 @@ class ResultEmission(ABC, Generic[StoreT]):
 
     @abstractmethod
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return what of the progress matters: without rows, a batch has results only if this changes."""
+        """Return the key of the progress: without rows, a batch has results only if the key changes."""
 
     @abstractmethod
     def results(
@@ -58,7 +58,7 @@ class FinalResults(ResultEmission[StoreT]):
         self._geometry = geometry
 
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return what completes windows."""
+        """Return the key of the progress that completes windows."""
         return self._geometry.stage(progress)
 
     def results(
@@ -93,7 +93,7 @@ class CorrectedResults(ResultEmission[EventStore]):
         self._is_eager = is_eager
 
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return what completes windows, and what lets them be told of."""
+        """Return the progress that completes windows, and that which shows them early."""
         (input_progress,) = progress.inputs
         return input_progress.watermark, input_progress.max_event_time, input_progress.horizon
 

@@ -57,7 +57,7 @@ class ArrivedEvents:
         accepted: Their number.
         keys: The number of keys with rows.
         late: The number of late rows.
-        rejections: Those of them that are kept, by key.
+        rejections: The late rows that are kept, by key.
     """
 
     in_time: list[StretchTable | None] = field(default_factory=lambda: [None, None])

@@ -228,7 +228,7 @@ class PairStore(ArrayStore):
 
 
 def side_mark(side: int) -> list[bytes]:
-    """Return what lies beside the events of a side in a blob, or log entry."""
+    """Return the bytes that lie beside the events of a side in a blob, or log entry."""
     return [bytes([side])]
 
 

@@ -14,32 +14,46 @@ from muntin_engine.evaluators.arrays.stretches.coding import LARGEST_CODE, by_ke
 from muntin_engine.evaluators.arrays.stretches.stretch_table import Groups, StretchTable, ends_before
 
 
-def sessions_of(batch: StretchTable) -> Groups:
-    """Return the connected parts of what stretches cover, in the order of keys and then of starts.
+def sessions_of(stretches: StretchTable) -> Groups:
+    """Group stretches of a key that overlap or touch, in the order of keys and then of starts.
+
+    This is where a session is joined with its neighbours.
 
     Cost: a sort by key and start, a running maximum, and a few passes.
     """
-    order = by_key_and_start(batch.keys, batch.low)
-    some_keys, starts, ends = batch.keys[order], batch.low[order], batch.high[order]
-    is_first = np.empty(len(order), np.bool_)
-    is_first[:1] = True
-    np.not_equal(some_keys[1:], some_keys[:-1], out=is_first[1:])
-    reached = _running_maximum(ends, np.cumsum(is_first) - 1)
+    order = by_key_and_start(stretches.keys, stretches.low)
+    keys = stretches.keys[order]
+    starts = stretches.low[order]
+    ends = stretches.high[order]
+    is_other_key = _are_first(keys)
+
+    # A session begins with a key, and after all stretches of the key before have ended.
+    reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+    is_first = is_other_key
     is_first[1:] |= starts[1:] > reached[:-1]
     firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
-    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
-    return Groups(codes, some_keys[firsts], starts[firsts], reached[lasts])
+    return Groups(codes, keys[firsts], starts[firsts], reached[lasts])
+
+
+def _are_first(keys: IntArray) -> BoolArray:
+    """Return for each of some sorted keys whether it is the first of its kind."""
+    are_first = np.empty(len(keys), np.bool_)
+    are_first[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=are_first[1:])
+    return are_first
 
 
 def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
     """Return for each value the largest of its group up to it; groups are numbered from 0, and ascend."""
     if not len(values):
         return values
-    least, largest = int(values.min()), int(values.max())
-    if (largest - least + 1) * (int(groups[-1]) + 1) < LARGEST_CODE:
-        shift = groups * (largest - least + 1)
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if span * (int(groups[-1]) + 1) < LARGEST_CODE:
+        shift = groups * span  # values of a later group are larger than all of an earlier one
         reached: IntArray = np.maximum.accumulate(values - least + shift) - shift + least
         return reached
     distinct, ranks = np.unique(values, return_inverse=True)
@@ -58,8 +72,8 @@ class Edges:
     Attributes:
         most: The greatest number of values in a sum.
         keys: The key of each snapshot.
-        starts: Where it starts.
-        ends: Where it ends.
+        starts: Its start.
+        ends: Its end.
     """
 
     def __init__(self, events: StretchTable, first: int, last: int) -> None:
@@ -71,42 +85,46 @@ class Edges:
             first: A watermark.
             last: A later one.
         """
-        starts, ends = events.low, events.high
-        self._begun = np.flatnonzero(ends_before(starts, last))
-        self._ended = np.flatnonzero(ends_before(ends, last))
+        self._begun = np.flatnonzero(ends_before(events.low, last))
+        self._ended = np.flatnonzero(ends_before(events.high, last))
         keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
-        ticks = np.concatenate([starts[self._begun], ends[self._ended]])
+        ticks = np.concatenate([events.low[self._begun], events.high[self._ended]])
         self._order = by_key_and_start(keys, ticks)
         self.most = max(1, len(keys))
-        keys, ticks = keys[self._order], ticks[self._order]
-        is_other_key = np.empty(len(keys), np.bool_)
-        is_other_key[:1] = True
-        np.not_equal(keys[1:], keys[:-1], out=is_other_key[1:])
+        keys = keys[self._order]
+        ticks = ticks[self._order]
+
+        is_other_key = _are_first(keys)
         is_boundary = is_other_key.copy()
         is_boundary[1:] |= ticks[1:] != ticks[:-1]
-        firsts = np.flatnonzero(is_boundary)
-        lasts, opens = firsts[:-1], firsts[1:]
-        some = np.flatnonzero(~is_other_key[opens] & (ticks[opens] >= first))
-        self._upto = opens[some] - 1
+        boundaries = np.flatnonzero(is_boundary)
+        starts = boundaries[:-1]
+        ends = boundaries[1:]
+        snapshots = np.flatnonzero(~is_other_key[ends] & (ticks[ends] >= first))
+
+        self._last_edges = ends[snapshots] - 1
         """The last edge at the start of each snapshot."""
         self._key_firsts = np.flatnonzero(is_other_key)
-        self._base = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._upto]]
-        """The first edge of its key."""
-        self.keys: IntArray = keys[self._upto]
-        self.starts: IntArray = ticks[lasts[some]]
-        self.ends: IntArray = ticks[opens[some]]
+        self._first_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_edges]]
+        """The first edge of the key of each snapshot."""
+        self.keys: IntArray = keys[self._last_edges]
+        self.starts: IntArray = ticks[starts[snapshots]]
+        self.ends: IntArray = ticks[ends[snapshots]]
 
     def keep(self, places: IntArray) -> None:
-        """Keep some of the snapshots."""
-        self._upto, self._base = self._upto[places], self._base[places]
-        self.keys, self.starts, self.ends = self.keys[places], self.starts[places], self.ends[places]
+        """Drop all snapshots but those at some places."""
+        self._last_edges = self._last_edges[places]
+        self._first_edges = self._first_edges[places]
+        self.keys = self.keys[places]
+        self.starts = self.starts[places]
+        self.ends = self.ends[places]
 
     def sums(self, values: Array) -> Array:
         """Return for each snapshot the sum of its events' values, of type and shape as these."""
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
         totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
-        sums: Array = totals[self._upto + 1] - totals[self._base]
+        sums: Array = totals[self._last_edges + 1] - totals[self._first_edges]
         return sums
 
     def shares(self) -> tuple[IntArray, IntArray, int]:
@@ -117,13 +135,15 @@ class Edges:
         edges = len(self._order)
         place = np.empty(edges, np.int64)
         place[self._order] = np.arange(edges)
-        begun, ended = place[: len(self._begun)], place[len(self._begun) :]
+        begun = place[: len(self._begun)]
+        ended = place[len(self._begun) :]
         key_ends = np.append(self._key_firsts[1:], edges)
         until = key_ends[np.searchsorted(self._key_firsts, begun, "right") - 1]
         until[np.searchsorted(self._begun, self._ended)] = ended  # what has ended has begun
-        first, last = np.searchsorted(self._upto, begun), np.searchsorted(self._upto, until)
+        first = np.searchsorted(self._last_edges, begun)
+        last = np.searchsorted(self._last_edges, until)
         owners, within = expanded(last - first)
-        return self._begun[owners], first[owners] + within, len(self._upto)
+        return self._begun[owners], first[owners] + within, len(self._last_edges)
 
 
 def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
@@ -145,19 +165,19 @@ def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
     return StretchTable(edges.keys, edges.starts, edges.ends, weight[places], parts)
 
 
-def are_past(events: StretchTable, held: StretchTable, watermark: int) -> BoolArray:
+def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolArray:
     """Return for each event whether it has ended, unless an open snapshot starts where it ended.
 
     Args:
         events: The events.
-        held: Those that are held, cut at the watermark.
+        live: The live events, cut at the watermark.
         watermark: The watermark.
     """
-    opened = np.full(1 + int(max(events.keys.max(initial=-1), held.keys.max(initial=-1))), EARLIEST)
-    is_begun = ends_before(held.low, watermark)
-    opened[held.keys[is_begun]] = held.low[is_begun]
-    found: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
-    return found
+    opened = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
+    is_begun = ends_before(live.low, watermark)
+    opened[live.keys[is_begun]] = live.low[is_begun]
+    are_past: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
+    return are_past
 
 
 def opened_since(events: StretchTable, watermark: int) -> IntArray:
@@ -167,8 +187,10 @@ def opened_since(events: StretchTable, watermark: int) -> IntArray:
         events: All events that begin or end at such an edge.
         watermark: The watermark.
     """
-    starts, ends = events.low, events.high
-    is_begun, is_over = ends_before(starts, watermark), ends_before(ends, watermark)
+    starts = events.low
+    ends = events.high
+    is_begun = ends_before(starts, watermark)
+    is_over = ends_before(ends, watermark)
     if not is_begun.any():
         return starts
     last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)

@@ -40,7 +40,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
 
     @abstractmethod
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return what of the progress matters: as long as it stays the same, no window becomes complete."""
+        """Return the key of the progress: windows become complete only when the key changes."""
 
     @abstractmethod
     def add(self, store: StoreT, rows: Sequence[StretchTable]) -> None:
@@ -76,7 +76,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
 
         Args:
             progress: The progress after a batch.
-            first_start: What `first_start` returned when the bucket was last written.
+            first_start: The least start of an open window when the bucket was last written; see `first_start`.
         """
 
     def first_start(self, store: StoreT) -> int:

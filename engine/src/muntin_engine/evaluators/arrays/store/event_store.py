@@ -1,4 +1,4 @@
-"""The store of events with ids: those that may be revised, what windows keep of others, waiting rows, live results."""
+"""The store of events with ids: live events, partial states of ended ones, waiting rows, and live results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class EventStore(ArrayStore):
 
     Attributes:
         live: The events that a row may still be about.
-        ended: What windows keep of the events that have ended for good.
+        ended: The partial states of the events that have ended for good, and are members of open windows.
         waiting: The rows that wait for others of their event.
         results: The results that have been emitted and may change.
         schema: The columns of the rows of events.

@@ -125,8 +125,8 @@ class StretchStore(ArrayStore):
 
     Attributes:
         stretches: The stretches.
-        sliding: What windows of each specification have in common with the next ones, where that is kept.
-        unwritten: What the present batch added; None if that is nothing.
+        sliding: The makers of windows from one to the next, for each specification; none if windows are merged.
+        unwritten: The stretches that the present batch added; None if it added none.
         rewritten_bytes: The size of the log when it was last written anew, where no entry dies by itself.
     """
 
@@ -140,7 +140,7 @@ class StretchStore(ArrayStore):
         self._values = values
 
     def take_unwritten(self) -> StretchTable | None:
-        """Return what the present batch added, once."""
+        """Return the stretches that the present batch added, once."""
         added = self.unwritten
         self.unwritten = None
         return added

@@ -11,12 +11,12 @@ from muntin.columnar.arrays import IntArray
 
 @dataclass(frozen=True, slots=True)
 class BlobColumns:
-    """What a blob has of its stretches, besides their keys.
+    """The columns of a blob's stretches.
 
     Attributes:
         numbers: Columns of whole numbers, which take as few bytes as they need.
         columns: The other columns.
-        packed: What is no column.
+        packed: Bytes that lie beside the columns.
     """
 
     numbers: dict[str, IntArray] = field(default_factory=dict)

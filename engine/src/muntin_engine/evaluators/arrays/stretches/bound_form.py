@@ -231,7 +231,7 @@ def first_failing(length: int, call: Callable[[int, int], object]) -> int | None
     """Return a place for which a call fails by itself; None if there is none.
 
     Args:
-        length: How many places there are.
+        length: The number of places.
         call: Takes the places from one up to another.
     """
 

@@ -51,13 +51,13 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
         return Codes(np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64))
     coded = [_encode_column(column) for column in columns]
     codes, size = coded[0]
-    for more, count in coded[1:]:
-        codes, size = compress(codes * count + more, size * count)
+    for column_codes, count in coded[1:]:
+        codes, size = compress(codes * count + column_codes, size * count)
     return Codes(codes, first_places(codes, size))
 
 
 def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
-    """Return codes without gaps, in the order of those given, and how many there are.
+    """Number codes without gaps, in their order; return the new codes, and how many there are.
 
     Args:
         codes: From 0 up to but not including `size`.
@@ -77,11 +77,12 @@ def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
 
 
 def number(values: IntArray) -> tuple[IntArray, int]:
-    """Return integers counted from the smallest one, and how many numbers that takes.
+    """Count integers from the smallest one; return the numbers, and how many they take.
 
     Where that would be more than a few per value, those that occur are numbered without gaps.
     """
-    first, last = int(values.min()), int(values.max())
+    first = int(values.min())
+    last = int(values.max())
     if last - first < max(DENSE * len(values), _FEW):
         return values - first, last - first + 1
     distinct, codes = np.unique(values, return_inverse=True)
@@ -149,7 +150,7 @@ def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return, for each of some things in a row of groups, the place of its group and its place in that.
+    """Return, for each member of groups in a row, the place of its group and its place in that.
 
     Example:
         >>> owners, within = expanded(np.array([2, 0, 1]))
@@ -164,16 +165,19 @@ def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
     """Return the places of the members of some groups, of all groups in a row.
 
     Args:
-        counts: How many members each group has.
+        counts: The number of members of each group.
         groups: The places of groups; neighbours as a slice without a step.
 
     Example:
         >>> members_of(np.array([2, 1, 3]), np.array([2, 0])).tolist()
         [3, 4, 5, 0, 1]
     """
-    ends, sizes = np.cumsum(counts)[groups], counts[groups]
+    ends = np.cumsum(counts)[groups]
+    sizes = counts[groups]
     if isinstance(groups, slice):
-        return slice(int(ends[0] - sizes[0]), int(ends[-1])) if len(sizes) else slice(0, 0)
+        if not len(sizes):
+            return slice(0, 0)
+        return slice(int(ends[0] - sizes[0]), int(ends[-1]))
     owners, within = expanded(sizes)
     members: IntArray = (ends - sizes)[owners] + within
     return members
@@ -209,9 +213,9 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
     """Return for each code the merge of the values that have it; the identity where none has.
 
     Args:
-        component: What the values are; not `COLLECT`.
+        component: The component that the values are of; not `COLLECT`.
         codes: n codes from 0 up to but not including `size`.
-        size: How many results there are.
+        size: The number of results.
         values: n values.
 
     Cost: one pass, or for a function of the writer's own about log2 of the most values of one code.
@@ -229,7 +233,8 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
 def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
     """Merge neighbours of the same code in pairs until each code has one value."""
     order = stable_order(codes, size)
-    codes, values = codes[order], values[order]
+    codes = codes[order]
+    values = values[order]
     while len(codes) > 1:
         starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
         rank = np.arange(len(codes)) - np.repeat(starts, np.diff(np.r_[starts, len(codes)]))
@@ -238,9 +243,10 @@ def _tournament(component: Component, codes: IntArray, size: int, values: Array)
         has_right = np.append(~is_left, False)[left + 1]
         if not has_right.any():
             break
-        kept = values[left]
-        kept[has_right] = merge(component, kept[has_right], values[left[has_right] + 1])
-        codes, values = codes[left], kept
-    merged = identities(component, size)
-    merged[codes] = values
-    return merged
+        merged = values[left]
+        merged[has_right] = merge(component, merged[has_right], values[left[has_right] + 1])
+        codes = codes[left]
+        values = merged
+    results = identities(component, size)
+    results[codes] = values
+    return results

@@ -262,7 +262,7 @@ class Collected:
     Attributes:
         component: The component that they are of.
         values: The values, those of the first one first.
-        counts: How many each has.
+        counts: The number of values of each.
     """
 
     component: Component

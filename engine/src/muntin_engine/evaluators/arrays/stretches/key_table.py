@@ -103,10 +103,10 @@ class KeyTable:
         return self._tables[0]
 
     def count(self, codes: Sequence[IntArray]) -> int:
-        """Count the keys of some blobs, given the codes of each; it costs a byte for each known key."""
+        """Count the keys of blobs, given the codes of each; it costs a byte for each known key."""
         is_there = np.zeros(len(self), np.bool_)
-        for some in codes:
-            is_there[some] = True
+        for blob_codes in codes:
+            is_there[blob_codes] = True
         return int(np.count_nonzero(is_there))
 
     def forget_unused(self, store: HoldsKeys) -> None:
@@ -118,10 +118,10 @@ class KeyTable:
         self._most = max(FEW_KEYS, 2 * len(used_codes))
 
     def keep(self, codes: IntArray) -> IntArray:
-        """Forget all keys but some, which are numbered anew; return for each old code the new one.
+        """Forget all keys but those of some codes, and number these anew; return for each old code the new one.
 
         Args:
-            codes: Those to keep, ascending.
+            codes: The codes to keep, ascending.
         """
         places = np.full(len(self), -1, np.int64)
         places[codes] = np.arange(len(codes))

@@ -30,7 +30,7 @@ EVENT_ID: Final = Part(-1, "event_id")
 
 @dataclass(frozen=True, slots=True)
 class ResultWindows:
-    """Windows whose results are told: complete ones, or the changes of results; the pairs of a join are some too.
+    """Windows whose results are emitted: complete ones, or the changes of results. The pairs of a join have this form.
 
     Attributes:
         place: The specification of the query that they are of.

@@ -144,7 +144,7 @@ def from_old_blob(
 
 
 def _stored_form(form: BoundForm, place: int, schema_version: SchemaVersion) -> _StoredForm:
-    """Return what a schema version had of a form.
+    """Return a form as a schema version had it.
 
     Args:
         form: The form.

@@ -43,8 +43,8 @@ class Groups(NamedTuple):
     Attributes:
         codes: For each stretch the number of its group.
         keys: The key of each group.
-        low: Where each group starts.
-        high: Where it ends; the very array `low` where each is one place.
+        low: The first place of each group.
+        high: The last place; the very array `low` where each is one place.
     """
 
     codes: IntArray
@@ -82,7 +82,7 @@ class StretchTable:
         keys: n codes of keys.
         low: The first place of each stretch.
         high: The last place; the very array `low` where each stretch is one place.
-        weight: How many rows each is made of.
+        weight: The number of rows that each is made of.
         parts: n values of each part.
     """
 

@@ -123,7 +123,7 @@ class BucketStretches(NamedTuple):
         bucket: The number of the bucket.
         keys: The keys that have rows.
         stretches: The stretches, which number these keys.
-        first: How many stretches other buckets have before it.
+        first: The number of stretches of other buckets before it.
     """
 
     bucket: int

@@ -103,7 +103,7 @@ class ListedRows(ColumnFormat, StretchValues):
         return replace(stretches, parts={**stretches.parts, LISTS: without_sources})
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
-        """Return what adds and removes rows from window to window, if modules can do that."""
+        """Return the makers of windows, which add and remove rows, if modules can do that."""
         return sliding_windows(self._modules, self._grids if self._modules else (), keys, RowQueue)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:

@@ -44,7 +44,7 @@ class SlidingWindows:
         """Start before the first window.
 
         Args:
-            place: Which of the specifications of the query they are of.
+            place: The place of their specification among those of the query.
             modules: The modules.
             grid: The slices.
             keys: The keys of the bucket.

@@ -56,7 +56,7 @@ class StateModules:
         Args:
             bindings: The modules, which define `combine`; they see neither times nor windows.
             codec: Knows the records in which states come.
-            axis: What ticks measure; only messages depend on it.
+            axis: The axis of ticks; only messages depend on it.
             values_of: Returns the values of an input column.
         """
         self.modules = tuple(map(StateModule, bindings))
@@ -70,7 +70,7 @@ class StateModules:
         Args:
             inputs: The columns of the rows.
             codes: The code of each row.
-            counts: How many rows each code has.
+            counts: The number of rows of each code.
             at: Returns the key and the window of a code.
 
         Raises:

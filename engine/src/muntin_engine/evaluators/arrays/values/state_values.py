@@ -114,7 +114,7 @@ class PythonStates(StretchValues):
         return self._modules.results(windows, whereabouts(keys, windows.keys, extent))
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
-        """Return what combines the states of slices, window by window."""
+        """Return the makers of windows, which combine the states of slices."""
         return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states)
 
     def bytes_of_objects(self, written: int) -> int:
@@ -140,7 +140,7 @@ class PythonStates(StretchValues):
         yield from self._entries_of_size(stretches.take(slice(half, len(stretches))), keys)
 
     def _whereabouts(self, stretches: StretchTable | Groups, keys: KeyTable) -> At:
-        """Return what tells the key and the window of a state, by its place."""
+        """Return the function that tells the key and the window of a state, by its place."""
 
         def extent(place: int) -> Window:
             low = int(stretches.low[place])

@@ -58,7 +58,7 @@ class StretchValues(StretchFormat):
         return None
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
-        """Return what makes the windows of each specification from slices one after the other; none if nothing does."""
+        """Return the makers of windows from one to the next, one for each specification; none if windows are merged."""
         del keys
         return ()
 
