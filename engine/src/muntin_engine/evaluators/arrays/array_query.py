@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,12 +18,13 @@ from muntin_engine.evaluators.arrays.geometry.session_geometry import SessionGeo
 from muntin_engine.evaluators.arrays.geometry.window_geometry import StretchGeometry
 from muntin_engine.evaluators.arrays.machine import ArrayQuery
 from muntin_engine.evaluators.arrays.result_emission import CorrectedResults, FinalResults, StoredResults
-from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, forms_of
-from muntin_engine.evaluators.arrays.stretches.result_windows import form_table
+from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, bound_forms
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows, form_table
 from muntin_engine.evaluators.arrays.values.row_list_values import ListedRows
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules
 from muntin_engine.evaluators.arrays.values.state_values import PythonStates
 from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents, StretchValues
+from muntin_engine.modules.calls import Meter
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.plan import Plan
@@ -40,22 +41,27 @@ class QueryParts:
     Attributes:
         plan: The plan, whose `arrays` names the parts.
         query: The query in the terms of evaluators.
-        forms: The forms of its modules, if it computes with them.
+        meters: The meter of the calls of each module.
         codec: Writes states.
-        stored_results: Returns the results of windows as columns that can be stored.
+        stored_results: Makes columns of results that may change; None if none do.
         values_of: Returns the values of an input column.
     """
 
     plan: Plan
     query: EvaluatorQuery
-    forms: Sequence[BoundForm]
+    meters: Sequence[Meter]
     codec: Codec
-    stored_results: StoredResults
+    stored_results: StoredResults | None = None
     values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in
 
     def assemble(self) -> ArrayQuery[Any]:
         """Return the query with the parts that the plan names."""
         return _ADMISSIONS[self.plan.arrays.arrivals](self)
+
+    @cached_property
+    def forms(self) -> Sequence[BoundForm]:
+        """The forms of its modules, for the parts that compute with them."""
+        return bound_forms(self.plan, self.meters)
 
     @property
     def grids(self) -> Sequence[SliceGrid]:
@@ -70,8 +76,19 @@ class QueryParts:
 
 def array_query(task: TaskPayload) -> ArrayQuery[Any]:
     """Return the query of a task; for `TaskPayload.once`."""
-    parts = QueryParts(task.plan, task.query, task.once(forms_of), task.codec, partial(form_table, task))
+    parts = QueryParts(task.plan, task.query, task.meters, task.codec, TaskResults(task))
     return parts.assemble()
+
+
+class TaskResults(StoredResults):
+    """Results in the types of the columns of a task."""
+
+    def __init__(self, task: TaskPayload) -> None:
+        self._task = task
+
+    def columns(self, windows: ResultWindows) -> pa.Table:
+        """Return the results of windows as columns `i0`, `i1` and so on."""
+        return form_table(self._task, windows)
 
 
 def _with_insertions(parts: QueryParts) -> ArrayQuery[Any]:
@@ -97,6 +114,7 @@ def _with_revisions(parts: QueryParts) -> ArrayQuery[Any]:
     if parts.query.emit is EmitPolicy.FINAL:
         return ArrayQuery(admission, geometry, FinalResults(geometry))
     is_eager = parts.query.emit is EmitPolicy.EAGER
+    assert parts.stored_results is not None, "results of forms can be stored"
     return ArrayQuery(admission, geometry, CorrectedResults(geometry, parts.stored_results, is_eager=is_eager))
 
 

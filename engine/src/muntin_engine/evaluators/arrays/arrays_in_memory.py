@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -14,12 +14,13 @@ from muntin.columnar.payloads import part_of
 from muntin.columnar.results import python_values
 from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from muntin_engine.evaluators.arrays.array_query import QueryParts
-from muntin_engine.evaluators.arrays.machine import process
-from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, bound_forms
+from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
+from muntin_engine.evaluators.arrays.result_emission import StoredResults
 from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
 from muntin_engine.modules.calls import Meter
+from muntin_engine.plan.choice import Held
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.bucket_state import BucketState
@@ -152,27 +153,20 @@ class ArraysInMemory:
 
 
 class WindowsInMemory(RunsInMemory):
-    """Windows on arrays.
+    """Windows on arrays."""
 
-    Forms read columns of the types that their modules take; other payloads are of any type, and travel packed.
-    """
+    def __init__(self, query: ArrayQuery[Any]) -> None:
+        """Run a query."""
+        self._query = query
 
-    def __init__(self, plan: Plan, codec: Codec) -> None:
-        """Prepare a query, whose packed payloads a codec writes."""
-        self._plan = plan
-        self._codec = codec
-        meters = [Meter() for _ in plan.modules]
-        self._forms = bound_forms(plan, meters)
-        stored_results = partial(_packed, self._forms, codec)
-        parts = QueryParts(
-            plan, plan.evaluator_query(meters), self._forms, codec, stored_results, self._unpacked_values
-        )
-        self._query = parts.assemble()
+    @abstractmethod
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns."""
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
         keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
-        return self._query.admission.lift_one(row, keys, self._payload_columns(row))
+        return self._query.admission.lift_one(row, keys, self.payload_columns(row))
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
@@ -180,17 +174,70 @@ class WindowsInMemory(RunsInMemory):
         """Process a micro-batch, and return its output."""
         return process(self._query, state, trackers, batch).windows
 
-    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Return the rows of windows."""
-        if self._forms:
-            return _rows(self._forms, self._codec, windows)
-        return _value_rows(windows, is_operator=self._plan.is_operator)
 
-    def _payload_columns(self, row: InputChange) -> list[pa.Array]:
-        if not self._forms:
-            return [pa.array([self._codec.pack(value)], pa.binary()) for value in row.payload]
-        fields = [module.known[0] for module in self._plan.modules]
-        return [column_of(field, [value]) for field, value in zip(fields, row.payload, strict=True)]
+class FormsInMemory(WindowsInMemory, StoredResults):
+    """Windows that forms compute, of columns of the types that their modules take."""
+
+    def __init__(self, plan: Plan, codec: Codec) -> None:
+        """Prepare a query, whose results a codec packs where they are stored."""
+        meters = [Meter() for _ in plan.modules]
+        self._fields = [module.known[0] for module in plan.modules]
+        self._codec = codec
+        parts = QueryParts(plan, plan.evaluator_query(meters), meters, codec, self)
+        self._forms = parts.forms
+        super().__init__(parts.assemble())
+
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns."""
+        return [column_of(field, [value]) for field, value in zip(self._fields, row.payload, strict=True)]
+
+    def columns(self, windows: ResultWindows) -> pa.Table:
+        """Return the results of windows as columns of bytes: they are of any type."""
+        columns: dict[str, pa.Array] = {}
+        for place, values in enumerate(self._results(windows)):
+            columns[f"i{place}"] = pa.array(list(map(self._codec.pack, values)), pa.binary())
+        return pa.table(columns)
+
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Yield the rows of windows, or the changes of rows that were stored."""
+        parts = windows.windows.parts
+        if EVENT_ID not in parts:
+            yield from _rows(windows, zip(*self._results(windows), strict=True))
+            return
+        columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
+        rows = _rows(windows, zip(*columns, strict=True))
+        ids = parts[EVENT_ID].array.tolist()
+        for row, id, weight in zip(rows, ids, windows.windows.weight.tolist(), strict=True):
+            yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
+
+    def _results(self, windows: ResultWindows) -> list[Sequence[Any]]:
+        """Return the results of each form as Python values."""
+        return [python_values(form_results(form, place, windows.windows)) for place, form in enumerate(self._forms)]
+
+
+class ModulesInMemory(WindowsInMemory):
+    """Windows of modules that are called one by one: payloads are of any type, and travel packed."""
+
+    def __init__(self, plan: Plan, codec: Codec) -> None:
+        """Prepare a query, whose payloads a codec packs."""
+        self._is_operator = plan.is_operator
+        self._codec = codec
+        meters = [Meter() for _ in plan.modules]
+        query = plan.evaluator_query(meters)
+        parts = QueryParts(plan, query, meters, codec, values_of=self._unpacked_values)
+        super().__init__(parts.assemble())
+
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns of bytes."""
+        return [pa.array([self._codec.pack(value)], pa.binary()) for value in row.payload]
+
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Return the rows of windows: a result each, or the rows of an operator."""
+        results = list(zip(*windows.values or (), strict=True))
+        results_of_windows = [results[place] for place in windows.results.tolist()]
+        if not self._is_operator:
+            return _rows(windows, results_of_windows)
+        return _operator_rows(windows, results_of_windows)
 
     def _unpacked_values(self, column: pa.ChunkedArray) -> list[Any]:
         return list(map(self._codec.unpack, column.to_pylist()))
@@ -198,36 +245,30 @@ class WindowsInMemory(RunsInMemory):
 
 def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
     """Return the evaluator of a query as a new process has it."""
-    return ArraysInMemory(WindowsInMemory(plan, codec), plan, cells, codec)
+    return ArraysInMemory(_IN_MEMORY[plan.arrays.held](plan, codec), plan, cells, codec)
 
 
-def _packed(forms: Sequence[BoundForm], codec: Codec, closed: ResultWindows) -> pa.Table:
-    """Return the results of windows as columns of bytes: they are of any type."""
-    results = (python_values(form_results(form, place, closed.windows)) for place, form in enumerate(forms))
-    columns = ([codec.pack(value) for value in values] for values in results)
-    return pa.table({f"i{place}": pa.array(values, pa.binary()) for place, values in enumerate(columns)})
+_IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
+    Held.COMPONENTS: FormsInMemory,
+    Held.STATES: ModulesInMemory,
+    Held.ROWS: ModulesInMemory,
+}
 
 
-def _rows(forms: Sequence[BoundForm], codec: Codec, closed: ResultWindows) -> Iterator[ResultRow]:
-    windows = closed.windows
-    if EVENT_ID not in windows.parts:
-        results = [python_values(form_results(form, place, windows)) for place, form in enumerate(forms)]
-        yield from _each_row(closed, zip(*results, strict=True), is_operator=False)
-        return
-    columns = [map(codec.unpack, column.to_pylist()) for column in windows.parts[ROWS].table.columns]
-    rows = _each_row(closed, zip(*columns, strict=True), is_operator=False)
-    for row, id, weight in zip(rows, windows.parts[EVENT_ID].array.tolist(), windows.weight.tolist(), strict=True):
-        yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
+def _rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
+    """Yield a row for each window, with the result of each module."""
+    for (key, window), values in zip(_keys_and_extents(windows), results, strict=True):
+        yield ResultRow(key, window, values)
 
 
-def _value_rows(closed: ResultWindows, *, is_operator: bool) -> Iterator[ResultRow]:
-    values = list(zip(*closed.values or (), strict=True))
-    return _each_row(closed, map(values.__getitem__, closed.results.tolist()), is_operator=is_operator)
+def _operator_rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
+    """Yield the rows that an operator has for each window."""
+    for (key, window), (rows,) in zip(_keys_and_extents(windows), results, strict=True):
+        for row in rows:
+            yield ResultRow(key, window, row)
 
 
-def _each_row(closed: ResultWindows, values: Iterable[tuple[Any, ...]], *, is_operator: bool) -> Iterator[ResultRow]:
-    names = zip(*(column.to_pylist() for column in closed.keys.columns), strict=True)
-    extents = zip(closed.windows.low.tolist(), closed.windows.high.tolist(), strict=True)
-    for key, extent, results in zip(names, extents, values, strict=True):
-        for row in results[0] if is_operator else (results,):
-            yield ResultRow(key, Window(*extent), row)
+def _keys_and_extents(windows: ResultWindows) -> Iterator[tuple[Key, Window]]:
+    keys = zip(*(column.to_pylist() for column in windows.keys.columns), strict=True)
+    extents = map(Window, windows.windows.low.tolist(), windows.windows.high.tolist())
+    return zip(keys, extents, strict=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Generic, TypeAlias
+from typing import Generic
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,13 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.time.inputs_progress import InputsProgress
 
-StoredResults: TypeAlias = Callable[[ResultWindows], pa.Table]
-"""Returns the results of windows as columns `i0`, `i1` and so on, which can be stored."""
+
+class StoredResults(ABC):
+    """Results as columns that can be stored, and compared with later ones."""
+
+    @abstractmethod
+    def columns(self, windows: ResultWindows) -> pa.Table:
+        """Return the results of windows as columns `i0`, `i1` and so on."""
 
 
 class ResultEmission(ABC, Generic[StoreT]):
@@ -85,7 +90,7 @@ class CorrectedResults(ResultEmission[EventStore]):
 
         Args:
             geometry: The geometry.
-            stored_results: Returns results as columns that can be stored.
+            stored_results: Makes columns of results.
             is_eager: True if a window is told of as soon as it begins.
         """
         self._geometry = geometry
@@ -105,7 +110,7 @@ class CorrectedResults(ResultEmission[EventStore]):
         is_touched[admitted.touched] = True
         results: list[StretchTable] = [EMPTY]
         for windows in self._windows(store, is_touched, previous, progress):
-            table = self._stored_results(ResultWindows(0, windows, store.keys.take(windows.keys)))
+            table = self._stored_results.columns(ResultWindows(0, windows, store.keys.take(windows.keys)))
             results.append(replace(windows, parts={ROWS: RowValues.of(table)}))
         changes = store.results.replace(concat(results), is_touched, store.last_event_id)
         if not len(changes):

@@ -200,18 +200,16 @@ class BoundForm:
 
 
 def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
-    """Return the forms of a query's modules, bound to its columns; none if its evaluator computes without.
+    """Return the forms of a query's modules, bound to its columns; each module has one.
 
     Args:
-        plan: The query.
+        plan: The query, which is computed with forms.
         meters: The meter of each module's calls.
     """
-    if not plan.choice.uses_forms:
-        return ()
     forms: list[BoundForm] = []
     for module, meter in zip(plan.modules, meters, strict=True):
-        if module.form is not None:
-            forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
+        assert module.form is not None, "the planner gives it modules with forms alone"
+        forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
     return tuple(forms)
 
 
