@@ -48,7 +48,7 @@ LIBRARY_TESTS: Final = (
     # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
     # sketches, and what the command checks.
     "tests/engine/sql_text/test_meaning.py",
-    "tests/engine/evaluators/arrays/test_bound_form.py",
+    "tests/engine/evaluators/arrays/stretches/test_bound_form.py",
     "tests/plugins/stats/test_sketches.py",
     "tests/engine/sinks/test_databases.py",
     "tests/engine/sinks/test_table_sinks.py",

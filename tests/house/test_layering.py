@@ -114,8 +114,6 @@ ENGINE = (
     Room("evaluators.general", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.ordered", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.arrays", needs=(*ARRAYS, "msgpack")),
-    Room("evaluators.pairing", needs=ARRAYS),
-    Room("evaluators.revised", needs=(*ARRAYS, "msgpack")),
     Room("evaluators.joins", needs=(*ARRAYS, "sortedcontainers")),
     Room("tasks", needs=ARRAYS),
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),
@@ -132,9 +130,6 @@ LEAVES = ("monitoring", "recording")
 """No room imports one of these, and neither do they import each other."""
 
 STILL_UP: Mapping[str, tuple[str, ...]] = {
-    "evaluators.arrays": ("evaluators.pairing", "evaluators.revised"),
-    "evaluators.pairing": ("evaluators.arrays",),
-    "evaluators.revised": ("evaluators.arrays",),
     "sinks": ("backends.spark",),
     "sql_text": ("api.arguments",),
     "api": ("monitoring.observer",),

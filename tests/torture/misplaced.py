@@ -48,7 +48,7 @@ class _Run:
         checked = CheckedCells(self.cells, f"bucket {self._origin.bucket}", self._origin._replace(batch=place))
         process = start(self._tested, self._evaluator, checked)
         arrived = progress_of(self._tested.query.window, given)
-        for (key,), change in process.take(list(rows_of(self._tested, given)), arrived):
+        for (key,), change in process.process(list(rows_of(self._tested, given)), arrived):
             self.live.apply(key, key, change)
         for (key,), change in process.evicted:
             self.live.apply(key, key, change, is_evicted=True)

@@ -14,7 +14,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.evaluators.arrays.test_array_bucket import Largest, Told, sliced
+from tests.engine.evaluators.arrays.test_array_evaluator import Largest, Told, sliced
 from tests.engine.wire.payloads import arrived, rows, task_of
 
 SEED = 7

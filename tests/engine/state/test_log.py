@@ -46,7 +46,7 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
 
         def take(keys: Iterable[int], most: int, process: Any = process, ids: Any = ids, random: Any = random) -> Any:
             rows = [((key,), InputChange(next(ids), 1, 3, (random.randrange(most),))) for key in keys]
-            return Counter(change.kind for _, change in process.take(rows, Progress(0, 30, 20)))
+            return Counter(change.kind for _, change in process.process(rows, Progress(0, 30, 20)))
 
         keys = range(random.randrange(300, 900))
         take(keys, 2)

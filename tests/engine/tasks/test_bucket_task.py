@@ -25,7 +25,7 @@ from muntin_engine.tasks.task_metrics import names_of_counts
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
-from tests.engine.evaluators.arrays.test_array_bucket import Told
+from tests.engine.evaluators.arrays.test_array_evaluator import Told
 from tests.engine.plan.plans import input_of, plan_of
 from tests.engine.wire.payloads import IDS, TICKS, arrived, rows, sent, task_of
 from tests.modules.columnar import INVERTIBLE

@@ -16,7 +16,7 @@ from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
-from tests.engine.evaluators.arrays.test_array_bucket import sliced
+from tests.engine.evaluators.arrays.test_array_evaluator import sliced
 from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 WAYS: dict[str, Callable[[], object]] = {

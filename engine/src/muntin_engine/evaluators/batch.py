@@ -1,4 +1,4 @@
-"""A micro-batch of a bucket: what it brings, and what an evaluator made of it."""
+"""A micro-batch of a bucket: its rows and reports, and the output of an evaluator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class BucketBlob(NamedTuple):
-    """The partial states for one bucket.
+    """The lifted rows of a map task for one bucket.
 
     Attributes:
-        bucket: Its number.
-        blob: They, as bytes.
+        bucket: The number of the bucket.
+        blob: The encoded rows, or partial states.
     """
 
     bucket: int
@@ -48,15 +48,23 @@ class BucketBatch:
 def advance(
     metadata: BucketMetadata, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
 ) -> tuple[InputsProgress, InputsProgress]:
-    """Return the progress of the inputs before a micro-batch, by which rows are late, and after it.
+    """Advance the progress of a bucket's inputs, and return that before a micro-batch, and that after it.
 
-    The metadata of the bucket then have that after it.
+    Rows are late by the progress before it.
+
+    Args:
+        metadata: The metadata of the bucket, where the progress is replaced.
+        trackers: The tracker of the progress of each input.
+        reports: The report on each input.
     """
-    before = InputsProgress.from_data(metadata.tracked) if metadata.tracked else InputsProgress.start(len(trackers))
-    arrived, observed = [report.arrived for report in reports], [report.observed for report in reports]
-    now = before.advance(trackers, arrived, observed)
-    metadata.tracked = now.to_data()
-    return before, now
+    previous = InputsProgress.start(len(trackers))
+    if metadata.tracked:
+        previous = InputsProgress.from_data(metadata.tracked)
+    arrived = [report.arrived for report in reports]
+    observed = [report.observed for report in reports]
+    progress = previous.advance(trackers, arrived, observed)
+    metadata.tracked = progress.to_data()
+    return previous, progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ class InMemory(Protocol):
 
     evicted: Sequence[tuple[Key, OutputChange]]
 
-    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
-        """Evaluate a micro-batch, write the state and return the changes of the output.
+    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Process a micro-batch, write the state and return the changes of the output.
 
         Args:
             rows: The rows, in any order.
@@ -46,7 +46,7 @@ class KeepsState(ABC):
 
     @abstractmethod
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
-        """Evaluate a micro-batch of a bucket and write its state.
+        """Process a micro-batch of a bucket and write its state.
 
         Args:
             task: The query.
@@ -62,7 +62,7 @@ class KeepsState(ABC):
 
     @abstractmethod
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        """Yield what a bucket of a checkpoint holds, part by part; its query is not at hand, and neither are modules.
+        """Yield the rows of a bucket of a checkpoint, part by part; neither its query nor its modules are at hand.
 
         Args:
             stored: The bucket.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from muntin_engine.evaluators.arrays.evaluator import ArrayEvaluator
+from muntin_engine.evaluators.arrays.array_evaluator import ArrayEvaluator
 from muntin_engine.evaluators.contracts import AnswersAtOnce, KeepsState, LiftsRows
 from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLICED
 from muntin_engine.evaluators.declarations.general import GENERAL
@@ -13,8 +13,8 @@ from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSIN
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
 from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.evaluator import JoinEvaluator, PassingEvaluator
+from muntin_engine.evaluators.joins.pair_evaluator import PairEvaluator
 from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
-from muntin_engine.evaluators.pairing.evaluator import PairEvaluator
 
 KEEPS_STATE: Final[Mapping[str, KeepsState]] = {
     COLUMNAR.name: ArrayEvaluator(),

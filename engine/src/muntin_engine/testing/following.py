@@ -93,7 +93,7 @@ def follow(
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
             _crash(process, cells, list(rows_of(tested, batch)), arrived)
-        for (key,), change in process.take(list(rows_of(tested, batch)), arrived):
+        for (key,), change in process.process(list(rows_of(tested, batch)), arrived):
             live.apply(key, names[key], change)
         for (key,), change in process.evicted:
             live.apply(key, names[key], change, is_evicted=True)
@@ -153,5 +153,5 @@ def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputCh
 def _crash(process: InMemory, cells: MemoryCells, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> None:
     """Evaluate a micro-batch that is not committed."""
     before = dict(cells.cells)
-    process.take(rows, arrived)
+    process.process(rows, arrived)
     cells.cells = before

@@ -81,7 +81,7 @@ def measure(
     process, memory = start(tested, name, cells), 0
     emitted: list[tuple[int, int]] = []
     for place, batch in enumerate(tested.batches, 1):
-        for (key,), change in process.take(list(rows_of(tested, batch)), progress_of(query.window, batch)):
+        for (key,), change in process.process(list(rows_of(tested, batch)), progress_of(query.window, batch)):
             live.apply(key, names[key], change)
             if change.kind is OutputKind.INSERT:
                 emitted.append((place, change.window.end + query.window.ends_move))

@@ -19,7 +19,7 @@ from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.evaluators.arrays.test_array_bucket import sliced
+from tests.engine.evaluators.arrays.test_array_evaluator import sliced
 from tests.engine.plan.test_metrics import Sums, Total
 from tests.engine.wire.payloads import arrived, rows, task_of
 

@@ -104,7 +104,7 @@ class KeyedInMemory:
         self._bucket = bucket
         self._inputs = inputs
 
-    def take(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         result = self._bucket.run_batch([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
         self.evicted = [(key, change) for key, changes in result.evicted for change in changes]

@@ -1,0 +1,1 @@
+"""Which rows count: insertions, and rows of events with ids."""

@@ -1,0 +1,181 @@
+"""The rows of a micro-batch as columns, and which of them need no look at each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.store.event_store import EventStore
+from muntin_engine.evaluators.arrays.store.live_events import HashArray, Identities, ids_of
+from muntin_engine.time.changes import InputChange
+from muntin_engine.wire.python_values import changes_of
+from muntin_engine.wire.value_flags import flags
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingRows:
+    """n rows: insertions, and revisions of events.
+
+    Attributes:
+        identities: The identities of their events.
+        hashes: The hashes of these.
+        ends: Of an insertion the end, of a revision the end that it expects.
+        new_ends: Of a revision the new end.
+        is_insertion: True for an insertion.
+        is_blind: True for a revision that expects no end.
+        table: All of their columns.
+    """
+
+    identities: Identities
+    hashes: HashArray
+    ends: IntArray
+    new_ends: IntArray
+    is_insertion: BoolArray
+    is_blind: BoolArray
+    table: pa.Table
+
+    @classmethod
+    def of(cls, table: pa.Table, codes: IntArray) -> IncomingRows:
+        """Read the rows of a table, given the codes of their keys."""
+        ends = table.column("end")
+        new_ends = np.zeros(len(table), np.int64)
+        is_insertion = np.ones(len(table), np.bool_)
+        if "new_end" in table.column_names:
+            is_insertion = flags(table.column("new_end").is_null())
+            new_ends = table.column("new_end").fill_null(0).to_numpy()
+        is_blind = flags(ends.is_null()) & ~is_insertion
+        identities = Identities(codes, ids_of(table.column("id")), table.column("start").to_numpy())
+        ends = ends.fill_null(0).to_numpy()
+        return cls(identities, identities.hashes(), ends, new_ends, is_insertion, is_blind, table)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @property
+    def payload_names(self) -> list[str]:
+        """The names of the columns that make the payload."""
+        return [name for name in self.table.column_names if name != "id" and name[0] == "i"]
+
+    def event_rows(self) -> pa.Table:
+        """Return the columns that an event keeps of its row: its id and its payload."""
+        return self.table.select(["id", *self.payload_names])
+
+    def changes(self, places: IntArray) -> dict[int, list[InputChange]]:
+        """Return rows by the codes of their keys, as the general evaluator takes them."""
+        changes_by_key: dict[int, list[InputChange]] = {}
+        changes = changes_of(self.table.take(pa.array(places)), self.payload_names)
+        for code, change in zip(self.identities.codes[places].tolist(), changes, strict=True):
+            changes_by_key.setdefault(code, []).append(change)
+        return changes_by_key
+
+    def have_no_payload(self) -> BoolArray:
+        """Return for each row whether it has no payload."""
+        have_none = np.ones(len(self), np.bool_)
+        for name in self.payload_names:
+            have_none &= flags(pc.is_null(self.table.column(name)))
+        return have_none
+
+
+class PlainChanges(NamedTuple):
+    """The changes of a batch that need no look at each of their rows, and the other rows.
+
+    Attributes:
+        inserted: The rows that insert a new event.
+        ends: The ends of these events, after a revision in the same batch, too.
+        moved: The places of the live events that end elsewhere now.
+        new_ends: Their ends.
+        deleted: The places of the live events that are deleted.
+        others: The rows that are not plain.
+    """
+
+    inserted: IntArray
+    ends: IntArray
+    moved: IntArray
+    new_ends: IntArray
+    deleted: IntArray
+    others: IntArray
+
+
+NO_CHANGES: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
+"""The changes of a batch without rows."""
+
+
+def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChanges:
+    """Tell the plain changes of a batch from the rows that have to be looked at one by one.
+
+    Plain are the insertion of an event that is not there, its only revision, and both together, if they are in time
+    and the revision expects the end that the event has, or none. All that the rows of one event do depends on these and
+    on the event alone; so nothing else has a part in it.
+
+    Cost: a sort of the rows, a search for each event, and a few passes.
+
+    Args:
+        rows: The rows.
+        store: The store, with the events before the batch and the rows that wait.
+        watermark: The watermark of the batches before; a row that changes anything before it is late.
+    """
+    # Rows of one event have one hash; sorted by it, they are neighbours.
+    order = np.argsort(rows.hashes, kind="stable")
+    hashes = rows.hashes[order]
+    is_insertion = rows.is_insertion[order]
+    is_first = np.empty(len(order), np.bool_)
+    is_first[:1] = True
+    np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
+    events = np.cumsum(is_first) - 1
+    first_rows = order[is_first]
+
+    # An event has at most one insertion and one revision, or it is not plain.
+    insertions = np.full(len(first_rows), -1)
+    revisions = np.full(len(first_rows), -1)
+    insertions[events[is_insertion]] = order[is_insertion]
+    revisions[events[~is_insertion]] = order[~is_insertion]
+    is_new = insertions >= 0
+    is_revised = revisions >= 0
+    is_plain = np.bincount(events, minlength=len(first_rows)) == is_new.astype(np.int64) + is_revised
+
+    # Different events may have one hash.
+    followers = np.flatnonzero(~is_first)
+    is_same_event = rows.identities.take(order[followers]).are_same(rows.identities.take(order[followers - 1]))
+    is_plain[events[followers[~is_same_event]]] = False
+
+    # Rows that wait for others of an event are looked at together with those that came.
+    has_whole_ids = rows.identities.ids.dtype != np.object_
+    waiting = store.waiting.hashes(is_whole=has_whole_ids)
+    if len(waiting):
+        is_plain &= ~np.isin(hashes[is_first], waiting)
+
+    # Only an event that is not there can be inserted, and only one that is there can be revised.
+    identities = rows.identities.take(first_rows)
+    starts = identities.starts
+    places = store.live.find(identities, hashes[is_first])
+    is_plain &= is_new == (places < 0)
+    ends = rows.ends[insertions]
+    if len(store.live):
+        ends = np.where(is_new, ends, store.live.held.high[places])
+
+    # An insertion is late by its start, a revision by the earlier one of the two ends.
+    is_plain &= (ends > starts) & (~is_new | (starts >= watermark))
+    new_ends = np.where(is_revised, rows.new_ends[revisions], ends)
+    is_expected = rows.is_blind[revisions] | (rows.ends[revisions] == ends)
+    is_in_time = np.minimum(ends, new_ends) >= watermark
+    is_plain &= ~is_revised | (is_expected & is_in_time & (new_ends >= starts))
+    is_deleted = new_ends == starts
+    if (is_plain & is_deleted).any():
+        is_plain &= ~is_deleted | (~is_new & rows.have_no_payload()[revisions])
+
+    stays = is_plain & ~is_deleted
+    inserted = np.flatnonzero(stays & is_new)
+    moved = np.flatnonzero(stays & ~is_new & (new_ends != ends))
+    return PlainChanges(
+        insertions[inserted],
+        new_ends[inserted],
+        places[moved],
+        new_ends[moved],
+        places[is_plain & is_deleted],
+        np.sort(order[~is_plain[events]]),
+    )

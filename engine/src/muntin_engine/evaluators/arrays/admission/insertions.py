@@ -1,0 +1,123 @@
+"""Insertions: each row is a new event, and counts unless it is late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.axis import AnyAxis
+from muntin_engine.evaluators.arrays.admission.row_admission import Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.geometry.window_geometry import StretchGeometry
+from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
+from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, RowLists
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, StretchTable
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, rows_to_lift
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.time.changes import InputChange, Key, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """Makes rejections of late stretches, which have their rows beside them.
+
+    Attributes:
+        axis: The axis of ticks; only messages depend on it.
+        values_of: Returns the values of an input column.
+    """
+
+    axis: AnyAxis
+    values_of: Callable[[pa.ChunkedArray], list[Any]]
+
+    def rejections(
+        self, late: StretchTable, keys: KeyTable, watermark: int, side: int = 0
+    ) -> list[tuple[Key, Rejection]]:
+        """Return the rows of late stretches, each with its key.
+
+        Args:
+            late: The stretches.
+            keys: The keys of the bucket.
+            watermark: The watermark by which they are late.
+            side: The place of their input among those of the query.
+        """
+        if not len(late):
+            return []
+        lists: RowLists = late.parts[LISTS]
+        places = lists.places()
+        starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
+        sources: Any = repeat(None)
+        if SOURCE in lists.table.column_names:
+            sources = lists.table.column(SOURCE).take(pa.array(places)).to_pylist()
+        row_keys: list[Key] = []
+        for key, count in zip(keys_in(keys.take(late.keys)), late.weight.tolist(), strict=True):
+            row_keys += [key] * count
+        rejections: list[tuple[Key, Rejection]] = []
+        for key, start, end, payload, source in zip(row_keys, starts, ends, payloads, sources, strict=False):
+            row = InputChange(None, start, end, payload, source=source, side=side)
+            rejections.append((key, Rejection.late(row, start, watermark, self.axis)))
+        return rejections
+
+
+class Insertions(RowAdmission[StretchStore]):
+    """Rows that are new events each: they are lifted before the shuffle, and buckets decide which are late."""
+
+    def __init__(self, geometry: StretchGeometry, late_rows: LateRows | None, *, is_point: bool) -> None:
+        """Admit rows.
+
+        Args:
+            geometry: The stretches that they become.
+            late_rows: Makes rejections of late rows; None if these are only counted.
+            is_point: True if events last a tick each.
+        """
+        self._geometry = geometry
+        self._late_rows = late_rows
+        self._is_point = is_point
+
+    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
+        """Yield the partial states of each bucket that gets rows."""
+        return self._geometry.lift(rows_to_lift(task, rows))
+
+    def lift_one(self, row: InputChange, keys: Sequence[pa.Array], payload: Sequence[pa.Array]) -> Iterator[BucketBlob]:
+        """Yield the partial state of a row."""
+        starts = np.array([row.start], np.int64)
+        ends = None if self._is_point else np.array([row.end], np.int64)
+        return self._geometry.lift(InputRows(1, starts, ends, keys, payload))
+
+    def admit(
+        self, blobs: Sequence[bytes], store: StretchStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Admitted:
+        """Decide which rows are late: those that begin before the first place that is in time.
+
+        This is decided before anything is merged: a merged stretch no longer knows when its rows came.
+        """
+        del progress
+        first_in_time = self._geometry.first_in_time(previous)
+        arrivals = store.codec.read_blobs(blobs)
+        rows: list[StretchTable] = []
+        rejections: list[tuple[Key, Rejection]] = []
+        accepted = 0
+        late = 0
+        for arrival in arrivals:
+            is_in_time = arrival.stretches.low >= first_in_time
+            in_time = self._geometry.values.without_late_rows(arrival.stretches.where(is_in_time))
+            accepted += int(in_time.weight.sum())
+            if len(in_time):
+                rows.append(in_time)
+            if not is_in_time.all():
+                late_stretches = arrival.stretches.where(~is_in_time)
+                late += int(late_stretches.weight.sum())
+                rejections += self._rejections(late_stretches, store.keys, min(previous.to_the_tick))
+        keys = store.keys.count([arrival.codes for arrival in arrivals])
+        return Admitted(rows, accepted, keys, late - len(rejections), rejections)
+
+    def _rejections(self, late: StretchTable, keys: KeyTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
+        if self._late_rows is None:
+            return ()
+        return self._late_rows.rejections(late, keys, watermark)

@@ -1,0 +1,152 @@
+"""Rows that insert and revise events with ids: each finds its event, and counts if it fits what that is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.admission.incoming_rows import NO_CHANGES, IncomingRows, PlainChanges, classify
+from muntin_engine.evaluators.arrays.admission.row_admission import NO_KEYS, Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.admission.single_rows import SingleChanges, admit_single_rows
+from muntin_engine.evaluators.arrays.store.event_store import ChangedEvents, EventStore
+from muntin_engine.evaluators.arrays.store.live_events import START
+from muntin_engine.evaluators.arrays.stretches.coding import encode
+from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, named_keys
+from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable, concat
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.evaluators.keyed.intake import Filter
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import InputChange
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.blobs import from_blob, to_blob
+from muntin_engine.wire.key_buckets import by_bucket
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.value_flags import flags
+
+
+class Revisions(RowAdmission[EventStore]):
+    """Rows of events with ids: they cross the shuffle as they are, and the bucket lifts those that it admits.
+
+    Most rows are plain, and are admitted as arrays; the others are admitted one by one, as the general evaluator does.
+    """
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        """Admit the rows of a query."""
+        self._query = query
+        self._filter = Filter(query.keeps)
+
+    def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
+        """Yield the rows for each bucket that has any, as they are: which of them are legal is known there alone."""
+        needless = [name for name in ("problem", "change") if name in rows.column_names]
+        for bucket, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
+            yield BucketBlob(bucket, to_blob(bucket_rows.drop_columns(needless)))
+
+    def lift_one(self, row: InputChange, keys: Sequence[pa.Array], payload: Sequence[pa.Array]) -> Iterator[BucketBlob]:
+        """Yield a row as it is."""
+        columns = {f"k{place}": column for place, column in enumerate(keys)}
+        for name in ("start", "end", "new_end", "id"):
+            columns[name] = pa.array([getattr(row, name)], pa.int64())
+        for place, column in enumerate(payload):
+            columns[f"i{place}"] = column
+        yield BucketBlob(0, to_blob(pa.table(columns)))
+
+    def admit(
+        self, blobs: Sequence[bytes], store: EventStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Admitted:
+        """Change the live events of a store as the rows of a batch say, and return the events to add.
+
+        The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
+        """
+        previously_waiting = self._filter.count(store.waiting.rows)
+        plain = NO_CHANGES
+        plain_events: list[StretchTable] = []
+        other_rows: Mapping[int, Sequence[InputChange]] = {}
+        row_count = 0
+        left_out = 0
+        key_count = 0
+        if blobs:
+            table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()
+            codes = _key_codes(table, store.keys)
+            incoming = IncomingRows.of(table, codes)
+            row_count = len(table)
+            key_count = len(np.unique(codes))
+            plain = classify(incoming, store, previous.least.watermark)
+            event_rows = incoming.event_rows()
+            store.schema = event_rows.schema
+            other_rows = incoming.changes(plain.others)
+            if self._query.keeps is not None:
+                left_out = int(np.count_nonzero(incoming.is_insertion & ~flags(event_rows.columns[-1])))
+            plain_events = self._inserted_events(incoming, plain, event_rows)
+
+        single = SingleChanges()
+        if other_rows or store.waiting.by_key:
+            single = admit_single_rows(self._query, store, other_rows, previous, progress)
+
+        inserted = [*self._single_events(single, store.schema), *plain_events]
+        changed = [*_change_live_events(store, plain, single), *inserted]
+        changed_count = sum(map(len, changed))
+        if changed:
+            are_stored = np.arange(changed_count) < changed_count - len(plain.inserted)
+            store.changed = ChangedEvents(concat(changed), are_stored)
+
+        rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
+        now_waiting = self._filter.count(store.waiting.rows)
+        accepted = previously_waiting + row_count - left_out - len(rejections) - now_waiting
+        touched = NO_KEYS if store.changed is None else store.changed.events.keys
+        return Admitted(inserted, accepted, key_count, rejections=rejections, touched=touched)
+
+    def _inserted_events(self, incoming: IncomingRows, plain: PlainChanges, event_rows: pa.Table) -> list[StretchTable]:
+        """Return the events that plain rows insert."""
+        places = plain.inserted
+        if not len(places):
+            return []
+        rows = event_rows.take(pa.array(places))
+        return [self._events(incoming.identities.codes[places], incoming.identities.starts[places], plain.ends, rows)]
+
+    def _single_events(self, single: SingleChanges, schema: pa.Schema) -> list[StretchTable]:
+        """Return the events that rows inserted which were admitted one by one."""
+        if not single.new:
+            return []
+        times = [(code, event.start, event.end) for code, event in single.new]
+        codes, starts, ends = np.array(times, np.int64).T
+        return [self._events(codes, starts, ends, single.event_rows(schema))]
+
+    def _events(self, codes: IntArray, starts: IntArray, ends: IntArray, rows: pa.Table) -> StretchTable:
+        """Return events as stretches; the last column says whether the filter of the query lets each in."""
+        is_member = np.ones(len(codes), np.bool_) if self._query.keeps is None else flags(rows.columns[-1])
+        parts = {START: Dense(COUNTED, starts), ROWS: RowValues.of(rows)}
+        return StretchTable(codes, starts, ends, is_member.astype(np.int8), parts)
+
+
+def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
+    """Return the code of each row's key; new keys get codes."""
+    columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
+    row_codes = encode(columns, len(table))
+    first_rows = pa.array(row_codes.first)
+    named = named_keys([column.take(first_rows) for column in columns], row_codes.size)
+    return keys.codes(named)[row_codes.codes]
+
+
+def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleChanges) -> list[StretchTable]:
+    """Move and delete live events, and return these as they are now: what was deleted ends where it starts."""
+    live = store.live
+    single_moves = np.array(single.moved, np.int64).reshape(-1, 2)
+    moved = np.concatenate([plain.moved, single_moves[:, 0]])
+    deleted = np.concatenate([plain.deleted, np.array(single.deleted, np.int64)])
+    changed: list[StretchTable] = []
+    if len(moved):
+        live.end_at(moved, np.concatenate([plain.new_ends, single_moves[:, 1]]))
+        changed.append(live.bare(moved))
+    if len(deleted):
+        gone = live.bare(deleted)
+        changed.append(replace(gone, high=gone.parts[START].array))
+    remains = np.ones(len(live), np.bool_)
+    remains[[*deleted, *single.replaced]] = False
+    live.keep(remains)
+    return changed

@@ -1,0 +1,131 @@
+"""The evaluator on arrays: rows become values that are merged, and windows are made of them for all keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import EARLIEST, INFINITY, OutputContract
+from muntin_engine.evaluators.arrays.array_query import array_query
+from muntin_engine.evaluators.arrays.arrays_in_memory import windows_in_memory
+from muntin_engine.evaluators.arrays.machine import ArrayResult, process
+from muntin_engine.evaluators.arrays.stored_events import rows_of_events
+from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components, rows_of_lists, rows_of_states
+from muntin_engine.evaluators.arrays.stretches.result_windows import result_tables
+from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
+from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
+from muntin_engine.plan.choice import Arrivals, Held
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+class ArrayEvaluator(KeepsState, LiftsRows):
+    """Merges rows into partial states of slices, or of runs of slices, and makes windows of those.
+
+    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
+    partial state holds is one more part that the plan chooses: components of forms, Python states, or rows.
+    """
+
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield the blob of each bucket that gets rows."""
+        return task.once(array_query).admission.lift(task, rows)
+
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Process a micro-batch of a bucket and write its state."""
+        state = bucket_state(task, bucket, cells)
+        trackers = [input_task.tracker for input_task in task.inputs]
+        result = process(task.once(array_query), state, trackers, batch)
+        tables = (table for windows in result.windows for table in result_tables(task, windows))
+        return evaluated(task, batch, result, tables)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it."""
+        return windows_in_memory(plan, cells, codec)
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the partial states of each key and stretch, or rows and events one by one."""
+        parts = stored.identity["arrays"]
+        if parts["arrivals"] == Arrivals.IDENTIFIED:
+            return rows_of_events(stored)
+        return _ROWS_OF_STRETCHES[parts["held"]](stored)
+
+
+_ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[StoredBucket], Iterator[HeldRow]]]] = {
+    Held.COMPONENTS: rows_of_components,
+    Held.STATES: rows_of_states,
+    Held.ROWS: rows_of_lists,
+}
+
+
+def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
+    """Open the state of a bucket; a static input is one batch, after which no store is kept.
+
+    Args:
+        task: The query.
+        bucket: The id of the bucket.
+        cells: Its state.
+    """
+    KEPT.most = task.worker.kept_bytes
+    cache = None if task.is_static else KEPT
+    return BucketState(cells, task.codec, task.compatibility, cache, (task.cache_token, bucket))
+
+
+def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables: Iterator[pa.Table]) -> Evaluated:
+    """Return the outcome of a micro-batch as it leaves the evaluator, with the metrics that it reports.
+
+    Args:
+        task: The query.
+        batch: The micro-batch.
+        result: Its outcome.
+        tables: The results as tables of the query's result schema.
+    """
+    admitted = result.admitted
+    return Evaluated(
+        tables,
+        admitted.accepted,
+        _output_watermark(task.plan, result),
+        result.progress.least,
+        _metrics(task.plan, result),
+        admitted.rejections,
+        admitted.late,
+        _late_by(batch, result) if admitted.late else 0,
+        inputs=result.progress,
+    )
+
+
+def _output_watermark(plan: Plan, result: ArrayResult) -> int:
+    """Return the output watermark; where results may lie anywhere, it is none before all are there."""
+    if plan.contract is not OutputContract.UNRESTRICTED:
+        return result.output_watermark
+    return INFINITY if result.progress.least.watermark == INFINITY else EARLIEST
+
+
+def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
+    """Return the values of the metrics that the evaluator of a plan reports."""
+    metrics = {
+        "keys": result.admitted.keys,
+        "windows_closed": result.completed,
+        "events_held": result.sizes.events,
+        "state_bytes": result.sizes.bytes,
+    }
+    if plan.emission.may_retract:
+        metrics["windows_revisable"] = result.sizes.windows
+        metrics["retractions"] = sum(int(np.count_nonzero(table.windows.weight < 0)) for table in result.windows)
+    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
+
+
+def _late_by(batch: BucketBatch, result: ArrayResult) -> int:
+    """Return the largest distance of a row behind the watermark of its input."""
+    distances = [0]
+    for watermark, report in zip(result.previous.to_the_tick, batch.reports, strict=True):
+        if watermark < INFINITY:
+            distances.append(watermark - report.oldest)
+    return max(distances)

@@ -1,0 +1,274 @@
+"""Evaluators on arrays in memory, for restart tests: keys and ids are integers, and each module reads one input."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import Event, TimestampPolicy, Window
+from muntin.columnar.payloads import part_of
+from muntin.columnar.results import python_values
+from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from muntin_engine.evaluators.arrays.array_query import QueryParts
+from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
+from muntin_engine.evaluators.arrays.result_emission import StoredResults
+from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID, ResultWindows, form_results
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
+from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
+from muntin_engine.modules.calls import Meter
+from muntin_engine.plan.choice import Held
+from muntin_engine.plan.identity import plan_compatibility
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.input_report import InputReport
+
+_SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
+    ScalarKind.BOOLEAN: pa.bool_(),
+    ScalarKind.INTEGER: pa.int64(),
+    ScalarKind.FLOAT: pa.float64(),
+    ScalarKind.STRING: pa.string(),
+    ScalarKind.BINARY: pa.binary(),
+    ScalarKind.DECIMAL: pa.decimal128(38, 18),
+    ScalarKind.DATE: pa.date32(),
+    ScalarKind.TIMESTAMP: pa.timestamp("us", "UTC"),
+    ScalarKind.INTERVAL: pa.duration("us"),
+    ScalarKind.INSTANT: pa.int64(),
+}
+
+
+def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
+    """Return payloads of a type without type variables as a column.
+
+    Example:
+        >>> from muntin.schemas import describe
+        >>> column_of(describe(tuple[int, float | None]), [(1, 2.5), (2, None)]).to_pylist()
+        [{'_1': 1, '_2': 2.5}, {'_1': 2, '_2': None}]
+    """
+    return pa.array([_plain(field.type, payload) for payload in payloads], _type_of(field.type))
+
+
+def _type_of(kind: DataType) -> pa.DataType:
+    if isinstance(kind, Scalar):
+        return _SCALARS[kind.kind]
+    if isinstance(kind, ListOf):
+        return pa.list_(_type_of(kind.element.type))
+    if isinstance(kind, MapOf):
+        return pa.map_(_type_of(kind.key.type), _type_of(kind.value.type))
+    if isinstance(kind, Struct):
+        return pa.struct([pa.field(part.name, _type_of(part.type)) for part in kind.fields])
+    raise TypeError(f"{kind} has no column type")
+
+
+def _plain(kind: DataType, value: Any) -> Any:
+    """Return a value as Arrow takes it: records as dicts, maps as pairs."""
+    if value is None or isinstance(kind, Scalar):
+        return value
+    if isinstance(kind, ListOf):
+        return [_plain(kind.element.type, part) for part in value]
+    if isinstance(kind, MapOf):
+        return [(_plain(kind.key.type, key), _plain(kind.value.type, part)) for key, part in value.items()]
+    if isinstance(kind, Struct):
+        parts = enumerate(kind.fields)
+        return {part.name: _plain(part.type, part_of(value, part.name, place)) for place, part in parts}
+    raise TypeError(f"{kind} has no column type")
+
+
+class ResultRow(NamedTuple):
+    """A result of a window of a key, or a change of one."""
+
+    key: Key
+    window: Window
+    value: Any
+    id: int | None = None
+    kind: OutputKind = OutputKind.INSERT
+
+
+class RunsInMemory(ABC):
+    """An evaluator of a query, for the only bucket there is."""
+
+    @abstractmethod
+    def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
+        """Yield a row as map tasks send it."""
+
+    @abstractmethod
+    def process(
+        self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
+    ) -> Sequence[ResultWindows]:
+        """Process a micro-batch, and return its output."""
+
+    @abstractmethod
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Return the rows of an output."""
+
+
+class ArraysInMemory:
+    """A bucket around cells, which keeps decoded state between micro-batches, as a worker does.
+
+    Attributes:
+        evicted: Nothing: windows have no second output.
+    """
+
+    evicted: Sequence[tuple[Key, OutputChange]] = ()
+
+    def __init__(self, bucket: RunsInMemory, plan: Plan, cells: Cells, codec: Codec) -> None:
+        """Open a bucket.
+
+        Args:
+            bucket: The evaluator of the query.
+            plan: The query.
+            cells: The state that earlier processes wrote.
+            codec: Writes the state.
+        """
+        self._bucket = bucket
+        self._trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
+        self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
+        self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
+
+    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+        """Evaluate a micro-batch, write the state and return the changes of the output."""
+        blobs: list[bytes] = []
+        for key, row in rows:
+            blobs += [lifted.blob for lifted in self._bucket.lift(key, row)]
+        batch = BucketBatch((), blobs, [InputReport(arrived)] * len(self._trackers))
+        changes: list[tuple[Key, OutputChange]] = []
+        for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
+            changes += map(self._change, self._bucket.result_rows(windows))
+        return changes
+
+    def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
+        key, window, value, id, kind = row
+        start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
+        if isinstance(value, Event):
+            start, end, value = value.start, value.end, value.payload
+        return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
+
+
+class WindowsInMemory(RunsInMemory):
+    """Windows on arrays."""
+
+    def __init__(self, query: ArrayQuery[Any]) -> None:
+        """Run a query."""
+        self._query = query
+
+    @abstractmethod
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns."""
+
+    def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
+        """Yield a row as map tasks send it."""
+        keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
+        return self._query.admission.lift_one(row, keys, self.payload_columns(row))
+
+    def process(
+        self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
+    ) -> Sequence[ResultWindows]:
+        """Process a micro-batch, and return its output."""
+        return process(self._query, state, trackers, batch).windows
+
+
+class FormsInMemory(WindowsInMemory, StoredResults):
+    """Windows that forms compute, of columns of the types that their modules take."""
+
+    def __init__(self, plan: Plan, codec: Codec) -> None:
+        """Prepare a query, whose results a codec packs where they are stored."""
+        meters = [Meter() for _ in plan.modules]
+        self._fields = [module.known[0] for module in plan.modules]
+        self._codec = codec
+        parts = QueryParts(plan, plan.evaluator_query(meters), meters, codec, self)
+        self._forms = parts.forms
+        super().__init__(parts.assemble())
+
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns."""
+        return [column_of(field, [value]) for field, value in zip(self._fields, row.payload, strict=True)]
+
+    def columns(self, windows: ResultWindows) -> pa.Table:
+        """Return the results of windows as columns of bytes: they are of any type."""
+        columns: dict[str, pa.Array] = {}
+        for place, values in enumerate(self._results(windows)):
+            columns[f"i{place}"] = pa.array(list(map(self._codec.pack, values)), pa.binary())
+        return pa.table(columns)
+
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Yield the rows of windows, or the changes of rows that were stored."""
+        parts = windows.windows.parts
+        if EVENT_ID not in parts:
+            yield from _rows(windows, zip(*self._results(windows), strict=True))
+            return
+        columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
+        rows = _rows(windows, zip(*columns, strict=True))
+        ids = parts[EVENT_ID].array.tolist()
+        for row, id, weight in zip(rows, ids, windows.windows.weight.tolist(), strict=True):
+            yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
+
+    def _results(self, windows: ResultWindows) -> list[Sequence[Any]]:
+        """Return the results of each form as Python values."""
+        return [python_values(form_results(form, place, windows.windows)) for place, form in enumerate(self._forms)]
+
+
+class ModulesInMemory(WindowsInMemory):
+    """Windows of modules that are called one by one: payloads are of any type, and travel packed."""
+
+    def __init__(self, plan: Plan, codec: Codec) -> None:
+        """Prepare a query, whose payloads a codec packs."""
+        self._is_operator = plan.is_operator
+        self._codec = codec
+        meters = [Meter() for _ in plan.modules]
+        query = plan.evaluator_query(meters)
+        parts = QueryParts(plan, query, meters, codec, values_of=self._unpacked_values)
+        super().__init__(parts.assemble())
+
+    def payload_columns(self, row: InputChange) -> list[pa.Array]:
+        """Return the payload of a row as columns of bytes."""
+        return [pa.array([self._codec.pack(value)], pa.binary()) for value in row.payload]
+
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Return the rows of windows: a result each, or the rows of an operator."""
+        results = list(zip(*windows.values or (), strict=True))
+        results_of_windows = [results[place] for place in windows.results.tolist()]
+        if not self._is_operator:
+            return _rows(windows, results_of_windows)
+        return _operator_rows(windows, results_of_windows)
+
+    def _unpacked_values(self, column: pa.ChunkedArray) -> list[Any]:
+        return list(map(self._codec.unpack, column.to_pylist()))
+
+
+def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
+    """Return the evaluator of a query as a new process has it."""
+    return ArraysInMemory(_IN_MEMORY[plan.arrays.held](plan, codec), plan, cells, codec)
+
+
+_IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
+    Held.COMPONENTS: FormsInMemory,
+    Held.STATES: ModulesInMemory,
+    Held.ROWS: ModulesInMemory,
+}
+
+
+def _rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
+    """Yield a row for each window, with the result of each module."""
+    for (key, window), values in zip(_keys_and_extents(windows), results, strict=True):
+        yield ResultRow(key, window, values)
+
+
+def _operator_rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
+    """Yield the rows that an operator has for each window."""
+    for (key, window), (rows,) in zip(_keys_and_extents(windows), results, strict=True):
+        for row in rows:
+            yield ResultRow(key, window, row)
+
+
+def _keys_and_extents(windows: ResultWindows) -> Iterator[tuple[Key, Window]]:
+    keys = zip(*(column.to_pylist() for column in windows.keys.columns), strict=True)
+    extents = map(Window, windows.windows.low.tolist(), windows.windows.high.tolist())
+    return zip(keys, extents, strict=True)

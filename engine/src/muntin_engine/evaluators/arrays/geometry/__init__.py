@@ -1,0 +1,1 @@
+"""How stretches become windows: on grids, as sessions, as snapshots."""

@@ -1,0 +1,200 @@
+"""Windows that follow from stretches between ticks: sessions are fused, snapshots are running sums from edge to edge.
+
+Source of snapshots: B. Chandramouli et al., Trill: A High-Performance Incremental Query Processor for Diverse
+Analytics, PVLDB 8 (2014), section 4.2: aggregates of snapshots by start edges and end edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muntin import EARLIEST
+from muntin.columnar.arrays import Array, BoolArray, IntArray
+from muntin_engine.evaluators.arrays.stretches.coding import LARGEST_CODE, by_key_and_start, expanded
+from muntin_engine.evaluators.arrays.stretches.stretch_table import Groups, StretchTable, ends_before
+
+
+def sessions_of(stretches: StretchTable) -> Groups:
+    """Group stretches of a key that overlap or touch, in the order of keys and then of starts.
+
+    This is where a session is joined with its neighbours.
+
+    Cost: a sort by key and start, a running maximum, and a few passes.
+    """
+    order = by_key_and_start(stretches.keys, stretches.low)
+    keys = stretches.keys[order]
+    starts = stretches.low[order]
+    ends = stretches.high[order]
+    is_other_key = _are_first(keys)
+
+    # A session begins with a key, and after all stretches of the key before have ended.
+    reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+    is_first = is_other_key
+    is_first[1:] |= starts[1:] > reached[:-1]
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.cumsum(is_first) - 1
+    return Groups(codes, keys[firsts], starts[firsts], reached[lasts])
+
+
+def _are_first(keys: IntArray) -> BoolArray:
+    """Return for each of some sorted keys whether it is the first of its kind."""
+    are_first = np.empty(len(keys), np.bool_)
+    are_first[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=are_first[1:])
+    return are_first
+
+
+def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
+    """Return for each value the largest of its group up to it; groups are numbered from 0, and ascend."""
+    if not len(values):
+        return values
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if span * (int(groups[-1]) + 1) < LARGEST_CODE:
+        shift = groups * span  # values of a later group are larger than all of an earlier one
+        reached: IntArray = np.maximum.accumulate(values - least + shift) - shift + least
+        return reached
+    distinct, ranks = np.unique(values, return_inverse=True)
+    shift = groups * len(distinct)
+    return distinct[np.maximum.accumulate(ranks + shift) - shift]
+
+
+class Edges:
+    """The starts and ends of events before a watermark, by key and in their order, and the snapshots between them.
+
+    Edges of a key at one tick are one boundary. Sums run over all keys; what they are before the first edge of a key
+    is subtracted again, which is exact of integers that wrap around, and of floats on a grid.
+
+    Cost: a sort of the edges, and for each number of a partial state a few passes over them.
+
+    Attributes:
+        most: The greatest number of values in a sum.
+        keys: The key of each snapshot.
+        starts: Its start.
+        ends: Its end.
+    """
+
+    def __init__(self, events: StretchTable, first: int, last: int) -> None:
+        """Find the snapshots that end at the watermark `first` or later, and before the watermark `last`.
+
+        Args:
+            events: The events that do not end before `first`; those that begin before it do so at the start of the
+                first open snapshot of their key.
+            first: A watermark.
+            last: A later one.
+        """
+        self._begun = np.flatnonzero(ends_before(events.low, last))
+        self._ended = np.flatnonzero(ends_before(events.high, last))
+        keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
+        ticks = np.concatenate([events.low[self._begun], events.high[self._ended]])
+        self._order = by_key_and_start(keys, ticks)
+        self.most = max(1, len(keys))
+        keys = keys[self._order]
+        ticks = ticks[self._order]
+
+        is_other_key = _are_first(keys)
+        is_boundary = is_other_key.copy()
+        is_boundary[1:] |= ticks[1:] != ticks[:-1]
+        boundaries = np.flatnonzero(is_boundary)
+        starts = boundaries[:-1]
+        ends = boundaries[1:]
+        snapshots = np.flatnonzero(~is_other_key[ends] & (ticks[ends] >= first))
+
+        self._last_edges = ends[snapshots] - 1
+        """The last edge at the start of each snapshot."""
+        self._key_firsts = np.flatnonzero(is_other_key)
+        self._first_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_edges]]
+        """The first edge of the key of each snapshot."""
+        self.keys: IntArray = keys[self._last_edges]
+        self.starts: IntArray = ticks[starts[snapshots]]
+        self.ends: IntArray = ticks[ends[snapshots]]
+
+    def keep(self, places: IntArray) -> None:
+        """Drop all snapshots but those at some places."""
+        self._last_edges = self._last_edges[places]
+        self._first_edges = self._first_edges[places]
+        self.keys = self.keys[places]
+        self.starts = self.starts[places]
+        self.ends = self.ends[places]
+
+    def sums(self, values: Array) -> Array:
+        """Return for each snapshot the sum of its events' values, of type and shape as these."""
+        signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
+        totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
+        np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
+        sums: Array = totals[self._last_edges + 1] - totals[self._first_edges]
+        return sums
+
+    def shares(self) -> tuple[IntArray, IntArray, int]:
+        """Return each pair of an event and a snapshot that it covers, event by event, and how many snapshots there are.
+
+        Cost: linear in the pairs.
+        """
+        edges = len(self._order)
+        place = np.empty(edges, np.int64)
+        place[self._order] = np.arange(edges)
+        begun = place[: len(self._begun)]
+        ended = place[len(self._begun) :]
+        key_ends = np.append(self._key_firsts[1:], edges)
+        until = key_ends[np.searchsorted(self._key_firsts, begun, "right") - 1]
+        until[np.searchsorted(self._begun, self._ended)] = ended  # what has ended has begun
+        first = np.searchsorted(self._last_edges, begun)
+        last = np.searchsorted(self._last_edges, until)
+        owners, within = expanded(last - first)
+        return self._begun[owners], first[owners] + within, len(self._last_edges)
+
+
+def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
+    """Return the snapshots with an event that end at a watermark or later, and before a later one.
+
+    Args:
+        events: As for `Edges`.
+        first: A watermark.
+        last: A later one.
+
+    Returns:
+        The snapshots as stretches with their merged partial states, by key and in their order.
+    """
+    edges = Edges(events, first, last)
+    weight = edges.sums(events.weight.astype(np.int64))
+    places = np.flatnonzero(weight)
+    edges.keep(places)
+    parts = {part: values.running(edges) for part, values in events.parts.items()}
+    return StretchTable(edges.keys, edges.starts, edges.ends, weight[places], parts)
+
+
+def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolArray:
+    """Return for each event whether it has ended, unless an open snapshot starts where it ended.
+
+    Args:
+        events: The events.
+        live: The live events, cut at the watermark.
+        watermark: The watermark.
+    """
+    opened = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
+    is_begun = ends_before(live.low, watermark)
+    opened[live.keys[is_begun]] = live.low[is_begun]
+    are_past: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
+    return are_past
+
+
+def opened_since(events: StretchTable, watermark: int) -> IntArray:
+    """Return the starts of events; of those that begin before a watermark, the last edge of their key before it.
+
+    Args:
+        events: All events that begin or end at such an edge.
+        watermark: The watermark.
+    """
+    starts = events.low
+    ends = events.high
+    is_begun = ends_before(starts, watermark)
+    is_over = ends_before(ends, watermark)
+    if not is_begun.any():
+        return starts
+    last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)
+    np.maximum.at(last_edges, events.keys[is_begun], starts[is_begun])
+    np.maximum.at(last_edges, events.keys[is_over], ends[is_over])
+    since: IntArray = np.where(is_begun, last_edges[events.keys], starts)
+    return since

@@ -1,0 +1,286 @@
+"""Windows of events with ids: on a grid, or snapshots, and what these keep of events that have ended.
+
+An event is live until the watermark passes its end: until then a legal row may be about it. What windows need of an
+event after that is kept as it is of events that are never revised.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from muntin import INFINITY
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.geometry.edges import are_past, opened_since, snapshots_of
+from muntin_engine.evaluators.arrays.geometry.grid_geometry import add_piece, forget_slices, windows_of_pieces
+from muntin_engine.evaluators.arrays.geometry.session_geometry import watermark_of_open_windows
+from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
+from muntin_engine.evaluators.arrays.store.event_store import EventStore
+from muntin_engine.evaluators.arrays.store.live_events import START
+from muntin_engine.evaluators.arrays.stretches.key_table import key_columns
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.slices import slices_of
+from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat, ends_before
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, row_parts
+from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.log import Entry, StateLog, StoredEntry
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.slice_grid import SliceGrid, output_watermark
+
+
+class EventGeometry(WindowGeometry[EventStore]):
+    """Windows of events that may be revised: each live event is a stretch of its own, with the columns of its row.
+
+    Cost: one write for what a batch changed, and a few passes over the live events. The log is written anew when more
+    than half of it is garbage.
+    """
+
+    def __init__(self, components: FormComponents, codec: Codec, *, at_end: bool) -> None:
+        """Make windows of events.
+
+        Args:
+            components: The components of the query's forms, which are lifted when events are added.
+            codec: Writes waiting rows.
+            at_end: True if results are points at the ends of windows.
+        """
+        self._components = components
+        self._codec = codec
+        self._at_end = at_end
+
+    @abstractmethod
+    def completed_windows(
+        self, store: EventStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[StretchTable]:
+        """Yield the windows that the progress has completed, from start to end in ticks."""
+
+    @abstractmethod
+    def forget_ended(self, store: EventStore, watermark: int) -> None:
+        """Drop the events that end before a watermark from the live ones; keep what open windows need of them."""
+
+    @abstractmethod
+    def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
+        """Return for each event whether nothing needs it any more, after `forget_ended`."""
+
+    def new_store(self) -> EventStore:
+        """Return an empty store."""
+        return EventStore(self._codec)
+
+    def restore(
+        self, store: EventStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
+    ) -> None:
+        """Read the events and results of the log, and the rows that waited."""
+        watermark = progress.least.watermark
+        store.restore_waiting(cells)
+        events, results = store.read_records(entries)
+        store.results.held = results.where(results.weight > 0)
+        store.results.forget(watermark)
+        if len(events):
+            store.schema = events.parts[ROWS].whole.schema
+            self.add(store, [events.where(events.high > events.parts[START].array)])
+            self.forget_ended(store, watermark)
+
+    def stage(self, progress: InputsProgress) -> int:
+        """Return the watermark, by which events end and rows stop waiting for others."""
+        return progress.least.watermark
+
+    def add(self, store: EventStore, rows: Sequence[StretchTable]) -> None:
+        """Lift new events to partial states, and add them to the live ones."""
+        events = concat([EMPTY, *rows])
+        if not len(events):
+            return
+        keys = key_columns(store.keys.take(events.keys))
+        inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
+        event_rows = InputRows(1, events.parts[START].array, events.high, keys, inputs)
+        components = row_parts(self._components.forms, event_rows, events.high, np.arange(len(events)))
+        store.live.add(replace(events, parts={**events.parts, **components}))
+
+    def completed(
+        self, store: EventStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[ResultWindows]:
+        """Yield the windows with members that the progress has completed."""
+        for windows in self.completed_windows(store, previous, progress):
+            if len(windows):
+                yield ResultWindows(0, windows, store.keys.take(windows.keys))
+
+    def forget(self, store: EventStore, previous: InputsProgress, progress: InputsProgress) -> None:
+        """Drop the events that nothing needs."""
+        del previous
+        self.forget_ended(store, progress.least.watermark)
+
+    def write(self, store: EventStore, state: BucketState, progress: InputsProgress) -> None:
+        """Write the events and the results that a batch changed, and the rows that wait."""
+        log = state.log
+        watermark = progress.least.watermark
+        serial = log.serial + 1
+        entries: list[Entry] = []
+        if store.changed is not None:
+            events = store.changed.events
+            is_needless = self.are_over(store, events, watermark) & ~store.changed.are_stored
+            entries += store.write_batch(events.where(~is_needless), serial)
+        results = store.changed_results
+        entries += store.write_batch(results.where(results.high > watermark), serial)
+        store.changed = None
+        store.changed_results = EMPTY
+
+        log.forget(min(watermark, INFINITY - 1) + 1)  # events never die by themselves, and results with their windows
+        log.append(entries)
+        live_bytes = store.codec.size_of(len(store) + len(store.results))
+        log.tidy(store, live_bytes, lambda: self._whole_entries(store, log, serial, watermark))
+        store.write_waiting(state.cells)
+
+    def present_events(self, store: EventStore, entries: Sequence[StoredEntry], watermark: int) -> StretchTable:
+        """Return the events of the log that something needs, without those that were deleted.
+
+        Args:
+            store: The store, once it is restored.
+            entries: The log: of events that have ended it alone has the rows.
+            watermark: The watermark.
+        """
+        events, _ = store.read_records(entries)
+        if not len(events):
+            return events
+        is_present = events.high > events.parts[START].array
+        return events.where(is_present & ~self.are_over(store, events, watermark))
+
+    def _whole_entries(self, store: EventStore, log: StateLog, serial: int, watermark: int) -> list[Entry]:
+        """Encode all that is held."""
+        if store.ended.rows:
+            events = self.present_events(store, log.read(), watermark)
+        else:
+            events = store.live.bare(np.arange(len(store.live)))
+        return [*store.write_batch(events, serial), *store.write_batch(store.results.held, serial)]
+
+
+class EventGridGeometry(EventGeometry):
+    """Windows on a grid, of ticks or of a calendar: each event is merged into the run of slices that it overlaps.
+
+    What a legal row may still change is kept event by event; once an event has ended for good, it is merged with the
+    others of its key and run, as events are that are never revised.
+
+    Cost: a live event costs a few steps for each batch that completes windows, and so does a run of a key of which
+    all events have ended; never one for each window that it overlaps.
+
+    Attributes:
+        grid: The slices.
+    """
+
+    def __init__(self, grid: SliceGrid, components: FormComponents, codec: Codec, *, at_end: bool) -> None:
+        """Make windows on a grid; see `EventGeometry`."""
+        super().__init__(components, codec, at_end=at_end)
+        self.grid = grid
+
+    def completed_windows(
+        self, store: EventStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[StretchTable]:
+        """Yield the windows that were open and are not.
+
+        Once the stream is closed, windows that begin at the horizon or later have no end to wait for, and no result.
+        """
+        windows = self.grid.windows
+        still_open = windows.first_open(progress.least.watermark)
+        last = min(still_open, windows.first_unbegun(progress.least.horizon))
+        yield from self.windows_between(store, self.first_open(previous), last)
+
+    def windows_between(
+        self, store: EventStore, first: int, last: int, of_keys: BoolArray | None = None
+    ) -> Iterator[StretchTable]:
+        """Yield the windows with members from `first` up to but not including `last`.
+
+        Args:
+            store: The store.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
+            of_keys: For each code of a key whether its windows are wanted; None if all are.
+        """
+        if last > first:
+            live_runs = self._runs(store.live.members(), first, last)
+            yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, last, of_keys)
+
+    def first_open(self, progress: InputsProgress) -> int:
+        """Return the first open window."""
+        return self.grid.windows.first_open(progress.least.watermark)
+
+    def forget_ended(self, store: EventStore, watermark: int) -> None:
+        """Merge the events that end before a watermark, and drop what is a member of no open window."""
+        first_open = self.grid.windows.first_open(watermark)
+        first_live = self.grid.first_live(first_open)
+        is_over = ends_before(store.live.held.high, watermark)
+        if is_over.any():
+            runs = self._runs(store.live.members(is_over), first_open, INFINITY)
+            if len(runs):
+                live_part = replace(runs, low=np.maximum(runs.low, first_live))
+                merged = self._components.merge_alike([live_part], store.keys)
+                add_piece(store.ended, merged, self._components, store.keys)
+            store.live.keep(~is_over)
+        forget_slices(store.ended, first_live)
+
+    def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
+        """Return for each event whether it has ended, and is a member of no open window."""
+        first_open = self.grid.windows.first_open(watermark)
+        low, high = slices_of(self.grid, events.low, events.high)
+        is_in_open_window = self._are_between(low, high, first_open, INFINITY) & (events.weight > 0)
+        are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
+        return are_over
+
+    def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
+        """Return the output watermark of windows whose starts are known."""
+        return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
+
+    def _runs(self, events: StretchTable, first: int, last: int) -> StretchTable:
+        """Return events as runs of slices, without those that are in no window from `first` up to but not `last`."""
+        runs = events.moved(*slices_of(self.grid, events.low, events.high))
+        return runs.where(self._are_between(runs.low, runs.high, first, last))
+
+    def _are_between(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
+        """Return for each run of slices whether it is in a window from `first` up to but not including `last`."""
+        first_windows = self.grid.first_window(low)
+        last_windows = self.grid.last_window(high)
+        is_between: BoolArray = (last_windows >= np.maximum(first_windows, first)) & (first_windows < last)
+        return is_between
+
+
+class EventSnapshotGeometry(EventGeometry):
+    """Snapshots, for modules all of whose components can be subtracted: running sums from edge to edge.
+
+    A live event that began before the watermark is cut: its partial state begins where the first open snapshot of its
+    key starts. So nothing is kept of events that have ended. Where results are points at the ends of snapshots, one
+    without an end has none.
+    """
+
+    def completed_windows(
+        self, store: EventStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[StretchTable]:
+        """Yield the snapshots that end at the watermark before the batch or later, and before the one after it."""
+        first = previous.least.watermark
+        last = progress.least.watermark
+        members = store.live.members()
+        if len(members) and first < last:
+            snapshots = snapshots_of(members, first, last)
+            yield snapshots.where(snapshots.high < INFINITY) if self._at_end else snapshots
+
+    def forget_ended(self, store: EventStore, watermark: int) -> None:
+        """Drop the events that end before a watermark, and cut those that begin before it."""
+        live = store.live
+        since = live.held.low.copy()
+        since[live.held.weight > 0] = opened_since(live.members(), watermark)
+        live.held = replace(live.held, low=since)
+        live.keep(~ends_before(live.held.high, watermark))
+
+    def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
+        """Return for each event whether it has ended, unless an open snapshot starts where it ended."""
+        return are_past(events, store.live.members(), watermark)
+
+    def first_start(self, store: EventStore) -> int:
+        """Return the least start of an open snapshot with an event."""
+        members: IntArray = store.live.members().low
+        return int(members.min(initial=INFINITY))
+
+    def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
+        """Return the output watermark of windows that follow events."""
+        return watermark_of_open_windows(progress, first_start, at_end=self._at_end)

@@ -1,0 +1,313 @@
+"""Windows on grids, of points and of events that last: what lies on the same slices of a key is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.geometry.grid_windows import close_windows
+from muntin_engine.evaluators.arrays.geometry.window_geometry import EntryMerging, StretchGeometry
+from muntin_engine.evaluators.arrays.store.stretch_store import StretchPieces, StretchStore
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.slices import in_ticks, in_windows
+from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
+from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.log import MOST_DEAD, Entry, StateLog, StoredEntry
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.slice_grid import SliceGrid, output_watermark
+from muntin_engine.time.window_grid import NEVER
+
+MOST_PIECES: Final = 8
+"""In how many pieces partial states may lie before some are merged."""
+
+
+class WindowRange(NamedTuple):
+    """Neighbouring windows of one specification.
+
+    Attributes:
+        place: The specification.
+        first: The first of them.
+        last: The one after the last.
+    """
+
+    place: int
+    first: int
+    last: int
+
+
+class GridGeometry(StretchGeometry):
+    """The partial states of the open windows, by key and by slice, or run of slices.
+
+    Cost: adding and writing a batch costs what the batch brings; closing windows, what they hold. Slices that a batch
+    does not touch are neither read nor written.
+    """
+
+    def __init__(self, grids: Sequence[SliceGrid], values: StretchValues, *, at_end: bool) -> None:
+        """Make windows on grids.
+
+        Args:
+            grids: The slices of each specification; they are the same for all.
+            values: The values of stretches.
+            at_end: True if results are points at the ends of their windows.
+        """
+        super().__init__(values, at_end=at_end)
+        self._grids = grids
+
+    def lift(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield for each bucket the slices, or runs of slices, that rows are merged into."""
+        return self.values.lift_into_slices(rows)
+
+    def stage(self, progress: InputsProgress) -> tuple[int, ...]:
+        """Return the first open window of each specification."""
+        return first_open_windows(self._grids, progress)
+
+    def first_in_time(self, previous: InputsProgress) -> int:
+        """Return the first slice of which no window has closed, by all specifications."""
+        opened = self.stage(previous)
+        return max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
+
+    def restore(
+        self, store: StretchStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
+    ) -> None:
+        """Merge the entries of the log, without what has ended but shares an entry with what lives."""
+        del cells
+        for entry in entries:
+            add_piece(store.stretches, store.codec.read(entry).stretches, self.values, store.keys)
+        forget_slices(store.stretches, self._first_live(progress))
+
+    def add(self, store: StretchStore, rows: Sequence[StretchTable]) -> None:
+        """Merge the partial states of a batch, and add them."""
+        store.unwritten = self._merge_slices(rows, store.keys)
+        if store.unwritten is not None:
+            add_piece(store.stretches, store.unwritten, self.values, store.keys)
+
+    def completed(
+        self, store: StretchStore, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[ResultWindows]:
+        """Yield the windows that were open and are not, of each specification."""
+        for place, first, last in self._closing(previous, progress):
+            if store.sliding:
+                windows = store.sliding[place]
+                slices = settle(store.stretches, *windows.entering(first, last), self.values, store.keys)
+                if slices is not None:
+                    slices = slices.where(in_windows([windows.grid], slices.low, slices.low))
+                    slices = self.values.of_slices(slices)
+                yield from windows.close(slices, first, last)
+            else:
+                for closed in windows_of_pieces(self._grids[place], store.stretches.tables, first, last):
+                    yield self.window_results(store, place, closed)
+
+    def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
+        """Drop the slices that are part of no open window."""
+        if self.stage(previous) != self.stage(progress):
+            forget_slices(store.stretches, self._first_live(progress))
+
+    def write(self, store: StretchStore, state: BucketState, progress: InputsProgress) -> None:
+        """Write the slices of a batch that live on; entries die with their last slice."""
+        log = state.log
+        first_live = self._first_live(progress)
+        added = store.take_unwritten()
+        log.forget(first_live)
+        if added is not None:
+            log.append(store.codec.write(added.alive(first_live)))
+            self._compact(store, log, first_live, progress)
+
+    def merge_entries(
+        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+    ) -> list[Entry]:
+        """Merge log entries into as few as possible, upgrading them, without dead slices."""
+        del progress
+        tables = [stretches.alive(first_live) for stretches in store.codec.read_stretches(entries)]
+        return store.codec.write(self.values.merge_alike(tables, store.keys))
+
+    def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
+        """Return the output watermark of windows whose starts are known."""
+        del first_start
+        return output_watermark(self._grids, progress.least.watermark, at_end=self._at_end)
+
+    def _merge_slices(self, rows: Sequence[StretchTable], keys: KeyTable) -> StretchTable | None:
+        """Merge what is of the same key and slices; what lies in gaps between windows is accepted, and not held."""
+        tables: list[StretchTable] = []
+        for stretches in rows:
+            in_a_window = stretches.where(in_windows(self._grids, stretches.low, stretches.high))
+            if len(in_a_window):
+                tables.append(in_a_window)
+        if not tables:
+            return None
+        return tables[0] if len(tables) == 1 else self.values.merge_alike(tables, keys)
+
+    def _closing(self, previous: InputsProgress, progress: InputsProgress) -> Iterator[WindowRange]:
+        """Yield the windows that were open and are not; once the stream is closed, not those that never began."""
+        horizon = progress.least.horizon
+        opened = self.stage(previous)
+        still_open = self.stage(progress)
+        for place, grid in enumerate(self._grids):
+            last = min(still_open[place], grid.windows.first_unbegun(horizon))
+            if last > opened[place]:
+                yield WindowRange(place, opened[place], last)
+
+    def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
+        """Merge log entries where there are many."""
+        log.compact(EntryMerging(self, store, progress), first_live)
+
+    def _first_live(self, progress: InputsProgress) -> int:
+        """Return the first slice that is part of an open window."""
+        opened = self.stage(progress)
+        return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
+
+
+class GrowingGeometry(GridGeometry):
+    """Windows that share a start and grow slice by slice: what closed ones hold is carried on into the next ones.
+
+    No log entry dies by itself, so what was merged into others goes when the log is written anew.
+    """
+
+    def restore(
+        self, store: StretchStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
+    ) -> None:
+        """Merge the entries of the log."""
+        super().restore(store, entries, cells, progress)
+        carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
+        store.rewritten_bytes = store.codec.size_of(len(store.stretches))
+
+    def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
+        """Drop what lies before the first open window if sliding windows have it; otherwise merge it."""
+        super().forget(store, previous, progress)
+        if self.stage(previous) == self.stage(progress):
+            return
+        if store.sliding:
+            forget_slices(store.stretches, self._first_open(progress))
+        else:
+            carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
+
+    def merge_entries(
+        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+    ) -> list[Entry]:
+        """Merge log entries into as few as possible, upgrading them, and what closed windows have of each key."""
+        first_open = self._first_open(progress)
+        tables: list[StretchTable] = []
+        for stretches in store.codec.read_stretches(entries):
+            tables.append(carried(stretches.alive(first_live), first_open))
+        return store.codec.write(self.values.merge_alike(tables, store.keys))
+
+    def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
+        """Write the log anew once what was merged into others is more than half of it; otherwise merge entries."""
+        if log.size <= 2 * store.rewritten_bytes + MOST_DEAD:
+            super()._compact(store, log, first_live, progress)
+            return
+        log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
+        store.rewritten_bytes = log.size
+
+    def _first_open(self, progress: InputsProgress) -> int:
+        return self.stage(progress)[0]
+
+
+def first_open_windows(grids: Sequence[SliceGrid], progress: InputsProgress) -> tuple[int, ...]:
+    """Return the first open window of each specification, which tells open windows from complete ones."""
+    return tuple(grid.windows.first_open(progress.least.watermark) for grid in grids)
+
+
+def windows_of_pieces(
+    grid: SliceGrid, pieces: Sequence[StretchTable], first: int, last: int, of_keys: BoolArray | None = None
+) -> Iterator[StretchTable]:
+    """Yield the windows from `first` up to but not including `last` that have rows, from start to end in ticks.
+
+    Args:
+        grid: The slices.
+        pieces: Runs of slices, each in the order of its first slices.
+        first: A window, or `-NEVER`.
+        last: A window, or `NEVER`.
+        of_keys: For each code of a key whether its windows are wanted; None if all are.
+    """
+    present: list[StretchTable] = []
+    for piece in pieces:
+        overlapping = between(piece, grid.start_of(first), grid.first_legal(last))
+        if of_keys is not None:
+            overlapping = overlapping.where(of_keys[overlapping.keys])
+        if len(overlapping):
+            present.append(overlapping)
+    if not present:
+        return
+    for windows in close_windows(grid, concat(present), first, last):
+        in_time = windows.moved(*in_ticks(grid.windows, windows.low))
+        if grid.periods is not None:  # some periods are empty
+            in_time = in_time.where(in_time.low < in_time.high)
+        if len(in_time):
+            yield in_time
+
+
+def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues, keys: KeyTable) -> None:
+    """Add what a batch brought, and merge pieces where there are many of a like size.
+
+    Cost: amortised, a few times the length of the piece and the logarithm of the number of batches; none per slice.
+    """
+    tables = pieces.tables
+    tables.append(piece)
+    while len(tables) > MOST_PIECES and 2 * len(tables[-1]) >= len(tables[-2]):
+        latest = tables.pop()
+        tables[-1] = values.merge_alike([tables[-1], latest], keys)
+
+
+def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, keys: KeyTable) -> StretchTable | None:
+    """Return the slices from one up to another, one partial state per key and slice; None if there are no slices.
+
+    No batch adds to them any more. Where they lie in several pieces, these are merged for good.
+    """
+    if not pieces.tables:
+        return None
+    parts = [part for part in _parts(pieces, start, stop) if len(part)]
+    if not parts:
+        return pieces.tables[0].take(slice(0, 0))
+    if len(parts) == 1:
+        return parts[0]
+    settled = values.merge_alike(parts, keys)
+    pieces.replace(*_parts(pieces, -NEVER, start), settled, *_parts(pieces, stop, NEVER))
+    return settled
+
+
+def forget_slices(pieces: StretchPieces, first_live: int) -> None:
+    """Drop what lies before a first slice."""
+    pieces.replace(*(_alive(piece, first_live) for piece in pieces.tables))
+
+
+def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, keys: KeyTable) -> None:
+    """Merge what lies before the first open window, where windows grow: see `GrowingSlices`."""
+    past = [carried(part, first_open) for part in _parts(pieces, -NEVER, first_open) if len(part)]
+    if past:
+        open_slices = _parts(pieces, first_open, NEVER)
+        pieces.replace(values.merge_alike(past, keys), *open_slices)
+
+
+def carried(slices: StretchTable, first_open: int) -> StretchTable:
+    """Move slices of closed growing windows to the slice with the number of the first open window."""
+    low: IntArray = np.maximum(slices.low, first_open)
+    return slices.moved(low, low)
+
+
+def between(piece: StretchTable, start: int, stop: int) -> StretchTable:
+    """Select the stretches of a piece that reach to a place or beyond it, and begin before another one."""
+    if not piece.are_points:
+        return piece.where((piece.high >= start) & (piece.low < stop))
+    if len(piece) and start <= piece.low[0] and piece.low[-1] < stop:
+        return piece
+    return piece.take(slice(*np.searchsorted(piece.low, [start, stop]).tolist()))
+
+
+def _parts(pieces: StretchPieces, start: int, stop: int) -> list[StretchTable]:
+    return [between(piece, start, stop) for piece in pieces.tables]
+
+
+def _alive(piece: StretchTable, first_live: int) -> StretchTable:
+    """Return the live part of a piece; if it is small, as a copy, so that the rest can be freed."""
+    if not piece.are_points:
+        return piece.alive(first_live)
+    alive = between(piece, first_live, NEVER + 1)
+    return alive.take(np.arange(len(alive))) if 2 * len(alive) < len(piece) else alive

@@ -1,0 +1,154 @@
+"""What a geometry decides: how rows become stretches, which windows those make, and what of them stays in the log."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from muntin import INFINITY
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, StretchStore
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
+from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.inputs_progress import InputsProgress
+
+
+class WindowGeometry(ABC, Generic[StoreT]):
+    """Windows as their buckets see them. A geometry keeps nothing itself: a store holds what it works on."""
+
+    @abstractmethod
+    def new_store(self) -> StoreT:
+        """Return an empty store."""
+
+    @abstractmethod
+    def restore(self, store: StoreT, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress) -> None:
+        """Fill an empty store from the log.
+
+        Args:
+            store: The store.
+            entries: The log.
+            cells: The state of the bucket, where some of it lies beside the log.
+            progress: The progress when it was written: what that has completed may lie in an entry with what lives.
+        """
+
+    @abstractmethod
+    def stage(self, progress: InputsProgress) -> Hashable:
+        """Return the key of the progress: windows become complete only when the key changes."""
+
+    @abstractmethod
+    def add(self, store: StoreT, rows: Sequence[StretchTable]) -> None:
+        """Merge the admitted rows of a batch, and add them to a store."""
+
+    @abstractmethod
+    def completed(self, store: StoreT, previous: InputsProgress, progress: InputsProgress) -> Iterator[ResultWindows]:
+        """Yield the windows with members that the progress has completed.
+
+        Args:
+            store: The store, with the rows of the batch.
+            previous: The progress before the batch.
+            progress: The progress after it.
+        """
+
+    @abstractmethod
+    def forget(self, store: StoreT, previous: InputsProgress, progress: InputsProgress) -> None:
+        """Drop what no open window needs.
+
+        Args:
+            store: The store.
+            previous: The progress before the batch.
+            progress: The progress after it.
+        """
+
+    @abstractmethod
+    def write(self, store: StoreT, state: BucketState, progress: InputsProgress) -> None:
+        """Write what a batch added, after `forget`; remove dead entries from the log, and merge others."""
+
+    @abstractmethod
+    def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
+        """Return the tick before which no later output of a bucket changes anything.
+
+        Args:
+            progress: The progress after a batch.
+            first_start: The least start of an open window when the bucket was last written; see `first_start`.
+        """
+
+    def first_start(self, store: StoreT) -> int:
+        """Return the least start of an open window that events have cut; `INFINITY` if there is none."""
+        del store
+        return INFINITY
+
+
+class StretchGeometry(WindowGeometry[StretchStore]):
+    """Windows of new events, which are never revised: map tasks lift them, and what lies together is merged."""
+
+    def __init__(self, values: StretchValues, *, at_end: bool) -> None:
+        """Make windows of stretches.
+
+        Args:
+            values: The values of stretches.
+            at_end: True if results are points at the ends of their windows.
+        """
+        self.values = values
+        self._at_end = at_end
+
+    @abstractmethod
+    def lift(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield for each bucket the stretches that rows become."""
+
+    @abstractmethod
+    def first_in_time(self, previous: InputsProgress) -> int:
+        """Return the first place that is not late after some progress: a stretch that starts before it is."""
+
+    @abstractmethod
+    def merge_entries(
+        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+    ) -> list[Entry]:
+        """Merge log entries into as few as possible, upgrading them.
+
+        Args:
+            store: The store that they are of.
+            entries: The entries.
+            first_live: The first live place; what lies before it is left out.
+            progress: The progress after the batch.
+        """
+
+    def new_store(self) -> StretchStore:
+        """Return an empty store."""
+        return StretchStore(self.values)
+
+    def window_results(self, store: StretchStore, place: int, windows: StretchTable) -> ResultWindows:
+        """Return windows with their keys and, where modules are called one by one, their results.
+
+        Args:
+            store: The store that they are of.
+            place: The specification of the query that they are of.
+            windows: The windows, with merged values.
+        """
+        keys = store.keys.take(windows.keys)
+        return ResultWindows(place, windows, keys, self.values.results(windows, store.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMerging:
+    """Merges the log entries of a store, for its log.
+
+    Attributes:
+        geometry: The geometry of the stretches.
+        store: The store.
+        progress: The progress after the batch.
+    """
+
+    geometry: StretchGeometry
+    store: StretchStore
+    progress: InputsProgress
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        """Merge entries into as few as possible, without the places before a first one."""
+        return self.geometry.merge_entries(self.store, entries, first_live, self.progress)

@@ -1,0 +1,119 @@
+"""A micro-batch of a bucket on arrays: the whole algorithm, whatever its parts are.
+
+A *batch* is a table of stretches of a key's axis with mergeable *values*. The *admission* says which rows count, the
+*geometry* how their stretches become windows, and the *emission* what is told of these. A *store* holds the stretches
+of a bucket, and its *log* their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from muntin_engine.evaluators.arrays.admission.row_admission import Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
+from muntin_engine.evaluators.arrays.result_emission import ResultEmission
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.batch import BucketBatch, advance
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import HeldState
+from muntin_engine.state.log import StoredEntry
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import ProgressTracker
+
+
+@dataclass(frozen=True)
+class ArrayQuery(Generic[StoreT]):
+    """A query on arrays, as its map tasks and its buckets see it.
+
+    Attributes:
+        admission: Decides which rows count.
+        geometry: Makes windows of stretches.
+        emission: Decides which windows are told of.
+    """
+
+    admission: RowAdmission[StoreT]
+    geometry: WindowGeometry[StoreT]
+    emission: ResultEmission[StoreT]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayResult:
+    """The outcome of a micro-batch of a bucket, before it becomes tables of the query's result schema.
+
+    Attributes:
+        windows: The results, or their changes.
+        admitted: The rows that counted, and those that did not.
+        previous: The progress before the batch, by which rows are late.
+        progress: The progress after it.
+        output_watermark: The tick before which no later output changes anything.
+        sizes: The sizes of the bucket's state.
+        completed: The number of windows with members that are complete now.
+    """
+
+    windows: Sequence[ResultWindows]
+    admitted: Admitted
+    previous: InputsProgress
+    progress: InputsProgress
+    output_watermark: int
+    sizes: HeldState
+    completed: int = 0
+
+
+def process(
+    query: ArrayQuery[StoreT], state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
+) -> ArrayResult:
+    """Process a micro-batch of a bucket, and write its state.
+
+    Cost: two state calls for a batch that brings nothing and completes nothing. Otherwise what its parts cost; the log
+    is not read while the worker keeps the store.
+
+    Args:
+        query: The query.
+        state: The state of the bucket.
+        trackers: The tracker of the progress of each input.
+        batch: The part of the micro-batch that the bucket gets.
+
+    Raises:
+        ModuleFailedError: A module raised an exception. The state stays as it was.
+    """
+    previous, progress = advance(state.metadata, trackers, batch.reports)
+    if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
+        return _unchanged(query, state, previous, progress)
+
+    store = _open(query, state, previous)
+    store.keys.forget_unused(store)
+    admitted = query.admission.admit(batch.evaluator_blobs, store, previous, progress)
+    query.geometry.add(store, admitted.rows)
+    windows = query.emission.results(store, admitted, previous, progress)
+    query.geometry.forget(store, previous, progress)
+    completed = query.emission.finish(store, windows, progress)
+    query.geometry.write(store, state, progress)
+
+    first_start = query.geometry.first_start(store)
+    sizes = store.close(state, first_start)
+    output_watermark = query.geometry.output_watermark(progress, first_start)
+    return ArrayResult(windows, admitted, previous, progress, output_watermark, sizes, completed)
+
+
+def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress) -> StoreT:
+    """Take the store of a bucket from the cache, or rebuild it from the log."""
+
+    def restored(entries: Sequence[StoredEntry]) -> StoreT:
+        store = query.geometry.new_store()
+        query.geometry.restore(store, entries, state.cells, previous)
+        store.last_event_id = state.metadata.serial
+        return store
+
+    return state.open(restored)
+
+
+def _unchanged(
+    query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress, progress: InputsProgress
+) -> ArrayResult:
+    """Return the result of a batch that brings nothing and completes nothing: only the progress is written."""
+    first_start = state.metadata.timer.output_watermark
+    output_watermark = query.geometry.output_watermark(progress, first_start)
+    return ArrayResult((), Admitted(), previous, progress, output_watermark, write_metadata(state))

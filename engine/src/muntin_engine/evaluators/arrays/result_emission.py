@@ -1,0 +1,143 @@
+"""What an emission decides: which windows are told of, and whether what was told may change."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Generic
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.columnar.arrays import BoolArray
+from muntin_engine.evaluators.arrays.admission.row_admission import Admitted
+from muntin_engine.evaluators.arrays.geometry.event_geometry import EventGridGeometry
+from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
+from muntin_engine.evaluators.arrays.store.event_store import EventStore
+from muntin_engine.evaluators.arrays.store.stretch_store import StoreT
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
+from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
+from muntin_engine.time.inputs_progress import InputsProgress
+
+
+class StoredResults(ABC):
+    """Results as columns that can be stored, and compared with later ones."""
+
+    @abstractmethod
+    def columns(self, windows: ResultWindows) -> pa.Table:
+        """Return the results of windows as columns `i0`, `i1` and so on."""
+
+
+class ResultEmission(ABC, Generic[StoreT]):
+    """The results of a batch."""
+
+    @abstractmethod
+    def stage(self, progress: InputsProgress) -> Hashable:
+        """Return the key of the progress: without rows, a batch has results only if the key changes."""
+
+    @abstractmethod
+    def results(
+        self, store: StoreT, admitted: Admitted, previous: InputsProgress, progress: InputsProgress
+    ) -> list[ResultWindows]:
+        """Return the results of a batch, or their changes.
+
+        Args:
+            store: The store, with the rows of the batch.
+            admitted: The rows that count.
+            previous: The progress before the batch.
+            progress: The progress after it.
+        """
+
+    @abstractmethod
+    def finish(self, store: StoreT, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
+        """Forget the results that cannot change any more; return how many windows with members are complete now."""
+
+
+class FinalResults(ResultEmission[StoreT]):
+    """Each window is told of once, when it is complete."""
+
+    def __init__(self, geometry: WindowGeometry[StoreT]) -> None:
+        """Emit the windows of a geometry."""
+        self._geometry = geometry
+
+    def stage(self, progress: InputsProgress) -> Hashable:
+        """Return the key of the progress that completes windows."""
+        return self._geometry.stage(progress)
+
+    def results(
+        self, store: StoreT, admitted: Admitted, previous: InputsProgress, progress: InputsProgress
+    ) -> list[ResultWindows]:
+        """Return the windows that the progress has completed."""
+        del admitted
+        return list(self._geometry.completed(store, previous, progress))
+
+    def finish(self, store: StoreT, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
+        """Count the results: all of their windows are complete."""
+        del store, progress
+        return sum(map(len, results))
+
+
+class CorrectedResults(ResultEmission[EventStore]):
+    """Windows are told of before they are complete, and again if they change: what was told is retracted then.
+
+    A window is told of as soon as an event starts where it ends, or later; eagerly, as soon as it begins.
+    """
+
+    def __init__(self, geometry: EventGridGeometry, stored_results: StoredResults, *, is_eager: bool) -> None:
+        """Emit the windows of a geometry.
+
+        Args:
+            geometry: The geometry.
+            stored_results: Makes columns of results.
+            is_eager: True if a window is told of as soon as it begins.
+        """
+        self._geometry = geometry
+        self._stored_results = stored_results
+        self._is_eager = is_eager
+
+    def stage(self, progress: InputsProgress) -> Hashable:
+        """Return the progress that completes windows, and that which shows them early."""
+        (input_progress,) = progress.inputs
+        return input_progress.watermark, input_progress.max_event_time, input_progress.horizon
+
+    def results(
+        self, store: EventStore, admitted: Admitted, previous: InputsProgress, progress: InputsProgress
+    ) -> list[ResultWindows]:
+        """Return the changes of results: those that are retracted, then new ones."""
+        is_touched = np.zeros(len(store.keys), np.bool_)
+        is_touched[admitted.touched] = True
+        results: list[StretchTable] = [EMPTY]
+        for windows in self._windows(store, is_touched, previous, progress):
+            table = self._stored_results.columns(ResultWindows(0, windows, store.keys.take(windows.keys)))
+            results.append(replace(windows, parts={ROWS: RowValues.of(table)}))
+        changes = store.results.replace(concat(results), is_touched, store.last_event_id)
+        if not len(changes):
+            return []
+        store.last_event_id += int(np.count_nonzero(changes.weight > 0))
+        store.changed_results = changes
+        return [ResultWindows(0, changes, store.keys.take(changes.keys))]
+
+    def finish(self, store: EventStore, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
+        """Forget the results of the windows that are complete now, and count them."""
+        del results
+        return store.results.forget(progress.least.watermark)
+
+    def _windows(
+        self, store: EventStore, is_touched: BoolArray, previous: InputsProgress, progress: InputsProgress
+    ) -> Iterator[StretchTable]:
+        """Yield the windows that are told of for the first time, then those of touched keys that may have changed."""
+        first_open = self._geometry.first_open(previous)
+        first_hidden = self._first_hidden(previous)
+        next_hidden = self._first_hidden(progress)
+        yield from self._geometry.windows_between(store, max(first_open, first_hidden), next_hidden)
+        if is_touched.any():
+            last = min(first_hidden, next_hidden)
+            yield from self._geometry.windows_between(store, first_open, last, is_touched)
+
+    def _first_hidden(self, progress: InputsProgress) -> int:
+        """Return the first window that is not told of yet."""
+        windows = self._geometry.grid.windows
+        unbegun = windows.first_unbegun(progress.least.horizon)
+        return unbegun if self._is_eager else min(windows.first_open(progress.least.max_event_time), unbegun)

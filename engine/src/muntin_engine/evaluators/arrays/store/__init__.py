@@ -1,0 +1,1 @@
+"""The decoded state of a bucket."""

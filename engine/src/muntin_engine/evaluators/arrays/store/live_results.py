@@ -1,0 +1,81 @@
+"""Results that are emitted before their windows are complete, and corrected when they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.stretches.coding import encode
+from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
+from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID
+from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
+
+
+class LiveResults:
+    """The live results of a bucket: emitted, and not retracted.
+
+    Results are stretches from the starts to the ends of their windows, with their columns and their ids as events of
+    the output; the weight is 1, and -1 of one that is retracted.
+
+    Cost: a few passes over all of them, and hashing those of the keys that a batch is about.
+
+    Attributes:
+        held: The results.
+    """
+
+    def __init__(self) -> None:
+        self.held = EMPTY
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def replace(self, results: StretchTable, are_touched: BoolArray, last_id: int) -> StretchTable:
+        """Replace the results of touched keys, and return the changes: what is retracted, then what is new.
+
+        A result that is the same stays, with its id.
+
+        Args:
+            results: All results of touched keys that are live now, and those of others that are told for the first
+                time.
+            are_touched: For the code of each key whether it is touched.
+            last_id: The largest id of an output event so far.
+        """
+        is_touched = are_touched[self.held.keys]
+        previous = self.held.take(np.flatnonzero(is_touched))
+        untouched = self.held.take(np.flatnonzero(~is_touched))
+        stays, is_known = _in_both(previous, results)
+        retracted = previous.where(~stays)
+        new = results.where(~is_known)
+        ids = Dense(COUNTED, last_id + 1 + np.arange(len(new)))
+        inserted = replace(new, weight=np.ones(len(new), np.int8), parts={**new.parts, EVENT_ID: ids})
+        self.held = concat([untouched, previous.where(stays), inserted])
+        return concat([replace(retracted, weight=-retracted.weight), inserted])
+
+    def forget(self, watermark: int) -> int:
+        """Drop the results of the windows that a watermark completes; return how many there were."""
+        previous = len(self)
+        self.held = self.held.where(self.held.high > watermark)
+        return previous - len(self)
+
+    def renumber(self, codes: IntArray) -> None:
+        """Replace the code of each key by the one at its place."""
+        self.held = self.held.with_keys(codes[self.held.keys])
+
+
+def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, BoolArray]:
+    """Return for each result of either table whether both have it: of the same key and window, with the same values."""
+    if not len(previous) or not len(results):
+        return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)
+    both = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
+    columns: list[pa.Array] = []
+    for column in both.parts[ROWS].table.columns:
+        values = column.combine_chunks()
+        columns.append(pc.add(values, 0.0) if pa.types.is_floating(values.type) else values)  # no -0.0
+    codes = encode([pa.array(both.keys), pa.array(both.low), *columns], len(both)).codes
+    previous_codes = codes[: len(previous)]
+    result_codes = codes[len(previous) :]
+    return np.isin(previous_codes, result_codes), np.isin(result_codes, previous_codes)

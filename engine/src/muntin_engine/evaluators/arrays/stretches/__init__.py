@@ -1,0 +1,1 @@
+"""What stretches of the axis are made of: their tables, keys, values and bytes."""

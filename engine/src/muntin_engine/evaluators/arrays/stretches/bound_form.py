@@ -1,0 +1,268 @@
+"""The columnar forms of a query's modules, bound to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import Component, Merge
+from muntin.columnar import Ragged, identities
+from muntin.columnar.arrays import Array, IntArray, PayloadArrays
+from muntin.columnar.merging import contributions
+from muntin.columnar.payloads import DTYPES
+from muntin.errors import ModuleContractError, ModuleFailedError
+from muntin.errors.safe_text import safe_cause
+from muntin.modules.columnar_aggregate import Form
+from muntin.schemas import Field, Scalar, Struct
+from muntin.schemas.components import ColumnarState
+from muntin_engine.modules.calls import CURRENT_CALL, Meter
+from muntin_engine.modules.skipping import forbids_null
+from muntin_engine.plan.plan import Plan
+from muntin_engine.wire.sums import Sums, finished
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.value_flags import flags, forbidden_nulls
+
+T = TypeVar("T")
+
+PAYLOADS: Final = ""
+"""The name, among the components of a form, of the number of payloads that were lifted."""
+
+_AS_FORM_SAYS: Final = Ellipsis
+"""Stands for the empty result that the form itself declares."""
+
+
+@dataclass(frozen=True)
+class BoundForm:
+    """The form of one module, and the places of its payloads.
+
+    Attributes:
+        form: The form.
+        label: The module, by name and version.
+        columns: The places of its columns among the inputs of the query.
+        reads: The type that the module reads of each column. Several are the fields of a record.
+        components: The components of the form's states.
+        meter: Measures its calls.
+        empty_result: The result for a window all of whose payloads were left out; by default that of the form.
+    """
+
+    form: Form
+    label: str
+    columns: tuple[int, ...]
+    reads: tuple[Field, ...]
+    components: Mapping[str, Component] = field(init=False)
+    meter: Meter = field(default_factory=Meter, compare=False, repr=False)
+    empty_result: object = _AS_FORM_SAYS
+
+    def __post_init__(self) -> None:
+        if self.empty_result is _AS_FORM_SAYS:
+            object.__setattr__(self, "empty_result", self.form.empty_result)
+        object.__setattr__(self, "components", dict(self.form.components()))
+
+    @property
+    def stored(self) -> dict[str, Component]:
+        """The components that are lifted, and so must be stored."""
+        return {name: part for name, part in self.components.items() if part.is_lifted}
+
+    @property
+    def version(self) -> str:
+        """The version of the module."""
+        return self.label.partition(" ")[2]
+
+    def upgrade(self, states: Sequence[ColumnarState], version: str) -> list[dict[str, object]]:
+        """Upgrade partial states that an older version of the module wrote.
+
+        Args:
+            states: The partial states as plain data, as the older version kept them.
+            version: The older version.
+
+        Returns:
+            The stored components of each state, by name.
+
+        Raises:
+            ModuleFailedError: The form raised an exception, or left a component out.
+        """
+        form: Any = self.form
+
+        def upgrade_all() -> list[dict[str, object]]:
+            upgraded: list[dict[str, object]] = []
+            for state in states:
+                components = form.upgrade_state(state, version)["kept"]
+                upgraded.append({name: components[name] for name in self.stored})
+            return upgraded
+
+        return self._call("upgrade_state", upgrade_all)
+
+    def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Array], IntArray | None]:
+        """Lift the rows of a batch to their contributions.
+
+        Args:
+            inputs: All columns of the query.
+            length: The number of rows.
+
+        Returns:
+            An array for each stored component, and the places of the rows that it is of; None if it is of all rows.
+
+        Raises:
+            ModuleFailedError: The form raised an exception.
+            ModuleContractError: The form returned something else than it declares.
+        """
+        module_inputs = [inputs[place] for place in self.columns]
+        columns, reads = self._fields(module_inputs)
+        places = self._accepted(module_inputs, columns, length)
+        if places is not None:
+            columns = [column.take(pa.array(places)) for column in columns]
+            length = len(places)
+        if not length:
+            return {name: identities(part, 0) for name, part in self.stored.items()}, places
+        payloads = self._payloads(columns, reads)
+        return self._call("lift", lambda: contributions(self.form, payloads, length)), places
+
+    def results(self, components: Mapping[str, Array | Sums | Ragged], payloads: IntArray) -> Array:
+        """Return the results of n windows as an array, whose masked entries are null.
+
+        Args:
+            components: Arrays of n values, `Ragged` ones of n groups, or `Sums`, by name; without the counts.
+            payloads: The number of payloads of each window.
+        """
+        with np.errstate(all="ignore"):
+            arrays: dict[str, Array | Ragged] = {}
+            for name, values in components.items():
+                if isinstance(values, Sums):
+                    arrays[name] = finished(self.components[name], values, payloads)
+                else:
+                    arrays[name] = values
+            for name, component in self.components.items():
+                if component.merge is Merge.COUNT:
+                    arrays[name] = payloads
+            results: Array = self._call("compute_results", lambda: self.form.compute_results(arrays))
+        if np.shape(results) != (len(payloads),):
+            raise ModuleContractError(
+                f"{self.label} returned results of the shape {np.shape(results)} from compute_results\n"
+                f"  expected: {(len(payloads),)}, one per window"
+            )
+        return results
+
+    def _accepted(self, inputs: Sequence[pa.Array], parts: Sequence[pa.Array], length: int) -> IntArray | None:
+        """Return the places of the rows that the module accepts and the form does not leave out; None for all."""
+        is_left_out = np.zeros(length, np.bool_)
+        for column, reads in zip(inputs, self.reads, strict=True):
+            if forbids_null(reads) and (column.null_count or pa.types.is_nested(column.type)):
+                is_left_out |= forbidden_nulls(column, reads)
+        if self.form.skips_nulls:
+            for part in parts:
+                if part.null_count:
+                    is_left_out |= flags(pc.is_null(part))
+        return np.flatnonzero(~is_left_out) if is_left_out.any() else None
+
+    def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
+        """Return the columns that hold a payload's parts, and their types: a column of structs has them inside."""
+        if len(self.reads) != 1:
+            return columns, self.reads
+        struct = self.reads[0].type
+        if not isinstance(struct, Struct):
+            return columns, self.reads
+        return [pc.struct_field(columns[0], part.name) for part in struct.fields], struct.fields
+
+    def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> PayloadArrays:
+        """Return the payloads as a form lifts them: nothing, one array, or the arrays of a record by name."""
+        if not columns:
+            return None
+        if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
+            return self._array(columns[0], reads[0])
+        parts = zip(reads, columns, strict=True)
+        return {part.name: self._array(column, part) for part, column in parts}
+
+    def _array(self, column: pa.Array, reads: Field) -> Array:
+        array = array_of(column, reads)
+        if self.form.skips_nulls:  # rows with nulls are left out
+            return array
+        return np.ma.MaskedArray(array, flags(column.is_null()))
+
+    def _call(self, method: str, function: Callable[[], T]) -> T:
+        """Call a method of the form: measure it, and say which module failed."""
+        CURRENT_CALL.set_module(self.label)
+        started = self.meter.now()
+        try:
+            return function()
+        except ModuleContractError as error:
+            raise ModuleContractError(f"{self.label}: {error}") from error
+        except BaseException as error:  # an exit, too, is the module's failure
+            name = self.label.partition(" ")[0]
+            failed = ModuleFailedError(name, self.version, "all of a batch", None, method, error)
+            raise failed from safe_cause(error)
+        finally:
+            self.meter.since(started)
+
+
+def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
+    """Return the forms of a query's modules, bound to its columns; each module has one.
+
+    Args:
+        plan: The query, which is computed with forms.
+        meters: The meter of each module's calls.
+    """
+    forms: list[BoundForm] = []
+    for module, meter in zip(plan.modules, meters, strict=True):
+        assert module.form is not None, "the planner gives it modules with forms alone"
+        forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
+    return tuple(forms)
+
+
+def forms_of(task: TaskPayload) -> tuple[BoundForm, ...]:
+    """Return the forms of a task's modules; for `TaskPayload.once`."""
+    return bound_forms(task.plan, task.meters)
+
+
+def failing_row(form: BoundForm, inputs: Sequence[pa.Array], length: int) -> int | None:
+    """Return the place of a row that a form fails to lift by itself; None if there is none."""
+    return first_failing(
+        length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
+    )
+
+
+def first_failing(length: int, call: Callable[[int, int], object]) -> int | None:
+    """Return a place for which a call fails by itself; None if there is none.
+
+    Args:
+        length: The number of places.
+        call: Takes the places from one up to another.
+    """
+
+    def fails(start: int, stop: int) -> bool:
+        try:
+            call(start, stop)
+        except ModuleFailedError:
+            return True
+        return False
+
+    low, high = 0, length
+    while high - low > 1:
+        half = (low + high) // 2
+        if fails(low, half):
+            high = half
+        else:
+            low = half
+    return low if length and fails(low, high) else None
+
+
+def array_of(column: pa.Array, reads: Field) -> Array:
+    """Return a column as `ColumnarAggregate.lift` wants it; values under nulls are unspecified."""
+    dtype = DTYPES.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
+    if dtype is None:
+        values = np.empty(len(column), object)
+        values[:] = column.to_pylist()
+        return values
+    if column.null_count == len(column):
+        return np.zeros(len(column), dtype)
+    if column.null_count:
+        column = column.fill_null(column.drop_null()[0])
+    array: Array = column.to_numpy(zero_copy_only=False)
+    is_time = dtype.startswith(("datetime64", "timedelta64"))
+    if is_time and array.dtype == np.int64:
+        return array.view(dtype)
+    return array.astype(dtype, copy=False)

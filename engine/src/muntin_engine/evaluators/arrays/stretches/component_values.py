@@ -1,0 +1,401 @@
+"""The values of a batch: they are taken, joined and merged, and subtracted where they have an inverse.
+
+A component is `Dense`, `Exact` or `Collected`. Python states, and rows as they came, have files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, Protocol, Self, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Component, Merge
+from muntin.columnar import Ragged, identities
+from muntin.columnar.arrays import Array, FloatArray, IntArray
+from muntin.columnar.single import component_array, plain_values
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
+from muntin_engine.evaluators.arrays.stretches.coding import members_of, reduce_codes, stable_order
+from muntin_engine.evaluators.declarations.combinations import can_be_subtracted
+from muntin_engine.wire.sums import Sums
+
+COUNTED: Final = Component.count()
+
+Merged: TypeAlias = Array | Sums | Ragged
+"""The values of n windows as a form gets them."""
+
+
+class Deltas(Protocol):
+    """Values that are added at the first place of their stretch, and subtracted after its last one.
+
+    Attributes:
+        most: The greatest number of values in a sum.
+    """
+
+    most: int
+
+    def sums(self, values: Array) -> Array:
+        """Return for each wanted place the sum of the values whose stretches hold it, of type and shape as these."""
+        ...
+
+
+class Values(Protocol):
+    """n values of one part of a batch."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        ...
+
+    def take(self, places: IntArray | slice) -> Self:
+        """Select values by their places; neighbours as a slice."""
+        ...
+
+    def concat(self, others: Sequence[Self]) -> Self:
+        """Join the values of several batches, one batch after the other."""
+        ...
+
+    def reduce(self, codes: IntArray, size: int) -> Self:
+        """Merge the values of each code from 0 up to `size`; the identity where there is none."""
+        ...
+
+
+class ComponentValues(Values, Protocol):
+    """n values of a component of a columnar form."""
+
+    @property
+    def is_summed(self) -> bool:
+        """True if they can be subtracted exactly."""
+        ...
+
+    @property
+    def is_collected(self) -> bool:
+        """True if they are put side by side, and not merged into one value."""
+        ...
+
+    def running(self, deltas: Deltas) -> Self:
+        """Sum along the axis, if `is_summed`."""
+        ...
+
+    def through(self, function: Callable[[Component, Array], Array], most: int) -> Self:
+        """Apply a function to each array of values, which merges at most a given number of them into one."""
+        ...
+
+    @property
+    def merged(self) -> Merged:
+        """The values as a form gets them."""
+        ...
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob, under a name."""
+        ...
+
+    def to_arrow(self) -> pa.Array:
+        """Encode the values as a column."""
+        ...
+
+    def plain(self) -> Sequence[object]:
+        """Return each value as plain data."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """A number, or a vector of fixed shape, each.
+
+    Attributes:
+        component: The component that they are of.
+        array: The values along the first axis.
+    """
+
+    component: Component
+    array: Array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the array in bytes."""
+        return self.array.nbytes
+
+    def take(self, places: IntArray | slice) -> Dense:
+        """Select values by their places."""
+        return Dense(self.component, self.array[places])
+
+    def concat(self, others: Sequence[Dense]) -> Dense:
+        """Join the values of several batches."""
+        return Dense(self.component, np.concatenate([self.array, *(other.array for other in others)]))
+
+    def reduce(self, codes: IntArray, size: int) -> Dense:
+        """Merge values by code."""
+        return Dense(self.component, reduce_codes(self.component, codes, size, self.array))
+
+    @property
+    def is_summed(self) -> bool:
+        """True of whole numbers that are added."""
+        return can_be_subtracted(self.component)
+
+    @property
+    def is_collected(self) -> bool:
+        """False: values are merged into one."""
+        return False
+
+    def running(self, deltas: Deltas) -> Dense:
+        """Sum along the axis."""
+        return Dense(self.component, deltas.sums(self.array))
+
+    def through(self, function: Callable[[Component, Array], Array], most: int) -> Dense:
+        """Apply a function to the array."""
+        del most
+        return Dense(self.component, function(self.component, self.array))
+
+    @property
+    def merged(self) -> Array:
+        """The array."""
+        return self.array
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob: whole numbers take as few bytes as they need."""
+        if self.array.dtype == np.int64 and not self.component.shape:
+            blob.numbers[name] = self.array
+        else:
+            blob.columns[name] = self.to_arrow()
+
+    def to_arrow(self) -> pa.Array:
+        """Encode the values as a column."""
+        return _to_arrow(self.component, self.array)
+
+    def plain(self) -> Sequence[object]:
+        """Return each value as plain data."""
+        return plain_values(self.array)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """An exact sum of floats each.
+
+    Attributes:
+        component: The component that they are of.
+        sums: The sums.
+    """
+
+    component: Component
+    sums: Sums
+
+    def __len__(self) -> int:
+        return len(self.sums)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arrays in bytes."""
+        return self.sums.nbytes
+
+    def take(self, places: IntArray | slice) -> Exact:
+        """Select values by their places."""
+        return Exact(self.component, self.sums.take(places))
+
+    def concat(self, others: Sequence[Exact]) -> Exact:
+        """Join the values of several batches."""
+        return Exact(self.component, Sums.concat([self.sums, *(other.sums for other in others)]))
+
+    def reduce(self, codes: IntArray, size: int) -> Exact:
+        """Add up values by code."""
+        most = int(np.bincount(codes).max()) if len(codes) else 0
+        return self.through(lambda lane, values: reduce_codes(lane, codes, size, values), most)
+
+    @property
+    def is_summed(self) -> bool:
+        """True: exact sums are subtracted exactly."""
+        return True
+
+    @property
+    def is_collected(self) -> bool:
+        """False: sums are added up."""
+        return False
+
+    def running(self, deltas: Deltas) -> Exact:
+        """Sum along the axis: lanes on a grid are added and subtracted exactly, in any order."""
+
+        def function(values: FloatArray, is_lane: bool) -> FloatArray:
+            return deltas.sums(values) if is_lane else _running_odd(deltas, values)
+
+        return Exact(self.component, self.sums.on_grid(deltas.most).each(function))
+
+    def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
+        """Apply a function to each lane."""
+        lane = Component.sum(shape=self.component.shape)
+        return Exact(self.component, self.sums.on_grid(most).each(lambda values, _: function(lane, values)))
+
+    @property
+    def merged(self) -> Sums:
+        """The sums."""
+        return self.sums
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the sums to the columns of a blob."""
+        blob.columns[name] = self.to_arrow()
+
+    def to_arrow(self) -> pa.Array:
+        """Encode the sums as a column of structs."""
+        lanes = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
+        lanes |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
+        if self.sums.odd is not None:
+            lanes["odd"] = self.sums.odd
+        columns = [_to_arrow(self.component, lane) for lane in lanes.values()]
+        return pa.StructArray.from_arrays(columns, list(lanes))
+
+    def plain(self) -> Sequence[object]:
+        """Return each value as plain data."""
+        return self.sums.plain()
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Any number of values each.
+
+    Attributes:
+        component: The component that they are of.
+        values: The values, those of the first one first.
+        counts: The number of values of each.
+    """
+
+    component: Component
+    values: Array
+    counts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arrays in bytes."""
+        return self.values.nbytes + self.counts.nbytes
+
+    def take(self, places: IntArray | slice) -> Collected:
+        """Select values by their places."""
+        return Collected(self.component, self.values[members_of(self.counts, places)], self.counts[places])
+
+    def concat(self, others: Sequence[Collected]) -> Collected:
+        """Join the values of several batches."""
+        batches = (self, *others)
+        values = np.concatenate([batch.values for batch in batches])
+        counts = np.concatenate([batch.counts for batch in batches])
+        return Collected(self.component, values, counts)
+
+    def reduce(self, codes: IntArray, size: int) -> Collected:
+        """Put values side by side, by code."""
+        value_codes = np.repeat(codes, self.counts)
+        values = self.values[stable_order(value_codes, size)]
+        return Collected(self.component, values, np.bincount(value_codes, minlength=size))
+
+    @property
+    def is_summed(self) -> bool:
+        """False: there is nothing to subtract."""
+        return False
+
+    @property
+    def is_collected(self) -> bool:
+        """True: all values are kept."""
+        return True
+
+    def running(self, deltas: Deltas) -> Collected:
+        """Refuse: they cannot be subtracted."""
+        raise TypeError(f"{self.component} cannot be subtracted, in sums of {deltas.most}")
+
+    def through(self, function: Callable[[Component, Array], Array], most: int) -> Collected:
+        """Refuse: no function merges them."""
+        raise TypeError(f"{self.component} is put side by side, not merged by {function}, {most} at most")
+
+    @property
+    def merged(self) -> Ragged:
+        """The values of each in ascending order."""
+        groups = np.repeat(np.arange(len(self.counts)), self.counts)
+        ascending = self.values[np.lexsort((self.values, groups))]
+        return Ragged(ascending, np.concatenate([[0], np.cumsum(self.counts)]))
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the values to the columns of a blob."""
+        blob.columns[name] = self.to_arrow()
+
+    def to_arrow(self) -> pa.Array:
+        """Encode the values as a column of lists."""
+        offsets = np.concatenate([[0], np.cumsum(self.counts)])
+        return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(_numbers(self.values)))
+
+    def plain(self) -> Sequence[object]:
+        """Return each value as plain data."""
+        flat = plain_values(self.values)
+        ends = np.cumsum(self.counts).tolist()
+        return [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def lifted(component: Component, array: Array) -> ComponentValues:
+    """Wrap the values that a form made of rows, each by itself."""
+    if component.is_exact:
+        return Exact(component, Sums.of(array))
+    if component.merge is Merge.COLLECT:
+        return Collected(component, array, np.ones(len(array), np.int64))
+    return Dense(component, array)
+
+
+def nothing(component: Component, count: int) -> ComponentValues:
+    """Return `count` identity values."""
+    if component.merge is Merge.COLLECT:
+        return Collected(component, identities(component, 0), np.zeros(count, np.int64))
+    return lifted(component, identities(component, count))
+
+
+def from_plain(component: Component, values: Sequence[object]) -> ComponentValues:
+    """Undo `plain`."""
+    if component.is_exact:
+        return Exact(component, Sums.from_plain(values, component.shape))
+    if component.merge is Merge.COLLECT:
+        listed: Sequence[Sequence[object]] = values  # type: ignore[assignment]  # collected values are lists
+        flat = component_array(component, list(chain.from_iterable(listed)))
+        return Collected(component, flat, np.array(list(map(len, listed)), np.int64))
+    return Dense(component, component_array(component, list(values)))
+
+
+def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues:
+    """Undo `to_arrow`."""
+    array = column.combine_chunks()
+    if component.merge is Merge.COLLECT:
+        values = array.flatten().to_numpy(zero_copy_only=False).view(component.dtype)
+        return Collected(component, values, np.diff(array.offsets.to_numpy(zero_copy_only=False)))
+    if not component.is_exact:
+        return Dense(component, _from_arrow(component, array).view(component.dtype))
+    arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
+    lanes = tuple(lane for name, lane in arrays.items() if name.startswith("lane"))
+    high = tuple(lane for name, lane in arrays.items() if name.startswith("high"))
+    return Exact(component, Sums(lanes, high, arrays.get("odd")))
+
+
+def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
+    """Return the sums of values that are infinite, NaN or zero: these cannot be subtracted, but counted."""
+    is_nan = np.isnan(values)
+    above = deltas.sums((is_nan | (values == np.inf)).astype(np.int64)) > 0
+    below = deltas.sums((is_nan | (values == -np.inf)).astype(np.int64)) > 0
+    return np.where(above & below, np.nan, np.where(above, np.inf, np.where(below, -np.inf, 0.0)))
+
+
+def _to_arrow(component: Component, array: Array) -> pa.Array:
+    flat = pa.array(_numbers(array.reshape(-1)))
+    if not component.shape:
+        return flat
+    return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(component.shape)))
+
+
+def _from_arrow(component: Component, array: pa.Array) -> Array:
+    flat: Array = (array.flatten() if component.shape else array).to_numpy(zero_copy_only=False)
+    return flat.reshape(len(array), *component.shape)
+
+
+def _numbers(array: Array) -> Array:
+    """Return times as integers."""
+    return array.view(np.int64) if array.dtype.kind in "mM" else array

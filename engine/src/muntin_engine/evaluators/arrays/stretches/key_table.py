@@ -1,0 +1,161 @@
+"""The keys of a bucket, numbered; and keys as tables of columns, and as Python values for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import repeat
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import Window
+from muntin.columnar.arrays import IntArray
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import Key, canonical
+from muntin_engine.wire.python_values import tuples_of
+
+FEW_KEYS: Final = 1024
+"""With up to so many keys none is forgotten."""
+
+OBJECTS: Final = 100
+"""The memory of a key besides its columns, roughly: its name, its code, and their place in a dict."""
+
+NO_KEYS: Final = "none"
+"""The column that counts the keys of a query without key columns."""
+
+At: TypeAlias = Callable[[int], tuple[Key, Window]]
+"""Returns the key and the window of one of many calls, or results, by its place; for messages."""
+
+
+def named_keys(columns: Sequence[pa.Array], length: int) -> pa.Table:
+    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    named = {f"k{place}": column for place, column in enumerate(columns)}
+    return pa.table(named or {NO_KEYS: pa.nulls(length)})
+
+
+def key_columns(keys: pa.Table) -> list[pa.Array]:
+    """Undo `named_keys`."""
+    return [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
+
+
+def keys_in(keys: pa.Table) -> list[Key]:
+    """Return the keys of a table as Python values."""
+    return tuples_of(keys, [name for name in keys.column_names if name != NO_KEYS])
+
+
+class HoldsKeys(Protocol):
+    """The store of a bucket, which knows keys by their codes."""
+
+    def used_codes(self) -> IntArray:
+        """Return the codes of the keys of which it holds something, ascending."""
+        ...
+
+    def renumber(self, codes: IntArray) -> None:
+        """Replace each code by the one at its place."""
+        ...
+
+
+class KeyTable:
+    """Gives each key a code, in the order in which keys come.
+
+    Cost: a look-up in a dict for each key of a batch, however many rows it has.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[Hashable, int] = {}
+        self._tables: list[pa.Table] = []
+        self._most = FEW_KEYS
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take in memory: in a dict, as objects, and as columns."""
+        columns: int = sum(table.nbytes for table in self._tables)
+        return OBJECTS * len(self) + 2 * columns
+
+    def codes(self, keys: pa.Table) -> IntArray:
+        """Return the codes of some keys; new ones are added.
+
+        Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code. The table keeps the key as
+        `canonical` writes it, so that it does not matter which of the two came first.
+        """
+        known = len(self._codes)
+        code_of = self._codes
+        codes = np.fromiter((code_of.setdefault(name, len(code_of)) for name in _names(keys)), np.int64, len(keys))
+        if len(code_of) > known:
+            _, first_rows = np.unique(codes, return_index=True)
+            new_rows = first_rows[codes[first_rows] >= known]
+            self._tables.append(_canonical(keys.take(pa.array(new_rows))))
+        return codes
+
+    def take(self, codes: IntArray) -> pa.Table:
+        """Return the keys that have some codes."""
+        return self.table().take(pa.array(codes))
+
+    def table(self) -> pa.Table:
+        """Return all keys in the order of their codes."""
+        if len(self._tables) != 1:
+            self._tables = [pa.concat_tables(self._tables).combine_chunks()]
+        return self._tables[0]
+
+    def count(self, codes: Sequence[IntArray]) -> int:
+        """Count the keys of blobs, given the codes of each; it costs a byte for each known key."""
+        is_there = np.zeros(len(self), np.bool_)
+        for blob_codes in codes:
+            is_there[blob_codes] = True
+        return int(np.count_nonzero(is_there))
+
+    def forget_unused(self, store: HoldsKeys) -> None:
+        """Forget the keys of which a store holds nothing, whenever there are twice as many as were left then."""
+        if len(self) <= self._most:
+            return
+        used_codes = store.used_codes()
+        store.renumber(self.keep(used_codes))
+        self._most = max(FEW_KEYS, 2 * len(used_codes))
+
+    def keep(self, codes: IntArray) -> IntArray:
+        """Forget all keys but those of some codes, and number these anew; return for each old code the new one.
+
+        Args:
+            codes: The codes to keep, ascending.
+        """
+        places = np.full(len(self), -1, np.int64)
+        places[codes] = np.arange(len(codes))
+        names = list(self._codes)
+        self._tables = [self.take(codes).combine_chunks()] if self._tables else []
+        self._codes = {names[code]: place for place, code in enumerate(codes.tolist())}
+        return places
+
+
+def _names(keys: pa.Table) -> Iterable[Hashable]:
+    """Yield for each key something that is equal for equal keys."""
+    if not keys.num_columns:
+        return repeat((), len(keys))
+    columns = [_storage(column).to_pylist() for column in keys.columns]
+    if any(pa.types.is_nested(part) or pa.types.is_floating(part) for part in keys.schema.types):
+        return (freeze(canonical(key)) for key in zip(*columns, strict=True))
+    return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+def _canonical(keys: pa.Table) -> pa.Table:
+    """Return keys as `canonical` writes them; only where there are floats, it makes a difference."""
+    for place, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
+        if pa.types.is_floating(column.type):
+            keys = keys.set_column(place, name, pc.add(column, pa.scalar(0.0, column.type)))
+        elif pa.types.is_nested(column.type):
+            values = [canonical(value) for value in column.to_pylist()]
+            keys = keys.set_column(place, name, pa.array(values, column.type))
+    return keys
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times as integers and text as bytes: faster to name keys by, and Python may have no word for them."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32())
+    return column.cast(pa.binary()) if pa.types.is_string(column.type) else column

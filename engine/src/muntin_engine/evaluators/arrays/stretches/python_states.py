@@ -1,0 +1,261 @@
+"""Python states as values of a batch, and the module that keeps them, called for many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin import Module, Window
+from muntin.columnar.arrays import IntArray
+from muntin.errors import ModuleFailedError
+from muntin.errors.safe_text import safe_cause
+from muntin.modules.aggregate import rows_of
+from muntin_engine.modules.binding import Binding
+from muntin_engine.evaluators.arrays.stretches.coding import first_places
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.skipping import SKIPPED, payloads_of
+from muntin_engine.time.changes import Key
+
+State: TypeAlias = Any
+"""A module's own state."""
+
+_ABSENT: Final = object()
+
+
+class ModuleCallError(Exception):
+    """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
+
+    Attributes:
+        place: The place of the group, of those that the method was called for.
+    """
+
+    def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        super().__init__(method)
+        self.place = place
+        self._module = module
+        self._method = method
+
+    def located(self, key: Key, window: Window) -> ModuleFailedError:
+        """Return the error that tells the query writer where the module failed."""
+        cause = self.__cause__ or self
+        error = ModuleFailedError(self._module.name, self._module.version, key, window, self._method, cause)
+        error.__cause__ = cause
+        return error
+
+
+class StateModule:
+    """An incremental module, as evaluation on arrays calls it.
+
+    States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
+    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
+    that.
+
+    Attributes:
+        module: The module.
+        can_deduct: True if a merge can be undone.
+        meter: Measures its calls.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        module: Any = binding.module
+        self.module: Any = module
+        self._called = binding.called
+        self._is_choosy = self._called is not module
+        self._is_operator = binding.module.is_operator
+        self.can_deduct = hasattr(module, "deduct")
+        self.meter = binding.meter
+        self.label = f"{binding.module.name} {binding.module.version}"
+        self._select = binding.select
+
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
+        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
+        return payloads_of(self._select, columns, count)
+
+    def create_state(self) -> State:
+        """Return a state of nothing."""
+        try:
+            return self._called.create_state()
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state") from safe_cause(error)
+
+    def create_states(self, count: int) -> list[State]:
+        """Return states of nothing."""
+        states: list[State] = []
+        create = self._called.create_state
+        started = self.meter.now()
+        try:
+            for _ in range(count):
+                states.append(create())
+        except BaseException as error:
+            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
+        self.meter.since(started)
+        return states
+
+    def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
+        """Return states with the payloads between two bounds each: one call for each state."""
+        after: list[State] = []
+        add = self._called.add_events
+        is_choosy = self._is_choosy
+        started = self.meter.now()
+        try:
+            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
+                group = payloads[start:stop]
+                if is_choosy:
+                    group = [payload for payload in group if payload is not SKIPPED]
+                after.append(add(state, group))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def add(self, state: State, payloads: list[object]) -> State:
+        """Return a state with more payloads."""
+        try:
+            return self._called.add_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "add_events") from safe_cause(error)
+
+    def remove(self, state: State, payloads: list[object]) -> State:
+        """Return a state without some of the payloads that were added."""
+        try:
+            return self._called.remove_events(state, payloads)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "remove_events") from safe_cause(error)
+
+    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
+        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+        combine = self._called.combine
+        find = states.get
+        place = 0
+        started = self.meter.now()
+        try:
+            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+                state = find(name, _ABSENT)
+                states[name] = other if state is _ABSENT else combine(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
+        self.meter.since(started)
+
+    def upgrade(self, states: Sequence[State], version: str) -> list[State]:
+        """Return today's states of those that an older version of the module wrote."""
+        after: list[State] = []
+        upgrade = self._called.upgrade_state
+        started = self.meter.now()
+        try:
+            for state in states:
+                after.append(upgrade(state, version))
+        except BaseException as error:
+            raise ModuleCallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+        self.meter.since(started)
+        return after
+
+    def combine(self, state: State, other: State) -> State:
+        """Combine two states; the first one may change."""
+        try:
+            return self._called.combine(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def merged(self, first: State, second: State) -> State:
+        """Combine two states into a third one: neither is changed, now or later."""
+        combine = self._called.combine
+        fresh = self.create_state()
+        try:
+            return combine(combine(fresh, first), second)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "combine") from safe_cause(error)
+
+    def deduct(self, state: State, other: State) -> State:
+        """Return a state without another that was merged into it."""
+        try:
+            return self._called.deduct(state, other)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "deduct") from safe_cause(error)
+
+    def result(self, state: State) -> Any:
+        """Return the result of a state, which stays as it is; of an operator, its rows."""
+        try:
+            result = self._called.compute_result(state)
+            return rows_of(result) if self._is_operator else result
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
+
+    def results(self, states: Iterable[State]) -> list[Any]:
+        """Return the result of each state, or its rows; the states stay as they are."""
+        results: list[Any] = []
+        compute = self._called.compute_result
+        is_operator = self._is_operator
+        started = self.meter.now()
+        try:
+            for state in states:
+                result = compute(state)
+                results.append(rows_of(result) if is_operator else result)
+        except BaseException as error:
+            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
+        self.meter.since(started)
+        return results
+
+
+Objects: TypeAlias = npt.NDArray[np.object_]
+"""n states of one module."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """A state of a module each.
+
+    Attributes:
+        module: The module.
+        objects: The states.
+    """
+
+    module: StateModule
+    objects: Objects
+
+    @classmethod
+    def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
+        """Wrap states, whatever they are; NumPy would look into lists."""
+        return cls(module, np.fromiter(states, np.object_, count))
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the references: of the states only what is written is known."""
+        return self.objects.nbytes
+
+    def take(self, places: IntArray | slice) -> States:
+        """Select states by their places."""
+        return States(self.module, self.objects[places])
+
+    def concat(self, others: Sequence[States]) -> States:
+        """Join the states of several batches."""
+        return States(self.module, np.concatenate([self.objects, *(other.objects for other in others)]))
+
+    def reduce(self, codes: IntArray, size: int) -> States:
+        """Combine states by code; each code is there. The first state of a code may change, and no other.
+
+        Raises:
+            ModuleCallError: The module raised an exception; the place is the code.
+        """
+        first = first_places(codes, size)
+        is_later = np.ones(len(codes), np.bool_)
+        is_later[first] = False
+        later = np.flatnonzero(is_later)
+        later_codes = codes[later].tolist()
+        CURRENT_CALL.set_module(self.module.label)
+        merged = {code: self.objects[first[code]] for code in dict.fromkeys(later_codes)}
+        try:
+            self.module.combine_into(merged, later_codes, self.objects[later].tolist())
+        except ModuleCallError as failure:
+            failure.place = later_codes[failure.place]
+            raise
+        combined = self.objects[first]
+        combined[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
+        return States(self.module, combined)

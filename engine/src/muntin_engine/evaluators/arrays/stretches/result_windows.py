@@ -1,0 +1,357 @@
+"""Windows with their results, how forms compute these from merged states, and how they become typed tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, Module, TimestampPolicy, Window
+from muntin.columnar.arrays import Array, BoolArray, IntArray
+from muntin.errors import ModuleFailedError
+from muntin.schemas import Field, Scalar, ScalarKind, spell
+from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, first_failing, forms_of
+from muntin_engine.evaluators.arrays.stretches.coding import expanded
+from muntin_engine.evaluators.arrays.stretches.key_table import At, keys_in
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
+from muntin_engine.time.changes import Key, OutputKind
+from muntin_engine.wire.result_columns import ResultColumns
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import as_times, extents
+
+EVENT_ID: Final = Part(-1, "event_id")
+"""The part of results that may be retracted: their ids as events of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWindows:
+    """Windows whose results are emitted: complete ones, or the changes of results. The pairs of a join have this form.
+
+    Attributes:
+        place: The specification of the query that they are of.
+        windows: From start to end in ticks, with merged values. The weight of a result that is retracted is -1.
+        keys: A row of keys for each.
+        values: The results of modules that are called one by one, module by module; None of forms, whose results are
+            computed as columns when these are written.
+        value_places: The place of each window's result among the values; None where each window has one of its own.
+    """
+
+    place: int
+    windows: StretchTable
+    keys: pa.Table
+    values: Sequence[list[Any]] | None = None
+    value_places: IntArray | None = None
+
+    def __len__(self) -> int:
+        """The number of windows."""
+        return len(self.windows)
+
+    def located(self, place: int) -> tuple[Key, Window]:
+        """Return the key of a window, and its extent."""
+        (key,) = keys_in(self.keys.slice(place, 1))
+        return key, Window(int(self.windows.low[place]), int(self.windows.high[place]))
+
+    @property
+    def results(self) -> IntArray:
+        """The place of each window's result."""
+        return np.arange(len(self.windows)) if self.value_places is None else self.value_places
+
+
+def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
+    """Return a form's result for each window as an array, whose masked entries are null.
+
+    A window all of whose payloads were left out has the form's `empty_result`, and the form does not see it.
+
+    Args:
+        form: The form.
+        place: Its place among those of the query.
+        windows: The merged states of all forms.
+
+    Raises:
+        ModuleFailedError: The form raised an exception.
+        ModuleContractError: It returned something else than one result per window.
+    """
+    payloads = windows.payloads(place)
+    with_payloads = np.flatnonzero(payloads)
+    if not len(with_payloads):
+        empty = form.empty_result
+        return np.ma.MaskedArray(np.full(len(payloads), empty, object), empty is None)
+    if len(with_payloads) == len(payloads):
+        return _computed(form, place, windows, payloads)
+    results = _computed(form, place, windows.take(with_payloads), payloads[with_payloads])
+    return _between_empty_windows(results, with_payloads, len(payloads), form.empty_result)
+
+
+def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntArray) -> Array:
+    components = {name: windows.parts[Part(place, name)].merged for name in form.stored}
+    return form.results(components, payloads)
+
+
+def _between_empty_windows(results: Array, places: IntArray, length: int, empty: object) -> Array:
+    """Put results at their places, and the empty result at all others."""
+    data = np.ma.getdata(results)
+    spread = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
+    is_null = np.full(length, empty is None)
+    spread[places] = data
+    is_null[places] = np.ma.getmaskarray(results)
+    return np.ma.MaskedArray(spread, is_null)
+
+
+def failing_window(form: BoundForm, place: int, windows: StretchTable) -> int | None:
+    """Return the place of a window whose result a form fails to compute by itself; None if there is none.
+
+    Cost: some twenty calls of the form, on half of the windows, a quarter and so on.
+
+    Args:
+        form: The form.
+        place: Its place among those of the query.
+        windows: All windows.
+    """
+    return first_failing(len(windows), lambda start, stop: form_results(form, place, windows.take(slice(start, stop))))
+
+
+MOST_ROWS: Final = 250_000
+"""Most rows of a blob of results."""
+
+_LARGEST: Final = np.iinfo(np.int64).max
+
+_FITTING: Final[Mapping[ScalarKind, str]] = {
+    ScalarKind.BOOLEAN: "b",
+    ScalarKind.INTEGER: "iu",
+    ScalarKind.FLOAT: "fiu",
+    ScalarKind.TIMESTAMP: "M",
+    ScalarKind.DATE: "M",
+    ScalarKind.INTERVAL: "m",
+    ScalarKind.INSTANT: "iu",
+}
+"""The NumPy kinds of array that a type of result may come in; any type may come as objects."""
+
+
+def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Table]:
+    """Yield results as tables of the query's result schema; the end of a window that never ends is null.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    result_columns = _columns_of(task, results)
+    windows = results.windows
+    keys = results.keys
+    starts = windows.low
+    ends = windows.high
+    owners = result_columns.owners
+    if owners is not None:
+        keys = keys.take(pa.array(owners))
+        starts = starts[owners]
+        ends = ends[owners]
+    ends = np.ma.masked_equal(ends, INFINITY)
+
+    fields = list(task.results)
+    columns: dict[str, pa.Array] = {}
+    for field, key_name in zip(fields, task.key_names, strict=False):
+        columns[field.name] = keys.column(key_name)
+    columns |= result_columns.beside()
+    columns["window"] = extents(task, starts, ends)
+    if task.query.timestamps is TimestampPolicy.POINT_AT_END:
+        columns["lifetime"] = extents(task, ends, ends + 1)
+    names = list(task.plan.named_windows)
+    if names:
+        columns["window_name"] = pa.repeat(pa.scalar(names[results.place], pa.string()), len(starts))
+    for place, field in enumerate(fields[len(fields) - len(task.outputs) :]):
+        columns[field.name] = result_columns.column(place, task.outputs[place], field.type)
+
+    table = pa.table([columns[name] for name in task.results.names], schema=task.results)
+    for start in range(0, table.num_rows, MOST_ROWS):
+        yield table.slice(start, MOST_ROWS)
+
+
+def form_table(task: TaskPayload, results: ResultWindows) -> pa.Table:
+    """Return the results of windows as columns `i0`, `i1` and so on, of the types of the query's result schema.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+        ModuleContractError: A module's results are not of the type that its class declares.
+    """
+    form_columns = FormColumns(task, results)
+    types = list(task.results.types)[-len(task.outputs) :]
+    columns: dict[str, pa.Array] = {}
+    for place, (field, arrow_type) in enumerate(zip(task.outputs, types, strict=True)):
+        columns[f"i{place}"] = form_columns.column(place, field, arrow_type)
+    return pa.table(columns)
+
+
+class WindowColumns(ABC):
+    """The result columns of windows.
+
+    Attributes:
+        owners: The place of the window of each row; None where each window is a row.
+    """
+
+    owners: IntArray | None = None
+
+    @abstractmethod
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return a result column.
+
+        Args:
+            place: The place of the column among the results of the query.
+            field: The type that the module declares.
+            arrow_type: The type of the column.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+            ModuleContractError: A result is not of the type that the module's class declares.
+        """
+
+    def beside(self) -> Mapping[str, pa.Array]:
+        """Return further columns: the change that a row is, or the lifetime that a module says."""
+        return {}
+
+
+class FormColumns(WindowColumns):
+    """Results that forms compute of merged states, all windows at once."""
+
+    def __init__(self, task: TaskPayload, results: ResultWindows) -> None:
+        """Compute the results of a query's windows."""
+        self._task = task
+        self._results = results
+
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return the results of a module."""
+        form = self._task.once(forms_of)[place]
+        windows = self._results.windows
+        try:
+            results = form_results(form, place, windows)
+        except ModuleFailedError as failure:
+            row = failing_window(form, place, windows)
+            if row is None:
+                raise
+            raise failure.at(*self._results.located(row)) from failure.__cause__
+        return _array_column(results, field, arrow_type, ResultColumns(self._task, form.label, self._results.located))
+
+
+class StoredColumns(WindowColumns):
+    """Results that may be retracted: they were stored as columns, with their ids."""
+
+    def __init__(self, results: ResultWindows) -> None:
+        """Return stored results."""
+        self._windows = results.windows
+
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return the results of a module."""
+        del field, arrow_type
+        return self._windows.parts[ROWS].table.column(place)
+
+    def beside(self) -> Mapping[str, pa.Array]:
+        """Return the change that each row is, and its id as an event of the output."""
+        kinds = np.where(self._windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
+        event_ids = self._windows.parts[EVENT_ID].array
+        return {"change": pa.array(kinds, pa.string()), "event_id": pa.array(event_ids)}
+
+
+class ModuleColumns(WindowColumns):
+    """Results of modules that were called one by one: neighbouring windows of a key may share one."""
+
+    def __init__(self, task: TaskPayload, results: ResultWindows, values: Sequence[list[Any]]) -> None:
+        """Arrange the values of modules.
+
+        Args:
+            task: The query.
+            results: The windows.
+            values: The results of each module.
+        """
+        self._task = task
+        self._results = results
+        self._values = values
+        self._places = results.value_places
+
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return the results of a module."""
+        module = self._task.query.bindings[place].module
+        column = _result_columns(self._task, module, self._located).column(self._values[place], field, arrow_type)
+        return column if self._places is None else column.take(pa.array(self._places))
+
+    def _located(self, value: int) -> tuple[Key, Window]:
+        """Return the key and the extent of a window that has a value."""
+        first = np.flatnonzero(self._results.results == value)[0]
+        return self._results.located(int(first))
+
+
+class OperatorColumns(ModuleColumns):
+    """The rows of an operator: any number for each window."""
+
+    def __init__(self, task: TaskPayload, results: ResultWindows, values: Sequence[list[Any]]) -> None:
+        """Arrange the rows of an operator; where it says how long they last, these are events."""
+        super().__init__(task, results, values)
+        (rows_of_windows,) = values
+        counts = np.fromiter(map(len, rows_of_windows), np.int64, len(rows_of_windows))
+        self._value_of_row, _ = expanded(counts)
+        self._rows = list(chain.from_iterable(rows_of_windows))
+        self._events: list[Any] | None = None
+        if task.query.timestamps.is_set_by_module:
+            self._events = self._rows
+            self._rows = [event.payload for event in self._events]
+        value_places = results.results
+        self.owners, within = expanded(counts[value_places])
+        if self._places is not None:
+            self._places = (np.cumsum(counts) - counts)[value_places[self.owners]] + within
+
+    def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
+        """Return a field of the rows."""
+        module = self._task.query.bindings[0].module
+        result_columns = _result_columns(self._task, module, self._located_row)
+        column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
+        return column if self._places is None else column.take(pa.array(self._places))
+
+    def beside(self) -> Mapping[str, pa.Array]:
+        """Return the lifetimes of rows, if the operator says these."""
+        if self._events is None:
+            return {}
+        lifetimes = np.array([[event.start, event.end] for event in self._events], np.int64).reshape(-1, 2)
+        ends = np.ma.masked_equal(lifetimes[:, 1], INFINITY)
+        return {"lifetime": extents(self._task, lifetimes[:, 0], ends)}
+
+    def _located_row(self, row: int) -> tuple[Key, Window]:
+        return self._located(int(self._value_of_row[row]))
+
+
+def _columns_of(task: TaskPayload, results: ResultWindows) -> WindowColumns:
+    """Return the result columns of windows, by where their results come from."""
+    if EVENT_ID in results.windows.parts:
+        return StoredColumns(results)
+    if results.values is None:
+        return FormColumns(task, results)
+    if task.query.is_operator:
+        return OperatorColumns(task, results, results.values)
+    return ModuleColumns(task, results, results.values)
+
+
+def _result_columns(task: TaskPayload, module: Module, located_at: At) -> ResultColumns:
+    return ResultColumns(task, f"{module.name} {module.version}", located_at)
+
+
+def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result_columns: ResultColumns) -> pa.Array:
+    """Return the results of a form as a column of a type."""
+    data = np.ma.getdata(results)
+    is_null = np.ma.getmaskarray(results)
+    kind = output.type.kind if isinstance(output.type, Scalar) else None
+    if data.dtype == object or kind is None or kind not in _FITTING:
+        return result_columns.column(_values(data, is_null), output, arrow_type)
+    if data.dtype.kind not in _FITTING[kind]:
+        raise result_columns.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
+    if kind is ScalarKind.INSTANT:
+        is_null = is_null | (data >= INFINITY)
+    if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
+        # Results that the column cannot hold are counted where values are converted one by one.
+        return result_columns.column(_values(data, is_null), output, arrow_type)
+    column = pa.array(data, mask=is_null if is_null.any() else None)
+    return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
+
+
+def _values(data: Array, is_null: BoolArray) -> list[Any]:
+    return [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]

@@ -1,0 +1,229 @@
+"""Rows as values of a batch: the columns in which they came, and lists of rows that share these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
+from muntin_engine.evaluators.arrays.stretches.coding import expanded, members_of, stable_order
+from muntin_engine.wire.blobs import from_blob, to_blob
+from muntin_engine.wire.narrow_numbers import narrow_table, numbers_of
+
+
+@dataclass(frozen=True, slots=True)
+class RowValues:
+    """The columns of rows, as they came. `take` moves places alone, as long as half of the rows are wanted.
+
+    Attributes:
+        whole: The columns of these rows and of others.
+        places: The places of the rows among them.
+    """
+
+    whole: pa.Table
+    places: IntArray
+
+    @classmethod
+    def of(cls, table: pa.Table) -> RowValues:
+        """Wrap the rows of a table."""
+        return cls(table.replace_schema_metadata(None).combine_chunks(), np.arange(len(table)))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the columns in bytes, and of the places."""
+        size: int = self.whole.nbytes + self.places.nbytes
+        return size
+
+    @property
+    def table(self) -> pa.Table:
+        """The columns of these rows alone."""
+        is_whole = len(self) == len(self.whole) and bool((self.places[1:] > self.places[:-1]).all())
+        return self.whole if is_whole else self.whole.take(pa.array(self.places))
+
+    def take(self, places: IntArray | slice) -> RowValues:
+        """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
+        selected = RowValues(self.whole, self.places[places])
+        return selected if 2 * len(selected) >= len(self.whole) else RowValues.of(selected.table)
+
+    def concat(self, others: Sequence[RowValues]) -> RowValues:
+        """Join the rows of several batches."""
+        batches = [self, *others]
+        shift = 0
+        places: list[IntArray] = []
+        for batch in batches:
+            places.append(batch.places + shift)
+            shift += len(batch.whole)
+        whole = pa.concat_tables([batch.whole for batch in batches]).combine_chunks()
+        return RowValues(whole, np.concatenate(places))
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the columns of rows to those of a blob, under the names that they have."""
+        del name
+        for column_name, column in zip(self.whole.column_names, self.table.columns, strict=True):
+            blob.columns[column_name] = column
+
+    def reduce(self, codes: IntArray, size: int) -> RowValues:
+        """Refuse: rows are not merged."""
+        raise TypeError(f"{len(codes)} rows are not merged into {size}: a module lifts them")
+
+
+TIMES: Final = ("start", "end")
+"""The columns of rows that are times; points have no `end`."""
+
+SOURCE: Final = "source"
+"""The column of rows that says which source each is of, where late rows are wanted with it."""
+
+MOST_CHUNKS: Final = 16
+"""Columns of more chunks are copied into one."""
+
+_NO_PAYLOAD: Final = "none"
+
+PlainRows: TypeAlias = tuple[list[int], list[int], list[tuple[Any, ...]]]
+"""Rows one by one: their starts, their ends and their payloads."""
+
+
+class Shares(Protocol):
+    """Stretches that lie in several places each."""
+
+    def shares(self) -> tuple[IntArray, IntArray, int]:
+        """Return the stretch and the place of each pair where one covers the other, and how many places there are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowLists:
+    """A list of rows each.
+
+    A list is made of runs of neighbouring rows. So lists are joined, and windows share them, without copying a row.
+
+    Attributes:
+        table: The columns of all rows: their `TIMES` in ticks, their `SOURCE` if that is wanted, then the payload as it
+            came.
+        firsts: The first row of each run.
+        lengths: The number of rows of each run.
+        runs: The number of runs of each list.
+    """
+
+    table: pa.Table
+    firsts: IntArray
+    lengths: IntArray
+    runs: IntArray
+
+    @classmethod
+    def of(cls, table: pa.Table, counts: IntArray) -> RowLists:
+        """Divide the rows of a table into lists of so many each, which lie side by side."""
+        return cls(table, np.cumsum(counts) - counts, counts, np.ones(len(counts), np.int64))
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the rows take, and their runs."""
+        rows = self.table.nbytes * int(self.lengths.sum()) // max(1, len(self.table))
+        return int(rows + self.firsts.nbytes + self.lengths.nbytes + self.runs.nbytes)
+
+    @property
+    def is_summed(self) -> bool:
+        """False: rows are not subtracted."""
+        return False
+
+    @property
+    def is_collected(self) -> bool:
+        """True: all rows are kept."""
+        return True
+
+    @property
+    def times(self) -> tuple[IntArray, IntArray]:
+        """The starts and the ends of all rows."""
+        starts = self.table.column("start").to_numpy()
+        return starts, self.table.column("end").to_numpy() if "end" in self.table.column_names else starts + 1
+
+    def payload(self, places: IntArray, values_of: Callable[[pa.ChunkedArray], list[Any]]) -> list[list[Any]]:
+        """Return the payload of rows, column by column.
+
+        Args:
+            places: The places of rows in the table; the values of a row that is in many windows are made once.
+            values_of: Returns the values of a column.
+        """
+        beside = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
+        columns = self.table.drop_columns(beside).columns
+        if len(places) <= len(self.table):
+            return [values_of(column.take(pa.array(places))) for column in columns]
+        objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
+        return [values[places].tolist() for values in objects]
+
+    def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> PlainRows:
+        """Return the starts, the ends and the payloads of rows, given their places and what `payload` returned."""
+        starts, ends = (times[places].tolist() for times in self.times)
+        return starts, ends, list(zip(*columns, strict=True)) if columns else [()] * len(places)
+
+    def places(self) -> IntArray:
+        """Return the places of the rows in the table, list by list."""
+        owners, within = expanded(self.lengths)
+        return self.firsts[owners] + within
+
+    def take(self, places: IntArray | slice) -> RowLists:
+        """Select lists by their places; if few rows are left, as a copy, so that the others can be freed."""
+        runs = members_of(self.runs, places)
+        selected = RowLists(self.table, self.firsts[runs], self.lengths[runs], self.runs[places])
+        return selected.copied() if 2 * int(selected.lengths.sum()) < len(self.table) else selected
+
+    def copied(self) -> RowLists:
+        """Copy the rows, so that those of a list lie side by side."""
+        counts = np.bincount(np.repeat(np.arange(len(self)), self.runs), self.lengths, len(self)).astype(np.int64)
+        return RowLists.of(self.table.take(pa.array(self.places())), counts)
+
+    def concat(self, others: Sequence[RowLists]) -> RowLists:
+        """Join the lists of several batches."""
+        batches = (self, *others)
+        shift = 0
+        firsts: list[IntArray] = []
+        for batch in batches:
+            firsts.append(batch.firsts + shift)
+            shift += len(batch.table)
+        table = pa.concat_tables([batch.table for batch in batches])
+        if table.column(0).num_chunks > MOST_CHUNKS:
+            table = table.combine_chunks()
+        lengths = np.concatenate([batch.lengths for batch in batches])
+        runs = np.concatenate([batch.runs for batch in batches])
+        return RowLists(table, np.concatenate(firsts), lengths, runs)
+
+    def reduce(self, codes: IntArray, size: int) -> RowLists:
+        """Join the lists of each code, in their order."""
+        run_codes = np.repeat(codes, self.runs)
+        order = stable_order(run_codes, size)
+        return RowLists(self.table, self.firsts[order], self.lengths[order], np.bincount(run_codes, minlength=size))
+
+    def running(self, edges: Shares) -> RowLists:
+        """Return for each wanted place the lists of the stretches that cover it."""
+        stretches, places, size = edges.shares()
+        return self.take(stretches).reduce(places, size)
+
+    def encode(self, name: str, blob: BlobColumns) -> None:
+        """Add the rows to a blob: they have more rows than its other columns."""
+        del name
+        blob.packed.append(self.to_blob())
+
+    def to_blob(self) -> bytes:
+        """Return the rows as bytes, list by list."""
+        table = self.copied().table
+        times = {name: table.column(name).to_numpy() for name in TIMES if name in table.column_names}
+        payload = {name: table.column(name) for name in table.column_names if name not in TIMES}
+        return to_blob(narrow_table(times, payload or {_NO_PAYLOAD: pa.nulls(len(table))}))
+
+    @classmethod
+    def from_blob(cls, blob: bytes, counts: IntArray) -> RowLists:
+        """Read what `to_blob` wrote, given the number of rows of each list."""
+        table = from_blob(blob)
+        columns = dict(numbers_of(table))
+        columns |= {name: table.column(name) for name in table.column_names if name not in (*TIMES, _NO_PAYLOAD)}
+        return cls.of(pa.table(columns), counts)

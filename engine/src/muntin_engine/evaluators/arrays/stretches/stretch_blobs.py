@@ -1,0 +1,252 @@
+"""Batches as bytes: how they cross the shuffle, and how they lie in a checkpoint.
+
+A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers take
+as few bytes as they need. What is no number of a stretch, such as rows and Python states, comes packed after these.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import msgpack
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, Component, Merge
+from muntin.columnar.single import records_of
+from muntin.versions import is_same_version
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
+from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm
+from muntin_engine.evaluators.arrays.stretches.component_values import (
+    COUNTED,
+    ComponentValues,
+    Dense,
+    from_arrow,
+    from_plain,
+    nothing,
+)
+from muntin_engine.evaluators.arrays.stretches.row_values import RowLists, RowValues
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable, components_of
+from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.wire import blobs
+from muntin_engine.wire.narrow_numbers import codes_array, narrow_table, numbers_of
+
+
+class Unpacked(NamedTuple):
+    """A decoded blob.
+
+    Attributes:
+        keys: Its keys, each once.
+        stretches: Its stretches, whose keys are places among these.
+        packed: The bytes that come after the tables.
+    """
+
+    keys: pa.Table
+    stretches: StretchTable
+    packed: Sequence[bytes]
+
+
+def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = ()) -> bytes:
+    """Encode stretches, and the keys that their codes number.
+
+    Args:
+        keys: The keys.
+        stretches: The stretches.
+        packed: The bytes to lie beside them.
+    """
+    blob_columns = BlobColumns()
+    numbers = blob_columns.numbers
+    numbers["low"] = stretches.low
+    numbers["weight"] = stretches.weight
+    if not stretches.are_points:
+        is_endless = stretches.high == INFINITY
+        # One number for all points with a gap: narrow numbers of one value take no room.
+        numbers["length"] = np.where(is_endless, 0, stretches.high - stretches.low)
+        numbers["endless"] = is_endless.astype(np.int64)
+    blob_columns.columns["key"] = codes_array(stretches.keys, len(keys))
+    for part, values in stretches.parts.items():
+        values.encode(_name(part), blob_columns)
+    table = narrow_table(numbers, blob_columns.columns)
+    parts = [blobs.to_blob(keys), blobs.to_blob(table), *blob_columns.packed, *packed]
+    blob: bytes = msgpack.packb(parts)
+    return blob
+
+
+def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
+    """Read what `to_blob` wrote.
+
+    Args:
+        blob: The bytes.
+        parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those named
+            `i` and something, and without parts there are rows, be it without a column.
+    """
+    keys_blob, table_blob, *packed = msgpack.unpackb(blob)
+    keys = blobs.from_blob(keys_blob)
+    table = blobs.from_blob(table_blob)
+    numbers = numbers_of(table)
+    values: dict[Part, object] = {}
+    for part, component in parts.items():
+        name = _name(part)
+        if component is None:
+            lists, *packed = packed
+            values[part] = RowLists.from_blob(lists, numbers["weight"])
+        elif name in numbers:
+            values[part] = Dense(component, numbers[name].view(component.dtype))
+        elif name in table.column_names:
+            values[part] = from_arrow(component, table.column(name))
+    row_columns = [name for name in table.column_names if name[0] == "i"]
+    if row_columns or not parts:
+        values[ROWS] = RowValues.of(table.select(row_columns))
+    codes = table.column("key").to_numpy().astype(np.int64)
+    low = numbers["low"]
+    high = low
+    if "length" in numbers:
+        high = np.where(numbers["endless"] > 0, INFINITY, low + numbers["length"])
+    return Unpacked(keys, StretchTable(codes, low, high, numbers["weight"], values), packed)
+
+
+def _name(part: Part) -> str:
+    return f"{part.form} {part.name}"
+
+
+def from_old_blob(
+    blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion
+) -> tuple[pa.Table, StretchTable]:
+    """Read a blob of an older schema version of a query, as the present version would have written it.
+
+    What was added since has no rows in it, and what is gone is left out.
+
+    Cost: a call of `upgrade_state` for each stretch, of the modules that are outdated; arrays for the others.
+
+    Args:
+        blob: The bytes.
+        forms: The forms of the query.
+        schema_version: The schema version that wrote them.
+
+    Raises:
+        ModuleFailedError: A form's `upgrade_state` raised an exception, or left a component out.
+    """
+    stored_forms = [_stored_form(form, place, schema_version) for place, form in enumerate(forms)]
+    parts: dict[Part, Component] = {}
+    for stored_form in stored_forms:
+        parts |= stored_form.parts()
+    keys, stretches, _ = from_blob(blob, parts)
+
+    values: dict[Part, object] = {}
+    for place, stored_form in enumerate(stored_forms):
+        for name, component_values in stored_form.values(stretches).items():
+            values[Part(place, name)] = component_values
+    return keys, replace(stretches, parts=values)
+
+
+def _stored_form(form: BoundForm, place: int, schema_version: SchemaVersion) -> _StoredForm:
+    """Return a form as a schema version had it.
+
+    Args:
+        form: The form.
+        place: Its place among those of the query.
+        schema_version: The schema version.
+    """
+    stored_place = schema_version.places[place]
+    if stored_place is None:
+        return _AddedForm(form)
+    version = schema_version.versions[stored_place]
+    if is_outdated_form(form, version):
+        return _OutdatedForm(form, stored_place, version, schema_version.components[stored_place])
+    return _UnchangedForm(form, stored_place)
+
+
+class _StoredForm(ABC):
+    """A form, as an older schema version of the query had it."""
+
+    @abstractmethod
+    def parts(self) -> dict[Part, Component]:
+        """Return the parts that a blob has of it."""
+
+    @abstractmethod
+    def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
+        """Return the components that the form has now, by name, given the stretches of a blob."""
+
+
+@dataclass(frozen=True)
+class _AddedForm(_StoredForm):
+    """A form that was added since: no row is in it."""
+
+    form: BoundForm
+
+    def parts(self) -> dict[Part, Component]:
+        """Return no parts."""
+        return {}
+
+    def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
+        """Return the identity of each component."""
+        return {name: nothing(component, len(stretches)) for name, component in components_of(self.form).items()}
+
+
+@dataclass(frozen=True)
+class _UnchangedForm(_StoredForm):
+    """A form whose components are what they were, in another place perhaps."""
+
+    form: BoundForm
+    place: int
+
+    def parts(self) -> dict[Part, Component]:
+        """Return the components of the form in the place that it had."""
+        return {Part(self.place, name): component for name, component in components_of(self.form).items()}
+
+    def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
+        """Return the components; how many payloads it took is missing where it took all rows."""
+        values: dict[str, ComponentValues] = {}
+        for part in self.parts():
+            if part in stretches.parts:
+                values[part.name] = stretches.parts[part]
+        return values
+
+
+@dataclass(frozen=True)
+class _OutdatedForm(_StoredForm):
+    """A form of an older version, which upgrades what that wrote.
+
+    Attributes:
+        form: The form as it is now.
+        place: The place that it had.
+        version: The version that it had.
+        described: The components of that version, as a checkpoint describes them.
+    """
+
+    form: BoundForm
+    place: int
+    version: str
+    described: Sequence[Sequence[Any]]
+
+    def parts(self) -> dict[Part, Component]:
+        """Return the components of the older version; their merge functions are unknown."""
+        parts = {Part(self.place, PAYLOADS): COUNTED}
+        for name, merge, dtype, shape in self.described:
+            function = operator.add if Merge(merge) is Merge.CUSTOM else None
+            parts[Part(self.place, name)] = Component(Merge(merge), dtype, None, tuple(shape), function)
+        return parts
+
+    def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
+        """Upgrade the components, stretch by stretch."""
+        values: dict[str, ComponentValues] = {}
+        payloads = stretches.payloads(self.place).tolist()
+        stored: dict[str, Sequence[object]] = {}
+        for part, component in self.parts().items():
+            if part.name != PAYLOADS:
+                stored[part.name] = stretches.parts[part].plain() if component.is_lifted else payloads
+            elif part in stretches.parts:
+                values[PAYLOADS] = stretches.parts[part]
+        states = self.form.upgrade(records_of(payloads, stored), self.version)
+        for name, component in self.form.stored.items():
+            values[name] = from_plain(component, [state[name] for state in states])
+        return values
+
+
+def is_outdated_form(form: BoundForm, version: str) -> bool:
+    """Return True if partial states that a version of a form's module wrote are to be upgraded."""
+    return hasattr(form.form, "upgrade_state") and not is_same_version(form.version, version)

@@ -1,0 +1,192 @@
+"""Stretches as log entries and blobs of map tasks: the format of a kind of values, and the codec of a bucket."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import INFINITY, Component
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
+from muntin_engine.evaluators.arrays.stretches.coding import distinct
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
+from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob, from_old_blob, to_blob
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Part, StretchTable, parts_of
+from muntin_engine.state.log import Entry, StoredEntry
+
+ENTRY_BYTES: Final = 2 * 2**20
+"""A log entry is split from about this size on."""
+
+
+class Arrival(NamedTuple):
+    """A decoded blob, or log entry.
+
+    Attributes:
+        codes: The codes of its keys, which differ.
+        stretches: Its stretches.
+        packed: The bytes that lie beside them.
+    """
+
+    codes: IntArray
+    stretches: StretchTable
+    packed: Sequence[bytes] = ()
+
+
+class StretchFormat(ABC):
+    """Writes and reads the stretches of a bucket, whose keys have codes there. It keeps nothing itself."""
+
+    @abstractmethod
+    def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
+        """Decode a blob of a map task; new keys get codes.
+
+        Args:
+            blob: The blob.
+            keys: The keys of the bucket.
+            with_rows: True if the rows lie beside their partial states, in case they are late.
+        """
+
+    @abstractmethod
+    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+        """Decode a log entry, and upgrade it if an older schema version wrote it."""
+
+    @abstractmethod
+    def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
+        """Encode stretches as log entries.
+
+        Args:
+            stretches: The stretches.
+            keys: The keys of the bucket.
+            size: About how many bytes they will take; 0 if that is unknown.
+            packed: The bytes to write beside them in each entry.
+        """
+
+
+class ColumnFormat(StretchFormat):
+    """Components of forms, numbers, and the columns of rows: all of them are columns of one table."""
+
+    def __init__(self, forms: Sequence[BoundForm] = (), parts: Mapping[Part, Component | None] | None = None) -> None:
+        """Describe the parts of stretches.
+
+        Args:
+            forms: The forms whose components they hold.
+            parts: The other parts; None stands for lists of rows.
+        """
+        self.forms = forms
+        self._parts = {**parts_of(forms), **(parts or {})}
+
+    def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
+        """Decode a blob of a map task."""
+        parts = {**self._parts, LISTS: None} if with_rows else self._parts
+        return coded(keys, *from_blob(blob, parts))
+
+    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+        """Decode a log entry."""
+        if entry.schema_version is None or not self.forms:
+            return coded(keys, *from_blob(entry.data, self._parts))
+        return coded(keys, *from_old_blob(entry.data, self.forms, entry.schema_version))
+
+    def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
+        """Encode stretches as log entries of about the size that one may have."""
+        rows = max(1, len(stretches) * ENTRY_BYTES // max(size or stretches.nbytes, 1))
+        for start in range(0, len(stretches), rows):
+            piece = stretches.take(slice(start, start + rows))
+            codes, places = distinct(piece.keys)
+            yield entry_of(piece, to_blob(keys.take(codes), piece.with_keys(places), packed))
+
+
+def coded(keys: KeyTable, blob_keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = ()) -> Arrival:
+    """Number the keys of decoded stretches by their codes in the bucket."""
+    codes = keys.codes(blob_keys)
+    return Arrival(codes, stretches.with_keys(codes[stretches.keys]), packed)
+
+
+def entry_of(stretches: StretchTable, data: bytes) -> Entry:
+    """Return the log entry of stretches, given their bytes: it is dead when all of them are."""
+    last = min(int(stretches.high.max()), INFINITY - 1)
+    return Entry(int(stretches.low.min()), last, data)
+
+
+class _BlobOfBatch(NamedTuple):
+    """A blob of the present batch, and what was read of it."""
+
+    stretches: StretchTable
+    data: bytes
+
+
+class StretchCodec:
+    """Reads and writes the stretches of one bucket.
+
+    A blob that a batch brought is written as a log entry as it is, unless some of it is late or merged.
+    """
+
+    def __init__(self, stretch_format: StretchFormat, keys: KeyTable, *, with_rows: bool = False) -> None:
+        """Read and write nothing yet.
+
+        Args:
+            stretch_format: The format of the bytes.
+            keys: The keys of the bucket.
+            with_rows: True if rows lie beside what arrives of them, in case they are late.
+        """
+        self._format = stretch_format
+        self._keys = keys
+        self._with_rows = with_rows
+        self._blobs_of_batch: list[_BlobOfBatch] = []
+        self._bytes = 0
+        self._stretches = 0
+
+    def read_blobs(self, blobs: Iterable[bytes]) -> list[Arrival]:
+        """Decode the blobs of a batch; new keys get codes."""
+        self._blobs_of_batch = []
+        arrivals: list[Arrival] = []
+        for blob in blobs:
+            arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
+            arrivals.append(arrival)
+            # Keys that are equal but encoded differently were merged, so the blob no longer matches.
+            if len(distinct(arrival.codes)[0]) == len(arrival.codes):
+                self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))
+        return arrivals
+
+    def read(self, entry: StoredEntry) -> Arrival:
+        """Decode a log entry, and upgrade it if an older schema version wrote it."""
+        arrival = self._format.read_entry(entry, self._keys)
+        self._learn_size(len(entry.data), len(arrival.stretches))
+        return arrival
+
+    def read_stretches(self, entries: Sequence[StoredEntry]) -> list[StretchTable]:
+        """Decode the stretches of log entries."""
+        return [self.read(entry).stretches for entry in entries]
+
+    def write(self, stretches: StretchTable, packed: Sequence[bytes] = ()) -> list[Entry]:
+        """Encode stretches as log entries.
+
+        Args:
+            stretches: The stretches.
+            packed: The bytes to write beside them in each entry.
+        """
+        blob = self._blob_of(stretches)
+        if blob is not None:
+            entries = [entry_of(stretches, blob)]
+        else:
+            size = self.size_of(len(stretches))
+            entries = list(self._format.entries(stretches, self._keys, size, packed))
+        self._learn_size(sum(len(entry.data) for entry in entries), len(stretches))
+        return entries
+
+    def size_of(self, count: int) -> int:
+        """Estimate the bytes of so many stretches: as many as those that were written or read."""
+        return count * self._bytes // max(1, self._stretches)
+
+    def _blob_of(self, stretches: StretchTable) -> bytes | None:
+        """Take out the blob that these very stretches were read of; None if there is none, or it is too large."""
+        for place, blob in enumerate(self._blobs_of_batch):
+            if blob.stretches is stretches and len(stretches) and len(blob.data) <= ENTRY_BYTES:
+                del self._blobs_of_batch[place]
+                return blob.data
+        return None
+
+    def _learn_size(self, size: int, count: int) -> None:
+        self._bytes += size
+        self._stretches += count

@@ -1,0 +1,206 @@
+"""Stretches of the axis as a table: partial states of many keys, each from one place to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from muntin import INFINITY, Component
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm
+from muntin_engine.evaluators.arrays.stretches.coding import compress, first_places, number, product, reduce_codes
+from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense, Values
+
+STATE: Final = "state"
+"""The name of the part that is a module's Python states."""
+
+
+class Part(NamedTuple):
+    """One part of partial states.
+
+    Attributes:
+        form: The place of its module among those of the query; -1 of what belongs to none.
+        name: The component; `PAYLOADS` for how many payloads the form did not leave out, or `STATE`.
+    """
+
+    form: int
+    name: str
+
+
+ROWS: Final = Part(-1, "rows")
+"""The part that is the columns of rows, as they came."""
+
+LISTS: Final = Part(-1, "lists")
+"""The part that is lists of such rows."""
+
+
+class Groups(NamedTuple):
+    """The groups of stretches that are to be merged into one each.
+
+    Attributes:
+        codes: For each stretch the number of its group.
+        keys: The key of each group.
+        low: The first place of each group.
+        high: The last place; the very array `low` where each is one place.
+    """
+
+    codes: IntArray
+    keys: IntArray
+    low: IntArray
+    high: IntArray
+
+
+def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:
+    """Return the parts of partial states, in a fixed order."""
+    parts: dict[Part, Component] = {}
+    for place, form in enumerate(forms):
+        for name, component in components_of(form).items():
+            parts[Part(place, name)] = component
+    return parts
+
+
+def components_of(form: BoundForm) -> dict[str, Component]:
+    """Return the components that partial states have of a form, with the number of payloads that it took."""
+    return {PAYLOADS: COUNTED, **form.stored}
+
+
+@dataclass(frozen=True, slots=True)
+class StretchTable:
+    """n stretches of keys, each with the rows on it merged into one partial state.
+
+    Places of the axis are numbers of slices, numbers of windows, or ticks: what the geometry of the query counts. Both
+    ends of a stretch belong to it: the one slice of a point, the first and the last window of a range, the ticks of the
+    two edges of a session, an event or a window. A stretch is dead when nothing up to its high end is live any more.
+
+    A pair of a key and a stretch may be there more than once. How many payloads a form took is missing where it took
+    all rows.
+
+    Attributes:
+        keys: n codes of keys.
+        low: The first place of each stretch.
+        high: The last place; the very array `low` where each stretch is one place.
+        weight: The number of rows that each is made of.
+        parts: n values of each part.
+    """
+
+    keys: IntArray
+    low: IntArray
+    high: IntArray
+    weight: IntArray
+    parts: Mapping[Part, Any]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def are_points(self) -> bool:
+        """True if each stretch is known to be one place."""
+        return self.high is self.low
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        size: int = self.keys.nbytes + self.low.nbytes + self.weight.nbytes
+        if not self.are_points:
+            size += self.high.nbytes
+        for values in self.parts.values():
+            size += values.nbytes
+        return size
+
+    def take(self, places: IntArray | slice) -> StretchTable:
+        """Select stretches by their places; neighbours, by a slice, without copying numbers."""
+        low = self.low[places]
+        high = low if self.are_points else self.high[places]
+        parts = {part: values.take(places) for part, values in self.parts.items()}
+        return StretchTable(self.keys[places], low, high, self.weight[places], parts)
+
+    def where(self, is_wanted: BoolArray) -> StretchTable:
+        """Select the wanted stretches; all of them are this very table."""
+        return self if is_wanted.all() else self.take(np.flatnonzero(is_wanted))
+
+    def alive(self, first: int) -> StretchTable:
+        """Return the stretches that reach to a place or beyond it."""
+        return self.where(~ends_before(self.high, first))
+
+    def moved(self, low: IntArray, high: IntArray) -> StretchTable:
+        """Replace where stretches start and end."""
+        return replace(self, low=low, high=high)
+
+    def with_keys(self, keys: IntArray) -> StretchTable:
+        """Remap key codes."""
+        return replace(self, keys=keys)
+
+    def without(self, part: Part) -> StretchTable:
+        """Drop a part, if they have it."""
+        if part not in self.parts:
+            return self
+        return replace(self, parts={name: values for name, values in self.parts.items() if name != part})
+
+    def payloads(self, form: int) -> IntArray:
+        """Return for each stretch how many payloads a form took."""
+        counts = self.parts.get(Part(form, PAYLOADS))
+        return self.weight if counts is None else counts.array
+
+    def reduce(self, groups: Groups) -> StretchTable:
+        """Merge each group into one stretch."""
+        codes = groups.codes
+        size = len(groups.keys)
+        weight = reduce_codes(COUNTED, codes, size, self.weight)
+        parts = {part: values.reduce(codes, size) for part, values in self.parts.items()}
+        return StretchTable(groups.keys, groups.low, groups.high, weight, parts)
+
+
+_NO_NUMBERS: Final[IntArray] = np.empty(0, np.int64)
+
+EMPTY: Final = StretchTable(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, {})
+"""No stretches, and no parts."""
+
+
+def ends_before(places: IntArray, first: int) -> BoolArray:
+    """Return for each place whether it lies before a live one; once the stream is closed, all do."""
+    is_before: BoolArray = np.ones(len(places), np.bool_) if first == INFINITY else places < first
+    return is_before
+
+
+def concat(tables: Sequence[StretchTable]) -> StretchTable:
+    """Join tables of stretches, one after the other; a table without any may lack parts."""
+    full = [table for table in tables if len(table)] or tables[:1]
+    if len(full) == 1:
+        return full[0]
+    keys = np.concatenate([table.keys for table in full])
+    low = np.concatenate([table.low for table in full])
+    weight = np.concatenate([table.weight for table in full])
+    high = low if all(table.are_points for table in full) else np.concatenate([table.high for table in full])
+    names: dict[Part, None] = {}  # in their order, each once
+    for table in full:
+        names |= dict.fromkeys(table.parts)
+    parts: dict[Part, Any] = {}
+    for part in names:
+        first, *others = [_values(table, part) for table in full]
+        parts[part] = first.concat(others)
+    return StretchTable(keys, low, high, weight, parts)
+
+
+def alike(stretches: StretchTable) -> Groups:
+    """Group what is of the same key and stretch, in the order of stretches and then of keys."""
+    if not len(stretches):
+        return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
+    places, count = compress(*number(stretches.low))
+    if not stretches.are_points:
+        highs, high_count = compress(*number(stretches.high))
+        places, count = compress(places * high_count + highs, product(count, high_count))
+    key_count = int(stretches.keys.max()) + 1
+    codes, size = compress(places * key_count + stretches.keys, product(count, key_count))
+    first = first_places(codes, size)
+    low = stretches.low[first]
+    high = low if stretches.are_points else stretches.high[first]
+    return Groups(codes, stretches.keys[first], low, high)
+
+
+def _values(stretches: StretchTable, part: Part) -> Values:
+    """Return the values of a part; how many payloads a form took is missing where it took all rows."""
+    values: Values | None = stretches.parts.get(part)
+    return Dense(COUNTED, stretches.weight.astype(np.int64)) if values is None else values

@@ -1,0 +1,1 @@
+"""The kinds of values that stretches hold: components of forms, Python states, and rows."""

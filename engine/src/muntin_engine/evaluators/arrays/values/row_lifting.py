@@ -1,0 +1,363 @@
+"""The map side: rows to stretches of keys, where the rows are.
+
+On a grid, points and events that last are merged here into what their slices, or runs of slices, hold. Rows of sessions
+and snapshots stay one by one, since which of them are late is known only where the state is: merged with a late row, a
+row that is in time would be lost with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, Window
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin.errors import ModuleFailedError
+from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm, failing_row
+from muntin_engine.evaluators.arrays.stretches.coding import (
+    compress,
+    encode,
+    first_places,
+    number,
+    product,
+    stable_order,
+)
+from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense, Values, lifted
+from muntin_engine.evaluators.arrays.stretches.key_table import At, named_keys
+from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, RowLists, RowValues
+from muntin_engine.evaluators.arrays.stretches.slices import slices_of
+from muntin_engine.evaluators.arrays.stretches.stretch_blobs import to_blob
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, Part, StretchTable
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.key_buckets import buckets_of
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+@dataclass(frozen=True, slots=True)
+class InputRows:
+    """The good rows of a batch.
+
+    Attributes:
+        buckets: The number of buckets that keys are spread over.
+        starts: The start of each row's lifetime, in ticks.
+        ends: Its end; None where all are points.
+        keys: The key columns.
+        inputs: The input columns.
+        sources: The source that each row is of, if that is wanted.
+    """
+
+    buckets: int
+    starts: IntArray
+    ends: IntArray | None
+    keys: Sequence[pa.Array]
+    inputs: Sequence[pa.Array]
+    sources: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def where(self, is_wanted: BoolArray) -> InputRows:
+        """Select rows."""
+        mask = pa.array(is_wanted)
+        return InputRows(
+            self.buckets,
+            self.starts[is_wanted],
+            None if self.ends is None else self.ends[is_wanted],
+            [column.filter(mask) for column in self.keys],
+            [column.filter(mask) for column in self.inputs],
+            None if self.sources is None else self.sources.filter(mask),
+        )
+
+    def key(self, row: int) -> Key:
+        """Return the key of a row, for messages."""
+        return tuple(column[row].as_py() for column in self.keys)
+
+    def lists(self) -> RowLists:
+        """Return each row as a list of one, with its times."""
+        columns: dict[str, Any] = {"start": self.starts}
+        if self.ends is not None:
+            columns["end"] = self.ends
+        if self.sources is not None:
+            columns[SOURCE] = self.sources
+        for place, column in enumerate(self.inputs):
+            columns[f"i{place}"] = column
+        return RowLists.of(pa.table(columns), np.ones(len(self), np.int64))
+
+
+def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> InputRows:
+    """Return the projected rows of an input as arrays.
+
+    Args:
+        task: The query.
+        table: The rows.
+        side: The place of the input among those of the query.
+    """
+    input_task = task.inputs[side]
+    whole = table.combine_chunks()
+
+    def array(name: str) -> pa.Array:
+        column = whole.column(name)
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+    names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
+    return InputRows(
+        task.plan.buckets,
+        array("start").to_numpy(),
+        None if input_task.plan_input.is_point else array("end").to_numpy(),
+        list(map(array, input_task.key_names)),
+        list(map(array, input_task.payload_names)),
+        array(SOURCE) if names_sources else None,
+    )
+
+
+class BucketStretches(NamedTuple):
+    """The stretches of rows for one bucket.
+
+    Attributes:
+        bucket: The number of the bucket.
+        keys: The keys that have rows.
+        stretches: The stretches, which number these keys.
+        first: The number of stretches of other buckets before it.
+    """
+
+    bucket: int
+    keys: pa.Table
+    stretches: StretchTable
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadKeys:
+    """The keys of rows, bucket by bucket.
+
+    Attributes:
+        codes: For each row the place of its key.
+        table: The keys.
+        buckets: For each key its bucket.
+        ends: For each bucket where its keys start, and at last where all end.
+    """
+
+    codes: IntArray
+    table: pa.Table
+    buckets: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, rows: InputRows) -> SpreadKeys:
+        """Sort the keys of rows by their buckets."""
+        encoded = encode(rows.keys, len(rows))
+        first_rows = pa.array(encoded.first)
+        columns = [key.take(first_rows) for key in rows.keys]
+        buckets = buckets_of(columns, encoded.size, rows.buckets)
+        order = stable_order(buckets, rows.buckets)
+        places = np.empty(encoded.size, np.int64)
+        places[order] = np.arange(encoded.size)
+        keys = named_keys([column.take(pa.array(order)) for column in columns], encoded.size)
+        ends = np.cumsum([0, *np.bincount(buckets)])
+        return cls(places[encoded.codes], keys, buckets[order], ends)
+
+    def by_bucket(self, stretches: StretchTable) -> Iterator[BucketStretches]:
+        """Yield the stretches of each bucket that has any; they come bucket by bucket."""
+        buckets, starts = np.unique(self.buckets[stretches.keys], return_index=True)
+        stops = [*starts[1:], len(stretches)]
+        for bucket, start, stop in zip(buckets.tolist(), starts.tolist(), stops, strict=True):
+            first_key, end_key = self.ends[bucket : bucket + 2]
+            keys = self.table.slice(first_key, end_key - first_key)
+            bucket_stretches = stretches.take(slice(start, stop))
+            numbered = bucket_stretches.with_keys(bucket_stretches.keys - first_key)
+            yield BucketStretches(bucket, keys, numbered, start)
+
+    def blobs(self, stretches: StretchTable, packed: Sequence[bytes] = ()) -> Iterator[BucketBlob]:
+        """Yield the blob of each bucket that has stretches.
+
+        Args:
+            stretches: The stretches, bucket by bucket.
+            packed: The bytes to lie beside those of each bucket.
+        """
+        for bucket, keys, bucket_stretches, _ in self.by_bucket(stretches):
+            yield BucketBlob(bucket, to_blob(keys, bucket_stretches, packed))
+
+
+def group_rows(grid: SliceGrid, rows: InputRows, keys: SpreadKeys) -> Groups:
+    """Group rows of the same key and slices, in the order of buckets, then slices, then keys.
+
+    This is where the rows of a slice meet on the map side.
+
+    Cost: a few passes over the rows, and no sorting of them.
+    """
+    low, high = slices_of(grid, rows.starts, rows.ends)
+    runs, run_count = number(low)
+    if high is not low:
+        highs, high_count = number(high)
+        runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
+
+    # A bucket with k keys, the first of which has the place f, has the k * run_count codes from f * run_count on.
+    first_keys = keys.ends[keys.buckets]
+    key_counts = np.diff(keys.ends)[keys.buckets]
+    base = first_keys * (run_count - 1) + np.arange(len(first_keys))
+    codes = base[keys.codes] + runs * key_counts[keys.codes]
+    codes, size = compress(codes, product(len(first_keys), run_count))
+
+    first_rows = first_places(codes, size)
+    group_low = low[first_rows]
+    group_high = group_low if high is low else high[first_rows]
+    return Groups(codes, keys.codes[first_rows], group_low, group_high)
+
+
+def lift_rows(
+    grid: SliceGrid, forms: Sequence[BoundForm], rows: InputRows, *, with_rows: bool = False
+) -> Iterator[BucketBlob]:
+    """Yield the partial states of a batch of rows for each bucket that has any.
+
+    Cost: a few passes over the rows, whatever the windows are.
+
+    Args:
+        grid: The slices.
+        forms: The forms of the query.
+        rows: The rows.
+        with_rows: True to send the rows themselves as well.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    keys = SpreadKeys.of(rows)
+    groups = group_rows(grid, rows, keys)
+    codes = groups.codes
+    size = len(groups.keys)
+
+    def located_at(row: int) -> tuple[Key, Window]:
+        return rows.key(row), grid.extent(int(groups.low[codes[row]]))
+
+    parts = lift_parts(forms, rows, located_at, codes, size)
+    if with_rows:
+        parts[LISTS] = rows.lists().reduce(codes, size)
+    counts = np.bincount(codes, minlength=size)
+    yield from keys.blobs(StretchTable(groups.keys, groups.low, groups.high, counts, parts))
+
+
+def lift_each(
+    gap: int,
+    rows: InputRows,
+    forms: Sequence[BoundForm] | None = None,
+    packed: Sequence[bytes] = (),
+    *,
+    with_rows: bool = False,
+) -> Iterator[BucketBlob]:
+    """Yield the rows of a batch for each bucket that has any: each as a partial state, or as it is.
+
+    Cost: a few passes over the rows.
+
+    Args:
+        gap: The ticks that an event counts for after its last one.
+        rows: The rows.
+        forms: The forms of the query; None to send the payload alone, of which the bucket makes values.
+        packed: The bytes to lie beside the rows of each bucket.
+        with_rows: True to send the rows themselves, with their times.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    if not len(rows):
+        return
+    keys = SpreadKeys.of(rows)
+    order = stable_order(keys.buckets[keys.codes], rows.buckets)
+    until = counted_until(rows.starts, rows.ends, gap)
+    parts: dict[Part, Values]
+    if forms is None:
+        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
+        parts = {ROWS: RowValues(pa.table(columns), order)}
+    else:
+        parts = row_parts(forms, rows, until, order)
+    if with_rows:
+        parts[LISTS] = rows.lists().take(order)
+    weight = np.ones(len(rows), np.int8)
+    stretches = StretchTable(keys.codes[order], rows.starts[order], until[order], weight, parts)
+    yield from keys.blobs(stretches, packed)
+
+
+def counted_until(starts: IntArray, ends: IntArray | None, gap: int) -> IntArray:
+    """Return the ends of the stretches of events.
+
+    Args:
+        starts: The starts of the events.
+        ends: Their ends; None of points.
+        gap: The ticks that each counts for after its last one.
+    """
+    if ends is None:
+        return starts + gap
+    until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - gap) - 1 + gap)
+    return until
+
+
+def row_parts(forms: Sequence[BoundForm], rows: InputRows, until: IntArray, order: IntArray) -> dict[Part, Values]:
+    """Return the components of each row, in some order.
+
+    Args:
+        forms: The forms of the query.
+        rows: The rows.
+        until: The end of the stretch of each.
+        order: The places of the rows.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+
+    def located_at(row: int) -> tuple[Key, Window]:
+        return rows.key(row), Window(int(rows.starts[row]), int(until[row]))
+
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.arange(len(order))
+    return lift_parts(forms, rows, located_at, codes, len(order), order)
+
+
+def lift_parts(  # what merging takes
+    forms: Sequence[BoundForm],
+    rows: InputRows,
+    located_at: At,
+    codes: IntArray,
+    size: int,
+    order: IntArray | None = None,
+) -> dict[Part, Values]:
+    """Return the components of forms for rows by code, with the number of rows of each where a form leaves some out.
+
+    Args:
+        forms: The forms.
+        rows: The rows.
+        located_at: Returns the key and the window of a row, for messages.
+        codes: The code of each row.
+        size: The number of codes.
+        order: The row of each code, if each has one.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
+    parts: dict[Part, Values] = {}
+    for place, form in enumerate(forms):
+        try:
+            arrays, accepted_rows = form.lift(rows.inputs, len(rows))
+        except ModuleFailedError as failure:
+            row = failing_row(form, rows.inputs, len(rows))
+            raise failure if row is None else failure.at(*located_at(row)) from failure.__cause__
+        accepted_codes = codes
+        if accepted_rows is not None:
+            accepted_codes = codes[accepted_rows]
+            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(accepted_codes, minlength=size))
+        for name, component in form.stored.items():
+            values: Values = lifted(component, arrays[name])
+            if order is not None and accepted_rows is None:
+                parts[Part(place, name)] = values.take(order)  # each code has one row: nothing is merged
+            else:
+                parts[Part(place, name)] = values.reduce(accepted_codes, size)
+    return parts

@@ -1,0 +1,203 @@
+"""Rows as the values of stretches, and the calls of modules with the rows of a window when it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Event, Window
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
+from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
+from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, lift_rows
+from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue
+from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
+from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.evaluators.keyed.computation import WindowResults
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
+from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.python_values import values_in
+
+MOST_OBJECTS: Final = 1 << 20
+"""About so many rows are Python objects at a time; a window has all of its own."""
+
+
+class ListedRows(ColumnFormat, StretchValues):
+    """The rows themselves, with their times: modules compute windows of them.
+
+    Cost: nothing is done for a row, or a key, in Python before a window closes. Then the rows of the windows are sorted
+    once by window and time, become Python objects, and each module is called for each window.
+    """
+
+    def __init__(  # what rows and their windows depend on
+        self,
+        query: EvaluatorQuery,
+        grids: Sequence[SliceGrid] = (),
+        gap: int = 1,
+        *,
+        slides: bool = False,
+        values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in,
+        with_late_rows: bool = False,
+    ) -> None:
+        """Describe the rows of a query.
+
+        Args:
+            query: The query.
+            grids: Its slices; none of sessions and snapshots.
+            gap: The ticks that an event counts for after its last one, where stretches are ticks.
+            slides: True if states of rows go on from window to window.
+            values_of: Returns the values of an input column.
+            with_late_rows: True if late rows are wanted, with their sources.
+        """
+        ColumnFormat.__init__(self, parts={LISTS: None})
+        StretchValues.__init__(self, with_late_rows=with_late_rows)
+        self._query = query
+        self._grids = grids
+        self._gap = gap
+        self._values_of = values_of
+        self._computed = WindowResults(query)
+        self._modules = tuple(map(StateModule, query.bindings)) if slides else ()
+
+    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield the rows of slices for each bucket."""
+        return lift_rows(self._grids[0], (), rows, with_rows=True)
+
+    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield the rows as they are for each bucket."""
+        return lift_each(self._gap, rows, (), with_rows=True)
+
+    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+        """Decode a log entry: the rows have the columns that the query has now."""
+        arrival = super().read_entry(entry, keys)
+        version = entry.schema_version
+        if version is None:
+            return arrival
+        lists: RowLists = arrival.stretches.parts[LISTS]
+        renamed = replace(lists, table=_with_inputs(lists.table, version.columns))
+        return arrival._replace(stretches=replace(arrival.stretches, parts={LISTS: renamed}))
+
+    def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
+        """Encode rows as log entries; a stretch of many rows is divided among several."""
+        return super().entries(_divided(stretches), keys, size, packed)
+
+    def without_late_rows(self, stretches: StretchTable) -> StretchTable:
+        """Drop the sources of rows, which nothing but late rows has; the rows themselves are the values."""
+        lists: RowLists = stretches.parts[LISTS]
+        if SOURCE not in lists.table.column_names:
+            return stretches
+        without_sources = replace(lists, table=lists.table.drop_columns([SOURCE]))
+        return replace(stretches, parts={**stretches.parts, LISTS: without_sources})
+
+    def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
+        """Return the makers of windows, which add and remove rows, if modules can do that."""
+        return sliding_windows(self._modules, self._grids if self._modules else (), keys, RowQueue)
+
+    def of_slices(self, slices: StretchTable) -> StretchTable:
+        """Return slices with a list of payloads for each module."""
+        lists: RowLists = slices.parts[LISTS]
+        places = lists.places()
+        columns = lists.payload(places, self._values_of)
+        bounds = [0, *np.cumsum(slices.weight).tolist()]
+        parts: dict[Part, States] = {}
+        for place, module in enumerate(self._modules):
+            payloads = module.payloads(columns, len(places))
+            groups = (without_skipped(payloads[start:stop]) for start, stop in pairwise(bounds))
+            parts[Part(place, STATE)] = States.of(module, groups, len(slices))
+        return replace(slices, parts=parts)
+
+    def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]]:
+        """Return the results of each module; of an operator, the list of rows of each window.
+
+        Where an operator says how long its rows last, these are events.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+            ModuleContractError: An operator's row starts before its window, and the query keeps it.
+        """
+        results: list[list[Any]] = [[] for _ in self._computed.computations]
+        ends = np.cumsum(windows.weight)
+        cuts = np.searchsorted(ends, np.arange(0, ends[-1], MOST_OBJECTS), "right").tolist()
+        for start, stop in pairwise([*dict.fromkeys(cuts), len(windows)]):
+            for place, values in enumerate(self._results_at_once(windows.take(slice(start, stop)), keys)):
+                results[place] += values
+        return results
+
+    def _results_at_once(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
+        """Yield the results of each module for windows of so few rows that all of these are objects at a time."""
+        lists: RowLists = windows.parts[LISTS]
+        places = lists.places()
+        starts = lists.table.column("start").to_numpy()[places]
+        owners = np.repeat(np.arange(len(windows)), windows.weight)
+        places = places[by_key_and_start(owners, starts)]
+        columns = lists.payload(places, self._values_of)
+        extents = list(map(Window, windows.low.tolist(), windows.high.tolist()))
+        bounds = list(pairwise([0, *np.cumsum(windows.weight).tolist()]))
+        names = keys_in(keys.take(windows.keys))
+        events: list[StoredEvent] = []
+        results: list[Any]
+        for computation in self._computed.computations:
+            if computation.sees_events:
+                events = events or _events(lists, places, columns)
+                members = (events[start:stop] for start, stop in bounds)
+                results = list(map(computation.result_of_members, members, names, extents))
+            else:
+                payloads = computation.payloads(columns, len(places))
+                groups: Iterable[list[Any]] = (payloads[start:stop] for start, stop in bounds)
+                if computation.is_choosy:
+                    groups = map(without_skipped, groups)
+                results = list(map(computation.result_of_seen, groups, names, extents))
+            if self._query.is_operator:
+                results = list(map(self._stamped, results, names, extents))
+            yield results
+
+    def _stamped(self, rows: list[Any], key: Key, window: Window) -> list[Any]:
+        """Return the rows of an operator: as events with the lifetimes that they get, where it says these itself."""
+        if not self._query.timestamps.is_set_by_module:
+            return [row.payload if isinstance(row, Event) else row for row in rows]
+        return [Event(row.start, row.end, row.value) for row in self._computed.stamper.rows(key, window, [rows])]
+
+
+def without_skipped(payloads: Sequence[Any]) -> list[Any]:
+    """Drop the rows that a module skips."""
+    return [payload for payload in payloads if payload is not SKIPPED]
+
+
+def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:
+    """Return rows as events, by their places."""
+    starts, ends, payloads = lists.rows(places, columns)
+    return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
+
+
+def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
+    """Return rows with their input columns, given the place at which each was when they were written."""
+    renamed = {name: table.column(name) for name in TIMES if name in table.column_names}
+    for place, stored_place in enumerate(columns):
+        renamed[f"i{place}"] = table.column(f"i{stored_place}")
+    return pa.table(renamed)
+
+
+def _divided(stretches: StretchTable) -> StretchTable:
+    """Divide stretches into ones of so few rows that a log entry may have any number of them."""
+    lists: RowLists = stretches.parts[LISTS]
+    most_rows = max(1, int(stretches.weight.sum()) * ENTRY_BYTES // max(lists.nbytes, 1))
+    pieces = (stretches.weight + most_rows - 1) // most_rows
+    if not len(stretches) or pieces.max() == 1:
+        return stretches
+    owners, within = expanded(pieces)
+    counts = np.minimum(stretches.weight[owners] - within * most_rows, most_rows)
+    bare = replace(stretches, parts={}).take(owners)
+    return replace(bare, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})

@@ -1,0 +1,192 @@
+"""The state of a window that slides over the slices of a key, for one module.
+
+Each way keeps the states that it is given as they are: what it merges, it merges into states of its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import chain
+from typing import Any, Protocol
+
+from muntin_engine.evaluators.arrays.stretches.python_states import State, StateModule
+from muntin_engine.time.slice_grid import SliceGrid
+
+
+class Queue(Protocol):
+    """A module's slices of a key that are in a window, the oldest first."""
+
+    def push(self, state: Any, /) -> None:
+        """Append a slice; the caller must not mutate what it has afterwards."""
+        ...
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest slices."""
+        ...
+
+    def state(self) -> State:
+        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
+        ...
+
+
+def queue_of_states(module: StateModule, grid: SliceGrid) -> Queue:
+    """Return the cheapest queue of states of slices."""
+    if grid.grows:
+        return Growing(module)
+    return Deducting(module) if module.can_deduct else TwoStacks(module)
+
+
+class TwoStacks:
+    """The merged state of a queue of states, for modules that can only combine.
+
+    The older states are on a stack where each is merged with all after it, the newer ones on another with one merged
+    state of all. A window is one of either. When the older ones are used up, the newer ones are turned over. (Source:
+    two-stacks in K. Tangwongsan, M. Hirzel, S. Schneider: Low-latency sliding-window aggregation in worst-case constant
+    time, DEBS 2017.)
+
+    Cost: five calls of `combine` and two of `create_state` for each state that comes and goes, amortised, if it is
+    asked for the merged state each time; whatever the number of states.
+    """
+
+    def __init__(self, module: StateModule) -> None:
+        """Make an empty queue for a module."""
+        self._module = module
+        self._older: list[State] = []
+        self._newer: list[State] = []
+        self._sum: State = None
+
+    def push(self, state: State) -> None:
+        """Append a state; the caller must not mutate it afterwards."""
+        newer = self._newer
+        if not newer:
+            self._sum = state
+        elif len(newer) == 1:
+            self._sum = self._module.merged(self._sum, state)
+        else:
+            self._sum = self._module.combine(self._sum, state)
+        newer.append(state)
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest states."""
+        if count <= len(self._older):
+            del self._older[len(self._older) - count :]
+            return
+        remaining = self._newer[count - len(self._older) :]
+        self._older = []
+        for state in reversed(remaining):
+            self._older.append(self._module.merged(state, self._older[-1]) if self._older else state)
+        self._newer = []
+        self._sum = None
+
+    def state(self) -> State:
+        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
+        if not self._newer:
+            return self._older[-1]
+        return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
+
+
+class Deducting(TwoStacks):
+    """The merged state of a queue, for modules that can undo a merge: what leaves is deducted, what comes is combined.
+
+    The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
+    nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
+    piece by piece; and the rounding of a deduction that is not exact is gone after a window's length.
+
+    Parts never change while they are in: a row of a slice of which a window has closed is late.
+
+    Cost: one `deduct` and two of `combine` for each state that comes and goes, amortised.
+    """
+
+    _deducted = 0
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest states."""
+        leaving = self._newer[:count]
+        staying = self._newer[count:]
+        self._deducted += count
+        if self._deducted < len(staying):
+            for state in leaving:
+                self._sum = self._module.deduct(self._sum, state)
+            self._newer = staying
+            return
+        self._newer = []
+        self._sum = None
+        self._deducted = 0
+        for state in staying:
+            self.push(state)
+
+
+class Growing:
+    """The merged state of a queue whose states leave together: it is enough.
+
+    Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
+    """
+
+    def __init__(self, module: StateModule) -> None:
+        """Make an empty queue for a module."""
+        self._module = module
+        self._count = 0
+        self._sum: State = None
+
+    def push(self, state: State) -> None:
+        """Append a state; the caller must not mutate it afterwards."""
+        self._count += 1
+        if self._count == 1:
+            self._sum = state
+        elif self._count == 2:
+            self._sum = self._module.merged(self._sum, state)
+        else:
+            self._sum = self._module.combine(self._sum, state)
+
+    def pop(self, count: int) -> None:
+        """Remove all states."""
+        del count
+        self._count = 0
+        self._sum = None
+
+    def state(self) -> State:
+        """Return the merged state. The caller must not mutate it."""
+        return self._sum
+
+
+class RowQueue:
+    """The state of the rows of a queue of slices, for modules that add and remove rows.
+
+    Where more rows leave than stay, the state is built anew. Where windows grow, all leave together and none is kept.
+
+    Cost: a row is added once, and removed once, or added once more for each row that leaves with the state.
+    """
+
+    def __init__(self, module: StateModule, grid: SliceGrid) -> None:
+        """Make an empty queue for a module."""
+        self._module = module
+        self._grows = grid.grows
+        self._rows: deque[list[object]] = deque()
+        self._size = 0
+        self._state = module.create_state()
+
+    def push(self, rows: list[object]) -> None:
+        """Append the rows of a slice."""
+        if rows:
+            self._state = self._module.add(self._state, rows)
+        if not self._grows:
+            self._rows.append(rows)
+            self._size += len(rows)
+
+    def pop(self, count: int) -> None:
+        """Remove the oldest slices."""
+        if self._grows:
+            self._state = self._module.create_state()
+            return
+        leaving = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
+        self._size -= len(leaving)
+        if len(leaving) > self._size:
+            self._state = self._module.create_state()
+            if self._size:
+                self._state = self._module.add(self._state, list(chain.from_iterable(self._rows)))
+        elif leaving:
+            self._state = self._module.remove(self._state, leaving)
+
+    def state(self) -> State:
+        """Return the state. The caller must not mutate it."""
+        return self._state

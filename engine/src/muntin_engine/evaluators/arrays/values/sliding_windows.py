@@ -1,0 +1,270 @@
+"""Windows of a grid from the states, or rows, of slices, key by key; what windows have in common is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from muntin.columnar.arrays import BoolArray, IntArray
+from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
+from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.slices import in_ticks
+from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.values.slice_queues import Queue
+from muntin_engine.evaluators.arrays.values.state_modules import located, results_of, whereabouts
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.time.window_grid import NEVER
+
+
+class SlidingWindows:
+    """Makes the windows of a specification, and keeps the merged states that the next windows go on from.
+
+    Cost: where windows are a slice each, one `compute_result` per key and window. Otherwise, per key, a constant number
+    of calls for each of its slices and of its windows, whatever size and hop; none for a window that has the same rows
+    as the one before, and nothing for the time that lies between its rows.
+
+    Attributes:
+        grid: The slices.
+    """
+
+    def __init__(  # what windows are made of
+        self,
+        place: int,
+        modules: Sequence[StateModule],
+        grid: SliceGrid,
+        keys: KeyTable,
+        queue_of: Callable[[StateModule, SliceGrid], Queue],
+    ) -> None:
+        """Start before the first window.
+
+        Args:
+            place: The place of their specification among those of the query.
+            modules: The modules.
+            grid: The slices.
+            keys: The keys of the bucket.
+            queue_of: Makes an empty queue of what a module has of slices.
+        """
+        self.grid = grid
+        self._place = place
+        self._modules = modules
+        self._table = keys
+        self._queue_of = queue_of
+        self._keys = np.empty(0, np.int64)
+        self._slices = np.empty(0, np.int64)
+        self._queues: list[dict[int, Queue]] = [{} for _ in modules]
+        self._entered_below = -NEVER
+        self._step = 0
+
+    def entering(self, first: int, last: int) -> tuple[int, int]:
+        """Return the first slice that comes into some windows and was in none before, and the one after the last.
+
+        Args:
+            first: The first of the windows, or `-NEVER`.
+            last: The one after the last, or `NEVER`.
+        """
+        return max(self.grid.first_live(first), self._entered_below), self.grid.first_legal(last)
+
+    def close(self, slices: StretchTable | None, first: int, last: int) -> Iterator[ResultWindows]:
+        """Yield the windows from `first` up to but not including `last` that have members.
+
+        Args:
+            slices: The slices `entering` these windows, in their order, with what modules have of each; None if the
+                bucket has no slices at all.
+            first: A window, or `-NEVER`.
+            last: A window, or `NEVER`.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        self._entered_below = self.grid.first_legal(last)
+        if slices is None:
+            slices = self._no_slices()
+        if self.grid.slices == 1 and not self.grid.grows:
+            yield from self._single_slices(slices)
+            return
+        present = len(self._keys)
+        keys = np.concatenate([self._keys, slices.keys])
+        numbers = np.concatenate([self._slices, slices.low])
+        comes = self.grid.first_window(numbers)
+        leaves = self.grid.last_window(numbers) + 1
+        steps = steps_of(keys, np.maximum(comes, first), leaves, present, first, last)
+        values = self._slide_all(slices, steps)
+
+        stays = np.flatnonzero(leaves > last)
+        if self.grid.grows:  # those of a key leave together, so one of them is enough
+            stays = stays[np.unique(keys[stays], return_index=True)[1]]
+        self._keys = keys[stays]
+        self._slices = numbers[stays]
+        self._drop_idle_queues()
+        with_windows = steps.make_windows
+        yield from self._windows(
+            steps.keys[with_windows], steps.firsts[with_windows], steps.lasts[with_windows], values
+        )
+
+    def _no_slices(self) -> StretchTable:
+        states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
+        return replace(EMPTY, parts=states)
+
+    def _single_slices(self, slices: StretchTable) -> Iterator[ResultWindows]:
+        """Yield windows of one slice each."""
+        extent = self.grid.windows.window
+        numbers = self.grid.first_window(slices.low)
+        located_at = whereabouts(self._table, slices.keys, lambda place: extent(int(numbers[place])))
+        values = results_of(self._modules, slices, located_at)
+        yield from self._windows(slices.keys, numbers, numbers + 1, values)
+
+    def _slide_all(self, slices: StretchTable, steps: Steps) -> list[list[Any]]:
+        """Return the results of each module for the steps that make windows."""
+        extent = self.grid.windows.window
+        order = by_key_and_start(slices.keys, slices.low)
+        step_at = whereabouts(self._table, steps.keys, lambda place: extent(int(steps.firsts[place])))
+        values: list[list[Any]] = []
+        with located(lambda _: step_at(self._step)):
+            for place, module in enumerate(self._modules):
+                CURRENT_CALL.set_module(module.label)
+                states = slices.parts[Part(place, STATE)].objects[order].tolist()
+                values.append(self._slide(module, self._queues[place], states, steps))
+        return values
+
+    def _drop_idle_queues(self) -> None:
+        """Drop the queues of the keys of which no slice is in the next window."""
+        live_keys = set(self._keys.tolist())
+        for queues in self._queues:
+            for key in queues.keys() - live_keys:
+                del queues[key]
+
+    def _windows(
+        self, keys: IntArray, firsts: IntArray, lasts: IntArray, values: list[list[Any]]
+    ) -> Iterator[ResultWindows]:
+        """Yield each window of runs that have the same rows, and so the same results, by itself."""
+        if len(keys):
+            run, within = expanded(lasts - firsts)
+            low, high = in_ticks(self.grid.windows, firsts[run] + within)
+            table = StretchTable(keys[run], low, high, np.ones(len(run), np.int64), {})
+            yield ResultWindows(self._place, table, self._table.take(table.keys), values, run)
+
+    def used_codes(self) -> IntArray:
+        """Return the codes of the keys of which something is in the next window."""
+        return self._keys
+
+    def renumber(self, codes: IntArray) -> None:
+        """Replace the code of each key by the one at its place."""
+        self._keys = codes[self._keys]
+        self._queues = [{int(codes[key]): queue for key, queue in queues.items()} for queues in self._queues]
+
+    def _slide(self, module: StateModule, queues: dict[int, Queue], states: Sequence[Any], steps: Steps) -> list[Any]:
+        """Return a module's results for the steps that make windows, given what comes in, key by key."""
+        results: list[Any] = []
+        entering = iter(states)
+        started = module.meter.now()
+        columns = (steps.keys, steps.leaving, steps.coming, steps.make_windows)
+        for self._step, (key, leaving, coming, is_made) in enumerate(
+            zip(*map(np.ndarray.tolist, columns), strict=True)
+        ):
+            queue = queues.get(key)
+            if queue is None:
+                queue = queues[key] = self._queue_of(module, self.grid)
+            if leaving:
+                queue.pop(leaving)
+            for _ in range(coming):
+                queue.push(next(entering))
+            if is_made:
+                results.append(module.result(queue.state()))
+        module.meter.since(started)
+        return results
+
+
+def sliding_windows(
+    modules: Sequence[StateModule],
+    grids: Sequence[SliceGrid],
+    keys: KeyTable,
+    queue_of: Callable[[StateModule, SliceGrid], Queue],
+) -> list[SlidingWindows]:
+    """Return a maker of windows for each specification; none for windows without slices."""
+    return [SlidingWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
+
+
+class Steps(NamedTuple):
+    """The steps of keys through windows: neighbouring ones that have the same members, key by key and in their order.
+
+    Attributes:
+        keys: The code of the key of each step.
+        firsts: The first of its windows.
+        lasts: The one after the last; `firsts` where members leave and no window is made any more.
+        leaving: The number of members, the oldest ones, that were in those before and are not in them.
+        coming: The number of members that are in them and were not in those before.
+        members: The number of members that are in them.
+    """
+
+    keys: IntArray
+    firsts: IntArray
+    lasts: IntArray
+    leaving: IntArray
+    coming: IntArray
+    members: IntArray
+
+    @property
+    def make_windows(self) -> BoolArray:
+        """True for each step that makes windows: they exist, and have members."""
+        make_windows: BoolArray = (self.members > 0) & (self.lasts > self.firsts)
+        return make_windows
+
+
+def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, first: int, last: int) -> Steps:
+    """Return the steps through some windows; afterwards only members of windows from `last` on are in.
+
+    Cost: a sort of the members; windows without any are skipped, however many there are.
+
+    Args:
+        keys: The key of each member.
+        comes: The first window that it is in; those of members that are not in already ascend with `leaves`, by key.
+        leaves: The first window that it is not in any more.
+        present: The number of members, the first ones, that are in already.
+        first: The first window to make.
+        last: The one after the last.
+
+    Example:
+        >>> steps = steps_of(np.array([0, 0, 0]), np.array([-1, 0, 8]), np.array([1, 2, 10]), 0, -5, 20)
+        >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
+        [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
+    """
+    # A key has a step wherever members come or leave, and one at the first window if some are in already.
+    gone = np.flatnonzero(leaves <= last)
+    present_keys, present_counts = np.unique(keys[:present], return_counts=True)
+    step_keys = np.concatenate([present_keys, keys[present:], keys[gone]])
+    times = np.concatenate([np.full(len(present_keys), first), comes[present:], leaves[gone]])
+    order = by_key_and_start(step_keys, times)
+    step_keys = step_keys[order]
+    times = times[order]
+    is_other_key = np.append(True, step_keys[1:] != step_keys[:-1])[: len(step_keys)]
+    is_other_time = np.append(True, times[1:] != times[:-1])[: len(step_keys)]
+    starts = np.flatnonzero(is_other_key | is_other_time)
+
+    def sums(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
+        """Return for each step the sum of some counts, of the changes from one place up to another."""
+        values = np.zeros(len(step_keys), np.int64)
+        values[low:high] = counts
+        return np.add.reduceat(values[order], starts) if len(starts) else values
+
+    first_coming = len(present_keys)
+    first_leaving = first_coming + len(keys) - present
+    coming = sums(first_coming, first_leaving)
+    leaving = sums(first_leaving, len(step_keys))
+    initial = sums(0, first_coming, present_counts)
+
+    # The members of a step are those of all steps of its key up to it.
+    total = np.cumsum(initial + coming - leaving)
+    key_starts = np.flatnonzero(is_other_key[starts])
+    base = np.append(0, total)[key_starts]
+    members = total - np.repeat(base, np.diff(np.append(key_starts, len(starts))))
+
+    lasts = np.append(times[starts[1:]], last)[: len(starts)]
+    lasts[key_starts[1:] - 1] = last
+    lasts[-1:] = last
+    return Steps(step_keys[starts], times[starts], lasts, leaving, coming, members)

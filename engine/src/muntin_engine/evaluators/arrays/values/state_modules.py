@@ -1,0 +1,244 @@
+"""The modules of a query that keep Python states: rows to states, states to results, and states as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Axis, Window
+from muntin.axis import AnyAxis
+from muntin.columnar.arrays import IntArray
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.arrays.stretches.coding import stable_order
+from muntin_engine.evaluators.arrays.stretches.component_values import Values
+from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable, keys_in
+from muntin_engine.evaluators.arrays.stretches.python_states import ModuleCallError, StateModule, States
+from muntin_engine.evaluators.arrays.stretches.slices import in_windows
+from muntin_engine.evaluators.arrays.stretches.stretch_blobs import to_blob
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, SpreadKeys, group_rows
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.modules.binding import Binding
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
+from muntin_engine.state.unstorable import find_unstorable, unstorable
+from muntin_engine.state.value_columns import ValueColumn
+from muntin_engine.time.changes import Key
+from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.period_numbers import numbers_at
+from muntin_engine.wire.python_values import values_in
+
+
+class StateModules:
+    """The modules of a query that keep Python states.
+
+    Cost: for each module, `create_state` and `add_events` once for each state that rows are lifted to.
+
+    Attributes:
+        modules: The modules.
+    """
+
+    def __init__(
+        self,
+        bindings: Sequence[Binding],
+        codec: Codec,
+        axis: AnyAxis = Axis.TICKS,
+        values_of: Callable[[pa.Array], list[Any]] = values_in,
+    ) -> None:
+        """Take the modules of a query.
+
+        Args:
+            bindings: The modules, which define `combine`; they see neither times nor windows.
+            codec: Knows the records in which states come.
+            axis: The axis of ticks; only messages depend on it.
+            values_of: Returns the values of an input column.
+        """
+        self.modules = tuple(map(StateModule, bindings))
+        self._codec = codec
+        self._axis = axis
+        self._values_of = values_of
+
+    def lift(self, inputs: Sequence[pa.Array], codes: IntArray, counts: IntArray, at: At) -> dict[Part, States]:
+        """Return the states of rows by code, each with its rows added in one call.
+
+        Args:
+            inputs: The columns of the rows.
+            codes: The code of each row.
+            counts: The number of rows of each code.
+            at: Returns the key and the window of a code.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        order = pa.array(stable_order(codes, len(counts)))
+        columns = [self._values_of(column.take(order)) for column in inputs]
+        bounds = [0, *np.cumsum(counts).tolist()]
+        parts: dict[Part, States] = {}
+        with located(at):
+            for place, module in enumerate(self.modules):
+                CURRENT_CALL.set_module(module.label)
+                payloads = module.payloads(columns, len(codes))
+                states = module.add_groups(module.create_states(len(counts)), payloads, bounds)
+                parts[Part(place, STATE)] = States.of(module, states, len(counts))
+        return parts
+
+    def results(self, windows: StretchTable, at: At) -> list[list[Any]]:
+        """Return the results of each module; see `results_of`."""
+        return results_of(self.modules, windows, at)
+
+    def to_blob(self, keys: pa.Table, stretches: StretchTable, at: At, first: int = 0) -> bytes:
+        """Return stretches with the states of each module as bytes.
+
+        Args:
+            keys: The keys that they number.
+            stretches: The stretches.
+            at: Returns the key and the window of a state.
+            first: The place of the first state, as `at` counts them.
+
+        Raises:
+            StateError: A state is not plain data.
+        """
+        packed: list[bytes] = []
+        for place, module in enumerate(self.modules):
+            packed.append(self._pack(module, stretches.parts[Part(place, STATE)], at, first))
+        late_rows = {part: values for part, values in stretches.parts.items() if part.name != STATE}
+        return to_blob(keys, replace(stretches, parts=late_rows), packed)
+
+    def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
+        """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
+
+        Those of a module that was added since are of nothing.
+
+        Raises:
+            ModuleFailedError: A module raised an exception.
+        """
+        parts: dict[Part, States] = {}
+        with located(at):
+            for place, module in enumerate(self.modules):
+                was = place if version is None else version.places[place]
+                if was is None:
+                    CURRENT_CALL.set_module(module.label)
+                    states = module.create_states(count)
+                elif version is None or not is_outdated(module.module, version.versions[was]):
+                    states = self._codec.unpack(packed[was])
+                else:
+                    CURRENT_CALL.set_module(module.label)
+                    states = self._codec.reading_fields().unpack(packed[was])
+                    states = module.upgrade(states, version.versions[was])
+                parts[Part(place, STATE)] = States.of(module, states, count)
+        return parts
+
+    def _pack(self, module: StateModule, values: States, at: At, first: int) -> bytes:
+        states = values.objects.tolist()
+        try:
+            return self._codec.pack(ValueColumn(states))
+        except StateError as error:
+            unstorable_state = find_unstorable(states, self._codec)
+            if unstorable_state is None:
+                raise
+            place, problem = unstorable_state
+            key, window = at(first + place)
+            extent = self._axis.spell_interval(window.start, window.end)
+            raise unstorable(module.module, "a state", key, extent, problem) from error
+
+
+def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) -> list[list[Any]]:
+    """Return the results of each module; of an operator, the list of rows of each window.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+    """
+    results: list[list[Any]] = []
+    with located(at):
+        for place, module in enumerate(modules):
+            CURRENT_CALL.set_module(module.label)
+            results.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
+    return results
+
+
+@contextmanager
+def located(at: At) -> Iterator[None]:
+    """Have the failure of a call in the block say whose it is: the key and the window at the place of the call.
+
+    Args:
+        at: Returns the key and the window of a call, by its place.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+    """
+    try:
+        yield
+    except ModuleCallError as failure:
+        raise failure.located(*at(failure.place)) from failure.__cause__
+
+
+def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
+    """Return the function that returns the key and the window of a call.
+
+    Args:
+        keys: The keys by code.
+        codes: The code of the key of each call.
+        window: Returns the window of a call, by its place.
+    """
+
+    def at(place: int) -> tuple[Key, Window]:
+        (key,) = keys_in(keys.take(codes[place : place + 1]))
+        return key, window(place)
+
+    return at
+
+
+def lift_states(
+    modules: StateModules, grids: Sequence[SliceGrid], rows: InputRows, *, with_rows: bool = False
+) -> Iterator[BucketBlob]:
+    """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
+
+    Cost: that of `StateModules`, and a few passes over the rows.
+
+    Args:
+        modules: The modules of the query.
+        grids: Its slices.
+        rows: The rows.
+        with_rows: True to send the rows themselves as well.
+
+    Raises:
+        ModuleFailedError: A module raised an exception; its window is the extent of the slice.
+        StateError: A state cannot be stored.
+    """
+    slices = grids[0].slices_at(numbers_at(grids[0].periods, rows.starts))
+    is_in = in_windows(grids, slices, slices)
+    rows_in_windows = rows if is_in.all() else rows.where(is_in)
+    if len(rows_in_windows):
+        yield from _lifted(modules, grids[0], rows_in_windows, with_rows=with_rows)
+    if not is_in.all():
+        yield from _lifted(None, grids[0], rows.where(~is_in), with_rows=with_rows)
+
+
+def _lifted(modules: StateModules | None, grid: SliceGrid, rows: InputRows, *, with_rows: bool) -> Iterator[BucketBlob]:
+    """Yield the states of rows for each bucket; without modules, only how many rows there are."""
+    keys = SpreadKeys.of(rows)
+    groups = group_rows(grid, rows, keys)
+    counts = np.bincount(groups.codes, minlength=len(groups.keys))
+    low = groups.low
+
+    def located_at(group: int) -> tuple[Key, Window]:
+        (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
+        return key, grid.extent(int(low[group]))
+
+    parts: dict[Part, Values] = {}
+    if modules is not None:
+        parts |= modules.lift(rows.inputs, groups.codes, counts, located_at)
+    if with_rows:
+        parts[LISTS] = rows.lists().reduce(groups.codes, len(groups.keys))
+    stretches = StretchTable(groups.keys, low, low, counts, parts)
+    if modules is None:
+        yield from keys.blobs(stretches)
+        return
+    for bucket, names, bucket_stretches, first in keys.by_bucket(stretches):
+        yield BucketBlob(bucket, modules.to_blob(names, bucket_stretches, located_at, first))

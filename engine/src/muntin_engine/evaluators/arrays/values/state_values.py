@@ -1,0 +1,149 @@
+"""Python states of modules that define `combine` as the values of stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import Window
+from muntin_engine.evaluators.arrays.stretches.coding import distinct
+from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
+from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each
+from muntin_engine.evaluators.arrays.values.slice_queues import queue_of_states
+from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
+from muntin_engine.evaluators.arrays.values.state_modules import StateModules, lift_states, located, whereabouts
+from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
+from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.state.compatibility import SchemaVersion
+from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.time.slice_grid import SliceGrid
+
+ENTRY_STATES: Final = 1 << 14
+"""Most states of a module in a log entry."""
+
+STATE_MEMORY: Final = 8
+"""The memory of a Python state as a multiple of the bytes that are written of it, roughly."""
+
+
+class PythonStates(StretchValues):
+    """A Python state of each module.
+
+    Map tasks send the states of slices; of sessions they send the rows, of which the bucket makes states.
+
+    Cost: `combine` once for each state of a stretch that was there before; otherwise that of `StateModules` and
+    `SlidingWindows`, and a few passes over arrays.
+    """
+
+    def __init__(
+        self, modules: StateModules, grids: Sequence[SliceGrid] = (), gap: int = 1, *, with_late_rows: bool = False
+    ) -> None:
+        """Describe the states of a query.
+
+        Args:
+            modules: Its modules.
+            grids: Its slices; none of sessions.
+            gap: The ticks that an event counts for after its last one, where stretches are ticks.
+            with_late_rows: True if the rows travel with the states, as those that are late are wanted.
+        """
+        super().__init__(with_late_rows=with_late_rows)
+        self._modules = modules
+        self._grids = grids
+        self._gap = gap
+
+    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield the states of slices for each bucket."""
+        return lift_states(self._modules, self._grids, rows, with_rows=self.with_late_rows)
+
+    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+        """Yield the payload of each row for each bucket."""
+        return lift_each(self._gap, rows, with_rows=self.with_late_rows)
+
+    def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
+        """Decode a blob of a map task."""
+        arrival = coded(keys, *from_blob(blob, {LISTS: None} if with_rows else {}))
+        if not self._grids:
+            return arrival
+        late_rows = {LISTS: arrival.stretches.parts[LISTS]} if with_rows else {}
+        stretches = replace(arrival.stretches, parts={})
+        if arrival.packed:  # rows that are in no window come without states
+            stretches = self._with_states(stretches, arrival.packed, keys)
+        stretches = replace(stretches, parts={**stretches.parts, **late_rows})
+        if len(distinct(arrival.codes)[0]) < len(arrival.codes):  # keys that differ as bytes may be equal
+            stretches = self.merge(stretches, alike(stretches), keys)
+        return Arrival(arrival.codes, stretches)
+
+    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+        """Decode a log entry, and upgrade the states if an older schema version wrote them."""
+        arrival = coded(keys, *from_blob(entry.data, {}))
+        return arrival._replace(
+            stretches=self._with_states(arrival.stretches, arrival.packed, keys, entry.schema_version)
+        )
+
+    def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
+        """Encode states as log entries."""
+        assert not packed, "states lie there"
+        for start in range(0, len(stretches), ENTRY_STATES):
+            yield from self._entries_of_size(stretches.take(slice(start, start + ENTRY_STATES)), keys)
+
+    def lift_groups(self, rows: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
+        """Return the states of sessions, each with its rows added in one call."""
+        payload = rows.parts[ROWS].table if ROWS in rows.parts else pa.table({})
+        counts = np.bincount(groups.codes)
+        inputs = [column.combine_chunks() for column in payload.columns]
+        parts = self._modules.lift(inputs, groups.codes, counts, self._whereabouts(groups, keys))
+        return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
+
+    def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
+        """Combine the states of each group; the first of a group may change."""
+        with located(self._whereabouts(groups, keys)):
+            return stretches.reduce(groups)
+
+    def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]]:
+        """Return the results of each module; of an operator, the list of rows of each window."""
+
+        def extent(place: int) -> Window:
+            return Window(int(windows.low[place]), int(windows.high[place]))
+
+        return self._modules.results(windows, whereabouts(keys, windows.keys, extent))
+
+    def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
+        """Return the makers of windows, which combine the states of slices."""
+        return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states)
+
+    def bytes_of_objects(self, written: int) -> int:
+        """Estimate the memory of states."""
+        return STATE_MEMORY * written
+
+    def _with_states(
+        self, bare: StretchTable, packed: Sequence[bytes], keys: KeyTable, version: SchemaVersion | None = None
+    ) -> StretchTable:
+        states = self._modules.unpack(packed, len(bare), version, self._whereabouts(bare, keys))
+        return replace(bare, parts=states)
+
+    def _entries_of_size(self, stretches: StretchTable, keys: KeyTable) -> Iterator[Entry]:
+        """Yield states as a log entry, or as several if it were huge."""
+        codes, places = distinct(stretches.keys)
+        named = stretches.with_keys(places)
+        data = self._modules.to_blob(keys.take(codes), named, self._whereabouts(stretches, keys))
+        if len(data) <= ENTRY_BYTES or len(stretches) == 1:
+            yield entry_of(stretches, data)
+            return
+        half = len(stretches) // 2
+        yield from self._entries_of_size(stretches.take(slice(0, half)), keys)
+        yield from self._entries_of_size(stretches.take(slice(half, len(stretches))), keys)
+
+    def _whereabouts(self, stretches: StretchTable | Groups, keys: KeyTable) -> At:
+        """Return the function that tells the key and the window of a state, by its place."""
+
+        def extent(place: int) -> Window:
+            low = int(stretches.low[place])
+            return self._grids[0].extent(low) if self._grids else Window(low, int(stretches.high[place]))
+
+        return whereabouts(keys, stretches.keys, extent)

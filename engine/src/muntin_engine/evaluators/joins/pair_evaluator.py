@@ -1,0 +1,126 @@
+"""The evaluator of joins of events whose ends stay, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from muntin import INFINITY, Window
+from muntin_engine.evaluators.arrays.admission.insertions import LateRows
+from muntin_engine.evaluators.arrays.array_evaluator import bucket_state, evaluated
+from muntin_engine.evaluators.arrays.arrays_in_memory import ArraysInMemory, ResultRow, RunsInMemory
+from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
+from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, rows_to_lift
+from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
+from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
+from muntin_engine.evaluators.joins.pair_machine import SIDES, PairQuery, process_pairs, watermarks_of
+from muntin_engine.evaluators.joins.pair_store import PairStore, side_mark
+from muntin_engine.evaluators.keyed.result_tables import in_pieces
+from muntin_engine.plan.join_plan import JoinPlan
+from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.cells import Cells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
+from muntin_engine.time.changes import InputChange, Key, canonical
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.python_values import tuples_of, values_in
+from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.times import extents
+
+
+class PairEvaluator(KeepsState, LiftsRows):
+    """Runs inner joins of events whose ends do not move: pairs are final when both events are there."""
+
+    def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
+        """Yield the good rows of one side for each bucket that has any."""
+        with_rows = task.plan.keeps_late_rows
+        return lift_each(1, rows_to_lift(task, rows, side), packed=side_mark(side), with_rows=with_rows)
+
+    def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
+        """Process a micro-batch of a bucket and write its state."""
+        plan = task.plan
+        late_rows = LateRows(plan.words, values_in) if plan.keeps_late_rows else None
+        query = PairQuery(_join(plan).on, late_rows)
+        trackers = [input_task.tracker for input_task in task.inputs]
+        result = process_pairs(query, bucket_state(task, bucket, cells), trackers, batch)
+        tables = (table for pairs in result.windows for table in pair_tables(task, pairs))
+        return evaluated(task, batch, result, tables)
+
+    def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
+        """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
+        return ArraysInMemory(PairsInMemory(_join(plan), codec), plan, cells, codec)
+
+    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+        """Yield the events that a bucket of a checkpoint holds of both inputs."""
+        entries = [part.entry._replace(schema_version=None) for part in stored.parts]
+        store = PairStore()
+        store.restore(entries, watermarks_of(InputsProgress.from_data(stored.tracked)))
+        for side, events, keys in store.events_by_side():
+            name, identity = stored.inputs[side]
+            table = events.parts[ROWS].table
+            payloads = tuples_of(table, table.column_names)
+            columns = (keys, events.low.tolist(), events.high.tolist(), payloads)
+            for key, start, end, payload in zip(*columns, strict=True):
+                yield HeldRow("event", key, start, end, payload_of(identity, payload), events=1, input=name)
+
+
+def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:
+    """Yield pairs as tables of the query's result schema; the end of one that never ends is null."""
+    windows = pairs.windows
+    sides = [windows.parts[part].table for part in SIDES]
+    columns = [pairs.keys.column(name) for name in task.key_names]
+    columns.append(extents(task, windows.low, pa.array(windows.high, mask=windows.high == INFINITY)))
+    columns += [sides[column.side].column(column.place) for column in _join(task.plan).columns]
+    yield from in_pieces(pa.table(columns, schema=task.results))
+
+
+def _join(plan: Plan) -> JoinPlan:
+    assert plan.join is not None, "the planner gives it joins alone"
+    return plan.join
+
+
+class PairsInMemory(RunsInMemory):
+    """Pairs of a join in memory, for restart tests; keys and payloads of any type travel packed."""
+
+    def __init__(self, join: JoinPlan, codec: Codec) -> None:
+        """Prepare a join, whose keys and payloads a codec packs."""
+        self._join = join
+        self._codec = codec
+        self._query = PairQuery(None if join.on is None else self._meets)
+
+    def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
+        """Yield a row as map tasks send it."""
+        packed_key = pa.array([self._codec.pack(list(canonical(key)))], pa.binary())
+        packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
+        starts = np.array([row.start], np.int64)
+        ends = np.array([INFINITY if row.end is None else row.end], np.int64)
+        rows = InputRows(1, starts, ends, [packed_key], [packed_payload])
+        return lift_each(1, rows, packed=side_mark(row.side))
+
+    def process(
+        self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
+    ) -> Sequence[ResultWindows]:
+        """Process a micro-batch, and return its pairs."""
+        return process_pairs(self._query, state, trackers, batch).windows
+
+    def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
+        """Yield the rows of pairs."""
+        unpack = self._codec.unpack
+        pairs = windows.windows
+        keys = map(unpack, windows.keys.column(0).to_pylist())
+        left, right = (map(unpack, pairs.parts[part].table.column(0).to_pylist()) for part in SIDES)
+        extents_of_pairs = map(Window, pairs.low.tolist(), pairs.high.tolist())
+        for key, extent, *both in zip(keys, extents_of_pairs, left, right, strict=True):
+            values = tuple(both[column.side][column.place] for column in self._join.columns)
+            yield ResultRow(tuple(key), extent, values)
+
+    def _meets(self, *packed_payloads: tuple[bytes]) -> bool:
+        """Return whether a pair meets the condition of the join."""
+        left, right = (self._codec.unpack(packed) for (packed,) in packed_payloads)
+        assert self._join.on is not None, "there is a condition"
+        return self._join.on(left, right)

@@ -1,0 +1,238 @@
+"""The live events of both sides of a join in one bucket, as arrays: they are searched, and written to its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from muntin import EARLIEST, INFINITY
+from muntin.columnar.arrays import IntArray
+from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore
+from muntin_engine.evaluators.arrays.stretches.coding import expanded
+from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
+from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, StretchTable, concat
+from muntin_engine.state.cells import HeldState
+from muntin_engine.state.log import Entry, StateLog, StoredEntry
+from muntin_engine.time.changes import Key
+
+MOST_CANDIDATES: Final = 4_000_000
+"""At most so many candidates are looked at in one step, unless one row alone has more."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows that overlap.
+
+    Attributes:
+        probes: The place of each pair's row among those that were asked about.
+        matches: The place of its live event.
+    """
+
+    probes: IntArray
+    matches: IntArray
+
+
+class SideStore:
+    """The live events of one side.
+
+    Cost: adding rows sorts them, and copies the numbers of all live events. A search costs the logarithm of a key's
+    events for each row, and a step for each event of the key that starts before the row ends and less than the longest
+    lifetime before it starts.
+
+    Attributes:
+        events: The events, from start to end, in the order of keys and starts.
+    """
+
+    def __init__(self) -> None:
+        self.events = EMPTY
+        self._longest = 0
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def add(self, rows: StretchTable) -> None:
+        """Add events."""
+        rows = rows.take(np.lexsort((rows.low, rows.keys)))
+        next_starts = np.minimum(rows.low, INFINITY - 1) + 1
+        positions = self._first_starting(rows.keys, next_starts)
+        order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
+        self.events = concat([self.events, rows]).take(order)
+        self._longest = max(self._longest, longest_lifetime(rows))
+
+    def overlapping(self, rows: StretchTable) -> Iterator[Pairs]:
+        """Yield the pairs of rows and live events of the same key whose lifetimes overlap."""
+        if not len(rows) or not len(self):
+            return
+        # The candidates of a row are neighbours: they start before it ends, and not too long before it starts.
+        stops = self._first_starting(rows.keys, rows.high)
+        firsts = np.searchsorted(self.events.keys, rows.keys, "left")
+        if self._longest < INFINITY:
+            since = np.where(rows.low < EARLIEST + self._longest, EARLIEST, rows.low - self._longest)
+            firsts = self._first_starting(rows.keys, since + 1)
+        counts = np.maximum(stops - firsts, 0)
+        totals = np.cumsum(counts)
+        begin = 0
+        while begin < len(rows):
+            done = totals[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(totals, done + MOST_CANDIDATES, "right")))
+            probes, within = expanded(counts[begin:end])
+            probes += begin
+            candidates = firsts[probes] + within
+            is_pair = self.events.high[candidates] > rows.low[probes]
+            if is_pair.any():
+                yield Pairs(probes[is_pair], candidates[is_pair])
+            begin = end
+
+    def forget(self, until: int) -> None:
+        """Drop the events that end at a tick or before."""
+        previous = len(self)
+        self.events = self.events.where(self.events.high > until)
+        if len(self) < previous:
+            self._longest = longest_lifetime(self.events)
+
+    def renumber(self, codes: IntArray) -> None:
+        """Replace the code of each key by the one at its place; the order of codes stays the same."""
+        self.events = self.events.with_keys(codes[self.events.keys])
+
+    def _first_starting(self, codes: IntArray, ticks: IntArray) -> IntArray:
+        """Return for each key the first place whose event starts at a tick or later, by one binary search for all."""
+        low = np.searchsorted(self.events.keys, codes, "left")
+        high = np.searchsorted(self.events.keys, codes, "right")
+        while (low < high).any():
+            is_open = low < high
+            middle = (low + high) // 2
+            starts = self.events.low[np.minimum(middle, len(self) - 1)]
+            is_earlier = is_open & (starts < ticks)
+            low = np.where(is_earlier, middle + 1, low)
+            high = np.where(is_open & ~is_earlier, middle, high)
+        return low
+
+
+def longest_lifetime(events: StretchTable) -> int:
+    """Return the longest lifetime of events; `INFINITY` if one has no end."""
+    if not len(events):
+        return 0
+    if events.high.max() == INFINITY:
+        return INFINITY
+    return int((events.high - events.low).max())
+
+
+class SideEvents(NamedTuple):
+    """Events of one side.
+
+    Attributes:
+        side: The place of their input.
+        events: The events.
+    """
+
+    side: int
+    events: StretchTable
+
+
+class PairStore(ArrayStore):
+    """The events of one bucket, from start to end, of each side those that the other one's may still overlap.
+
+    Cost: a batch writes its own events, and searches the others; see `SideStore`.
+
+    Attributes:
+        sides: The live events of each side.
+        unwritten: The events that the present batch added.
+    """
+
+    def __init__(self, *, with_late_rows: bool = False) -> None:
+        """Make an empty store; `with_late_rows` says that rows lie beside what arrives, in case they are late."""
+        super().__init__(ColumnFormat(), with_rows=with_late_rows)
+        self.sides = (SideStore(), SideStore())
+        self.unwritten: list[SideEvents] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.sides))
+
+    @property
+    def sizes(self) -> HeldState:
+        """The number of events."""
+        return HeldState(events=len(self))
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes it takes in memory."""
+        return sum(side.events.nbytes for side in self.sides) + self.keys.nbytes
+
+    def used_codes(self) -> IntArray:
+        """Return the codes of the keys of which it holds something, ascending."""
+        left, right = self.sides
+        return np.union1d(left.events.keys, right.events.keys)
+
+    def renumber(self, codes: IntArray) -> None:
+        """Replace the code of each key by the one at its place."""
+        for side in self.sides:
+            side.renumber(codes)
+
+    def restore(self, entries: Sequence[StoredEntry], watermarks: Sequence[int]) -> None:
+        """Read the events of a log, without what the watermarks of the two sides have passed."""
+        for side, events in self._read_by_side(entries):
+            self.sides[side].add(events)
+        self.forget(watermarks)
+
+    def add(self, side: int, events: StretchTable) -> None:
+        """Add the events that a batch brings of one side."""
+        self.sides[side].add(events)
+        self.unwritten.append(SideEvents(side, events))
+
+    def forget(self, watermarks: Sequence[int]) -> None:
+        """Drop the events of each side that end where the watermark of the other one is, or before."""
+        for side, side_store in enumerate(self.sides):
+            side_store.forget(watermarks[1 - side])
+
+    def write(self, log: StateLog, watermarks: Sequence[int]) -> None:
+        """Write the events of a batch, and the log anew when more than half of it is garbage."""
+        least = min(watermarks)
+        first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
+        log.forget(first_live)
+        log.append(self._write_sides(self.unwritten, watermarks))
+        self.unwritten = []
+        live_bytes = self.codec.size_of(len(self))
+        log.tidy(self, live_bytes, lambda: self._whole_entries(watermarks), first_live)
+
+    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+        """Merge log entries into one per side, dropping events that end before `first_live`."""
+        return self._write_sides(self._read_by_side(entries), (first_live - 1, first_live - 1))
+
+    def events_by_side(self) -> Iterator[tuple[int, StretchTable, list[Key]]]:
+        """Yield each side that has events, these, and the key of each."""
+        for side, side_store in enumerate(self.sides):
+            if len(side_store):
+                yield side, side_store.events, keys_in(self.keys.take(side_store.events.keys))
+
+    def _read_by_side(self, entries: Sequence[StoredEntry]) -> list[SideEvents]:
+        """Return the events of log entries, those of each side as one table."""
+        tables: list[list[StretchTable]] = [[], []]
+        for entry in entries:
+            arrival = self.codec.read(entry)
+            tables[side_of(arrival.packed)].append(arrival.stretches)
+        return [SideEvents(side, concat(of_side)) for side, of_side in enumerate(tables) if of_side]
+
+    def _write_sides(self, sides: Sequence[SideEvents], watermarks: Sequence[int]) -> list[Entry]:
+        """Encode events as log entries, without those that the watermark of the other side has passed."""
+        entries: list[Entry] = []
+        for side, events in sides:
+            live = events.where(events.high > watermarks[1 - side])
+            entries += self.codec.write(live, side_mark(side))
+        return entries
+
+    def _whole_entries(self, watermarks: Sequence[int]) -> list[Entry]:
+        whole = [SideEvents(side, side_store.events) for side, side_store in enumerate(self.sides)]
+        return self._write_sides(whole, watermarks)
+
+
+def side_mark(side: int) -> list[bytes]:
+    """Return the bytes that lie beside the events of a side in a blob, or log entry."""
+    return [bytes([side])]
+
+
+def side_of(packed: Sequence[bytes]) -> int:
+    """Undo `side_mark`."""
+    (mark,) = packed
+    return mark[0]

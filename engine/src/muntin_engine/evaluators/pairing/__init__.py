@@ -1,1 +1,0 @@
-"""The evaluator of pairs: joins of events whose ends stay, on arrays."""
