@@ -1232,7 +1232,7 @@ EXCUSED: Final = {
     "engine/backends/spark/writing/checkpoints.py": _STATE,
     "engine/backends/spark/writing/closing.py: Connect": _SESSION,
     "engine/backends/spark/writing/closing.py: cannot be closed": _STATE,
-    "engine/backends/spark/writing/recorded.py: share": "no call makes a pass over the results of another query and records it",
+    "engine/backends/spark/writing/recorded.py: share": "no call passes over the results of another query and records it",
     "engine/backends/spark/writing/recorded.py: Connect": _SESSION,
     "engine/backends/spark/writing/sink_checks.py": _STATE,
     "engine/backends/spark/writing/state_table.py": _STATE,

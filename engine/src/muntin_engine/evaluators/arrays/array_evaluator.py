@@ -22,7 +22,7 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KEPT
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.wire.task_payload import TaskPayload
 
@@ -73,8 +73,8 @@ def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
         bucket: The id of the bucket.
         cells: Its state.
     """
-    KEPT.most = task.worker.kept_bytes
-    cache = None if task.is_static else KEPT
+    STORE_CACHE.most = task.worker.kept_bytes
+    cache = None if task.is_static else STORE_CACHE
     return BucketState(cells, task.codec, task.compatibility, cache, (task.cache_token, bucket))
 
 

@@ -21,12 +21,14 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
 from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.choice import Held
+from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
+from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.kept_stores import KeptStores
+from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.time.progress_tracker import ProgressTracker
 from muntin_engine.wire.input_report import InputReport
@@ -129,8 +131,8 @@ class ArraysInMemory:
             codec: Writes the state.
         """
         self._bucket = bucket
-        self._trackers = [ProgressTracker(steps=plan.steps) for _ in plan.inputs]
-        self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), KeptStores(), "bucket")
+        self._trackers = [ProgressTracker(steps=steps_of(plan)) for _ in plan.inputs]
+        self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
@@ -183,7 +185,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         meters = [Meter() for _ in plan.modules]
         self._fields = [module.known[0] for module in plan.modules]
         self._codec = codec
-        parts = QueryParts(plan, plan.evaluator_query(meters), meters, codec, self)
+        parts = QueryParts(plan, evaluator_query(plan, meters), meters, codec, self)
         self._forms = parts.forms
         super().__init__(parts.assemble())
 
@@ -223,7 +225,7 @@ class ModulesInMemory(WindowsInMemory):
         self._is_operator = plan.is_operator
         self._codec = codec
         meters = [Meter() for _ in plan.modules]
-        query = plan.evaluator_query(meters)
+        query = evaluator_query(plan, meters)
         parts = QueryParts(plan, query, meters, codec, values_of=self._unpacked_values)
         super().__init__(parts.assemble())
 

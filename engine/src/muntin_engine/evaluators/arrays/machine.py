@@ -17,8 +17,7 @@ from muntin_engine.evaluators.arrays.result_emission import ResultEmission
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.batch import BucketBatch, advance
-from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.cells import HeldState
+from muntin_engine.state.bucket_state import BucketState, StateSize
 from muntin_engine.state.log import StoredEntry
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
@@ -58,7 +57,7 @@ class ArrayResult:
     previous: InputsProgress
     progress: InputsProgress
     output_watermark: int
-    sizes: HeldState
+    sizes: StateSize
     completed: int = 0
 
 

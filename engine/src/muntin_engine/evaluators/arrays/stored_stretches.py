@@ -28,8 +28,8 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import (
     ends_before,
 )
 from muntin_engine.plan.choice import Geometry
-from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.state.differences import QueryIdentity
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredPart, payload_of
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid

@@ -44,7 +44,7 @@ class PairEvaluator(KeepsState, LiftsRows):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
         plan = task.plan
-        late_rows = LateRows(plan.words, values_in) if plan.keeps_late_rows else None
+        late_rows = LateRows(plan.words.axis, values_in) if plan.keeps_late_rows else None
         query = PairQuery(_join(plan).on, late_rows)
         trackers = [input_task.tracker for input_task in task.inputs]
         result = process_pairs(query, bucket_state(task, bucket, cells), trackers, batch)

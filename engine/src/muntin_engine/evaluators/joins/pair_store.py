@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import expanded
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, StretchTable, concat
-from muntin_engine.state.cells import HeldState
+from muntin_engine.state.bucket_state import StateSize
 from muntin_engine.state.log import Entry, StateLog, StoredEntry
 from muntin_engine.time.changes import Key
 
@@ -151,9 +151,9 @@ class PairStore(ArrayStore):
         return sum(map(len, self.sides))
 
     @property
-    def sizes(self) -> HeldState:
+    def sizes(self) -> StateSize:
         """The number of events."""
-        return HeldState(events=len(self))
+        return StateSize(events=len(self))
 
     @property
     def memory(self) -> int:

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin import Component, IncrementalAggregate
-from muntin_engine.modules.binding import Binding
 from muntin_engine.evaluators.arrays.stretches.component_values import ComponentValues, from_arrow, from_plain
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
+from muntin_engine.modules.binding import Binding
 
 
 class Seen(IncrementalAggregate[int, list[int], int]):

@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable, concat
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.keyed.intake import Filter
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.blobs import from_blob, to_blob

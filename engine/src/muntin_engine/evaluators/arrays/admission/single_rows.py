@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.event_ids import id_array

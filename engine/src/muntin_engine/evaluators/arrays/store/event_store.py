@@ -29,7 +29,8 @@ from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
-from muntin_engine.state.cells import Cells, HeldState
+from muntin_engine.state.bucket_state import StateSize
+from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.time.changes import Key
@@ -86,10 +87,10 @@ class EventStore(ArrayStore):
         return len(self.live) + self.ended.rows
 
     @property
-    def sizes(self) -> HeldState:
+    def sizes(self) -> StateSize:
         """The numbers of keys, events and live results, and the bytes of the waiting rows."""
         waiting_bytes = len(self._stored_waiting or b"")
-        return HeldState(waiting_bytes, len(self.used_codes()), len(self), len(self.results))
+        return StateSize(waiting_bytes, len(self.used_codes()), len(self), len(self.results))
 
     @property
     def memory(self) -> int:

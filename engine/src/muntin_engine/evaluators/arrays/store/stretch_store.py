@@ -15,8 +15,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_codec import StretchCodec
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
-from muntin_engine.state.bucket_state import NEVER, BucketState
-from muntin_engine.state.cells import HeldState
+from muntin_engine.state.bucket_state import NO_TIMER, BucketState, StateSize
 
 
 class ArrayStore(ABC):
@@ -40,9 +39,9 @@ class ArrayStore(ABC):
         self.last_event_id = 0
 
     @property
-    def sizes(self) -> HeldState:
+    def sizes(self) -> StateSize:
         """The numbers of what it holds, where these are reported; its bytes are those that lie beside the log."""
-        return HeldState()
+        return StateSize()
 
     @property
     @abstractmethod
@@ -57,7 +56,7 @@ class ArrayStore(ABC):
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
 
-    def close(self, state: BucketState, first_start: int = INFINITY) -> HeldState:
+    def close(self, state: BucketState, first_start: int = INFINITY) -> StateSize:
         """Write the metadata, and keep the store in the cache; return the sizes of the state.
 
         Args:
@@ -67,7 +66,7 @@ class ArrayStore(ABC):
         metadata = state.metadata
         metadata.serial = self.last_event_id
         metadata.held = self.sizes
-        metadata.timer = NEVER._replace(output_watermark=first_start)
+        metadata.timer = NO_TIMER._replace(output_watermark=first_start)
         state.keep(self, max(self.memory, state.log.size))
         return write_metadata(state)
 
@@ -75,7 +74,7 @@ class ArrayStore(ABC):
 StoreT = TypeVar("StoreT", bound=ArrayStore)
 
 
-def write_metadata(state: BucketState) -> HeldState:
+def write_metadata(state: BucketState) -> StateSize:
     """Write the metadata of a bucket, and return the sizes of its state."""
     sizes = state.metadata.held
     return sizes._replace(bytes=sizes.bytes + state.write())

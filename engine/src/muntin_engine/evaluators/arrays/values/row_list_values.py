@@ -25,8 +25,8 @@ from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
-from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.log import Entry, StoredEntry
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid

@@ -21,8 +21,8 @@ from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindow
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules, lift_states, located, whereabouts
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.state.compatibility import SchemaVersion
 from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.slice_grid import SliceGrid
 
 ENTRY_STATES: Final = 1 << 14
