@@ -51,7 +51,7 @@ def test_nobody_asks_which_evaluator_it_is() -> None:
     [
         "if task.evaluator == 'columnar': pass",
         "match plan.choice.evaluator:\n    case 'general': pass",
-        "from muntin_engine.evaluators.general.evaluator import GeneralEvaluator",
+        "from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator",
         "def late():\n    from muntin_engine.evaluators.arrays import processing",
         "from muntin_engine.evaluators import arrays",
     ],

@@ -13,7 +13,7 @@ from muntin import INFINITY, JoinKind, Window
 from muntin.windows import WindowKind
 from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
-from muntin_engine.evaluators.keyed.result_tables import result_tables
+from muntin_engine.evaluators.keyed.output_tables import result_tables
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.metrics import of_sources
 from muntin_engine.recording.recorded_batch import RecordedBatch

@@ -7,11 +7,11 @@ from typing import Final
 from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract, TimestampPolicy, Window
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
-from muntin_engine.evaluators.general.closing import Closing, Emission, FinalEmission
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
 from muntin_engine.evaluators.general.key_state import KeyState, columns_of, waiting_rows
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
 from muntin_engine.evaluators.general.triggered import TriggeredEmission
+from muntin_engine.evaluators.general.window_closing import Closing, Emission, FinalEmission
 from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start, Work
 from muntin_engine.evaluators.keyed.computation import WindowResults, sweep

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.window_closing import Emission
 from muntin_engine.evaluators.general.window_index import WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, SweptWindow, Timestamper, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start

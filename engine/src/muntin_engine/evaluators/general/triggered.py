@@ -16,8 +16,8 @@ from muntin import EARLIEST, INFINITY, EarlyEmission, Refinement, ResultRefineme
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin.triggers import FINISHED, Decision, Trigger, TriggerView
 from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.closing import Closing, Emission
 from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.window_closing import Closing, Emission
 from muntin_engine.evaluators.general.window_index import NEW, TriggerState, WindowEntry, by_window
 from muntin_engine.evaluators.keyed.computation import SweptWindow, WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start

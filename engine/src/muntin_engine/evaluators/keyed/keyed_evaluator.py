@@ -10,7 +10,7 @@ from muntin import EarlyEmission, EmitPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
-from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
+from muntin_engine.evaluators.keyed.output_tables import evicted_tables, result_tables
 from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan

@@ -19,7 +19,7 @@ from muntin_engine.evaluators.arrays.key_table import keys_in
 from muntin_engine.evaluators.arrays.late_rows import LateRows
 from muntin_engine.evaluators.arrays.results import Closed
 from muntin_engine.evaluators.arrays.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
-from muntin_engine.evaluators.keyed.result_tables import in_pieces
+from muntin_engine.evaluators.keyed.output_tables import in_pieces
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells, HeldState
