@@ -11,8 +11,8 @@ from muntin.windows import WindowKind
 from muntin_engine.evaluators.joins.join_run import JoinRun, PassingRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.joins.stored_join import rows_of_join, rows_of_passed_events
-from muntin_engine.evaluators.keyed.bucket import BeginsRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
@@ -22,8 +22,8 @@ from muntin_engine.wire.task_payload import TaskPayload
 class JoinEvaluator(KeyedEvaluator):
     """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return JoinRun
 
     def query_of(self, plan: Plan) -> JoinQuery:
@@ -45,8 +45,8 @@ class PassingEvaluator(JoinEvaluator):
     It is an anti join with an input that ended before anything came: no event of that ever covers one.
     """
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return PassingRun
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
@@ -58,8 +58,11 @@ def join_query(plan: Plan) -> JoinQuery:
     """Return a join in the terms of its evaluator; where events pass, the other input is one without events."""
     assert plan.join is not None, "the planner gives it joins alone"
     no_windows = cast(WindowKind, plan.window)
-    sides = [
-        EvaluatorQuery(
+    sides: list[EvaluatorQuery] = []
+    for input in plan.inputs:
+        # The column after the payload says whether the filter keeps an event.
+        keeps = itemgetter(len(input.columns.payload)) if input.keeps_filtered else None
+        side = EvaluatorQuery(
             no_windows,
             (),
             axis=plan.words,
@@ -67,10 +70,9 @@ def join_query(plan: Plan) -> JoinQuery:
             has_ids=input.columns.id is not None,
             late=input.late,
             order=input.order_of_rows(),
-            keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
+            keeps=keeps,
         )
-        for input in plan.inputs
-    ]
+        sides.append(side)
     if plan.passes_events:
         sides.append(EvaluatorQuery(no_windows, (), axis=plan.words))
     left, right = sides

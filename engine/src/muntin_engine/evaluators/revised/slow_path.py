@@ -15,6 +15,7 @@ from muntin_engine.evaluators.arrays.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
+from muntin_engine.evaluators.keyed.lateness import LateRule
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.revised.events import HashArray, LiveEvents, hashes_of
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
@@ -150,7 +151,7 @@ def admit(
         state.pending = dict(waiting.by_key.get(code, {}))
         state.events.replace((), [event for _, event in own])
         places = {event.id: place for place, event in own}
-        admission = Admission(state, before, axis=query.axis)
+        admission = Admission(state, LateRule(before, before, query.axis))
         admission.admit(changes.get(code, ()), now)
         found.new += [(code, new) for new in admission.inserted]
         waiting.put(code, state.pending)
