@@ -16,11 +16,11 @@ from muntin import INFINITY
 from muntin.value_order import comes_after
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.evaluators.keyed.key_events import Identity, Samples
-from muntin_engine.evaluators.keyed.revisions import Revisions
+from muntin_engine.evaluators.keyed.revisions import RevisedEvents
 from muntin_engine.time.changes import InputChange, Reason
 
 
-class Admission(Revisions):
+class Admission(RevisedEvents):
     """Admits the changes of one batch for one key; the index itself stays as it is until `apply`.
 
     Cost: constant time for each change, logarithmic for a sample; linear in the rows of the batch and the waiting ones

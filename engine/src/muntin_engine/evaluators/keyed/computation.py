@@ -11,7 +11,7 @@ from muntin.modules.aggregate import rows_of
 from muntin_engine.evaluators.keyed.clipping import Clipping
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.live_output import OutputRow
-from muntin_engine.evaluators.keyed.module_calls import ModuleCalls
+from muntin_engine.evaluators.keyed.module_calls import MethodCalls
 from muntin_engine.evaluators.keyed.sequence import in_sequence
 from muntin_engine.evaluators.keyed.sweep import SweptWindow
 from muntin_engine.evaluators.keyed.timestamps import Timestamper
@@ -20,7 +20,7 @@ from muntin_engine.modules.evaluator_query import Binding, EvaluatorQuery
 from muntin_engine.modules.skipping import SKIPPED, Present, payloads_of
 
 
-class ModuleComputation(ModuleCalls):
+class ModuleComputation(MethodCalls):
     """One module of a query, over members of windows. An exception inside it names module, key, window and method.
 
     Attributes:

@@ -15,7 +15,7 @@ from muntin_engine.modules.evaluator_query import Binding
 T = TypeVar("T")
 
 
-class ModuleCalls:
+class MethodCalls:
     """The calls of one module of a query. An exception inside it names module, version, key, window and method."""
 
     def __init__(self, binding: Binding, extent: Extent | None) -> None:

@@ -21,7 +21,7 @@ from muntin_engine.time.changes import InputChange, Reason, Rejection
 _NOTHING: Final = PendingRows()
 
 
-class Revisions(NetChanges):
+class RevisedEvents(NetChanges):
     """The net changes of events that have revisions, and the rows that were rejected.
 
     Attributes:
