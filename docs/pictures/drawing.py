@@ -14,12 +14,14 @@ from muntin.testing.timeline import row_of
 from muntin.windows import WindowSpecification
 from muntin_cli import pictures
 from muntin_engine.evaluators.general.general_run import GeneralRun
-from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+from muntin_engine.evaluators.keyed.keyed_run import BatchResult
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.meaning import progress_of
 from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Timing
+from muntin_engine.wire.input_report import InputReport
 
 Part: TypeAlias = Iterable[Bar | str] | str
 """Bars below one another, or a line of text above those that follow."""
@@ -114,7 +116,7 @@ def batches_of(query: EvaluatorQuery, script: Script) -> list[BatchResult]:
     """Return what each micro-batch of a stream with one key emits."""
     bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
     return [
-        bucket.process([((None,), _input_rows(query, batch))], progress_of(query.window, batch))
+        bucket.process([((None,), _input_rows(query, batch))], [InputReport(progress_of(query.window, batch))])
         for batch in script.batches()
     ]
 

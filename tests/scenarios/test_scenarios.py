@@ -9,7 +9,7 @@ import pytest
 from muntin import tumbling
 from muntin.testing import Script
 from muntin_engine.evaluators.declarations.general import GENERAL
-from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
 from tests.modules.members import Members
 from tests.scenarios.drawing import FAMILIES, SEEDS, drawn
 from tests.scenarios.query import Query

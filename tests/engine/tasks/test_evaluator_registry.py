@@ -10,7 +10,7 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_engine.evaluators import declarations
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
+from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
 from muntin_engine.plan import Plan
 from muntin_engine.plan.choice import Explanation
 from muntin_engine.plan.declaration import Declaration

@@ -11,9 +11,10 @@ from typing import Any
 
 from muntin import INFINITY, JoinKind, Window
 from muntin.windows import WindowKind
-from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
-from muntin_engine.evaluators.keyed.result_tables import result_tables
+from muntin_engine.evaluators.keyed.keyed_run import BatchResult
+from muntin_engine.evaluators.keyed.output_tables import result_tables
 from muntin_engine.plan import Plan
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.metrics import of_sources
@@ -116,7 +117,7 @@ class _TracedQuery:
         evaluator = KEEPS_STATE[self.task.plan.choice.evaluator]
         assert isinstance(evaluator, KeyedEvaluator), f"{type(evaluator).__name__} does not run key by key"
         query, trackers = evaluator.query_of_task(self.task), [given.tracker for given in whole.inputs]
-        run, codec = evaluator.run_of(self.task.plan), Codec.of(self.task.modules, {Number})
+        run, codec = evaluator.run_class(self.task.plan), Codec.of(self.task.modules, {Number})
         self._bucket = KeyedBucket(run, query, MemoryCells(), codec, self.task.identity, trackers, StoreCache(), name)
         is_cut = self.task.plan.is_windowed and isinstance(self.task.plan.window, WindowKind)
         self._is_cut_by_events = is_cut and self.task.plan.window.ends_move
@@ -144,7 +145,7 @@ class _TracedQuery:
             report.key_watermarks = key_watermarks
             if is_end:
                 report.progress = report.progress._replace(watermark=INFINITY)
-        result = self._bucket.run_batch(changes, arrived.reports, arrived.signals)
+        result = self._bucket.process(changes, arrived.reports, arrived.signals)
         for key, rejection in result.rejections:
             number = self._number(rejection.change)
             fate = Fate.LATE if rejection.is_late else Fate.SHED if rejection.is_shed else Fate.REJECTED

@@ -11,10 +11,10 @@ from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLIC
 from muntin_engine.evaluators.declarations.general import GENERAL
 from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
-from muntin_engine.evaluators.general.evaluator import GeneralEvaluator
-from muntin_engine.evaluators.joins.evaluator import JoinEvaluator, PassingEvaluator
+from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
+from muntin_engine.evaluators.joins.join_evaluator import JoinEvaluator, PassingEvaluator
 from muntin_engine.evaluators.joins.pair_evaluator import PairEvaluator
-from muntin_engine.evaluators.ordered.evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
+from muntin_engine.evaluators.ordered.ordered_evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
 
 KEEPS_STATE: Final[Mapping[str, KeepsState]] = {
     COLUMNAR.name: ArrayEvaluator(),

@@ -137,8 +137,8 @@ def test_a_state_that_an_earlier_version_of_the_engine_stored_goes_on(monkeypatc
     """It has no answered time."""
     query = of(Reminders())
     with monkeypatch.context() as earlier:
-        whole = OperatorState.own_data
-        earlier.setattr(OperatorState, "own_data", lambda *args, **named: whole(*args, **named)[:3])
+        whole = OperatorState.follower_data
+        earlier.setattr(OperatorState, "follower_data", lambda *args, **named: whole(*args, **named)[:3])
         old = final(query, due((10, 25)).punctuate(11))
     run = Run(query, query.plan(), AS_IT_IS)
     run.cells = old.cells

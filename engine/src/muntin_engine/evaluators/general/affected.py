@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from muntin import INFINITY, EmitPolicy, Window
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.keyed.admission import NetChanges
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
+from muntin_engine.evaluators.keyed.net_changes import NetChanges
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
 
@@ -71,28 +71,34 @@ class AffectedWindows:
         self._query = query
         self._computations = query.once(WindowResults).computations
 
-    def apply(self, state: KeyState, net: NetChanges, before: Progress, now: Progress) -> dict[Window, Affected]:
+    def apply(self, state: KeyState, net: NetChanges, previous: Progress, progress: Progress) -> dict[Window, Affected]:
         """Apply net changes, and return the windows that they affect and those that become visible."""
-        stretch = self._query.window.affected_stretch
-        changes = [self._change_span(*versions) for versions in net.touched.values()]
-        changes += [
-            _ChangeSpan(None, event, *stretch(event.since, event.until))
-            for event in net.inserted
-            if event.since < event.until
-        ]
+        changes = self._change_spans(net)
+        affected: dict[Window, Affected] = {}
+        # Emitted windows are found before the changes are applied, in the windows as they were.
+        for window, change_numbers in state.windows.touched_by([(change.start, change.end) for change in changes]):
+            effect = Affected()
+            for number in change_numbers:
+                self._add_change(effect, window, changes[number])
+            affected[window] = effect
+        net.apply()
+        self._mark_existing(state, changes, progress, affected)
+        for window in self._newly_visible(state, changes, previous, progress):
+            effect = affected.setdefault(window, Affected())
+            effect.exists = True
+            effect.is_new = not state.windows.get(window).size
+        return affected
+
+    def _change_spans(self, net: NetChanges) -> list[_ChangeSpan]:
+        """Return the changes with the stretches in which they can affect windows."""
+        affected_stretch = self._query.window.affected_stretch
+        changes = [self._change_span(before, after) for before, after in net.touched.values()]
+        for event in net.inserted:
+            if event.since < event.until:
+                changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
         if net.recut is not None:
             changes.append(_ChangeSpan(None, None, *net.recut))
-        affected: dict[Window, Affected] = {}
-        for window, numbers in state.windows.touched_by([(change.start, change.end) for change in changes]):
-            affected[window] = found = Affected()
-            for number in numbers:
-                self._note(found, window, changes[number])
-        net.apply()
-        self._mark_existing(state, changes, now, affected)
-        for window in self._newly_visible(state, changes, before, now):
-            found = affected.setdefault(window, Affected())
-            found.exists, found.is_new = True, not state.windows.get(window).size
-        return affected
+        return changes
 
     def _change_span(self, before: StoredEvent | None, after: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
@@ -105,36 +111,39 @@ class AffectedWindows:
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(before, after):
-            one, other = versions
-            if one.since == other.since and one.until >= one.end and other.until >= other.end:
-                first = min(one.end, other.end)
+            old, new = versions
+            ends_are_members = old.until >= old.end and new.until >= new.end
+            if old.since == new.since and ends_are_members:
+                first = min(old.end, new.end)
         return _ChangeSpan(before, after, *self._query.window.affected_stretch(first, last))
 
-    def _note(self, affected: Affected, window: Window, change: _ChangeSpan) -> None:
-        before, after = change.before, change.after
+    def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
+        """Add the effect of a change to the effect of a batch on a window."""
+        before = change.before
+        after = change.after
         if before is None and after is not None:  # most are new
-            affected.sync_time = min(affected.sync_time, after.start)
+            effect.sync_time = min(effect.sync_time, after.start)
             if after.since < window.end and window.start < after.until:
-                affected.added.append(after)
+                effect.added.append(after)
             return
-        affected.sync_time = min(affected.sync_time, change.sync_time)
-        was, is_now = _is_member(before, window), _is_member(after, window)
-        if (
-            was
-            and is_now
-            and before
-            and after
-            and _is_revision(before, after)
-            and all(computation.looks_alike(before, after, window) for computation in self._computations)
-        ):
+        effect.sync_time = min(effect.sync_time, change.sync_time)
+        was_member = before is not None and _is_member(before, window)
+        is_member = after is not None and _is_member(after, window)
+        if was_member and is_member and self._looks_alike(before, after, window):
             return
-        if was and before:
-            affected.removed.append(before)
-        if is_now and after:
-            affected.added.append(after)
+        if was_member and before is not None:
+            effect.removed.append(before)
+        if is_member and after is not None:
+            effect.added.append(after)
+
+    def _looks_alike(self, before: StoredEvent | None, after: StoredEvent | None, window: Window) -> bool:
+        """Return True if two versions of a member are the same to all modules."""
+        if before is None or after is None or not _is_revision(before, after):
+            return False
+        return all(computation.looks_alike(before, after, window) for computation in self._computations)
 
     def _mark_existing(
-        self, state: KeyState, changes: Sequence[_ChangeSpan], now: Progress, affected: dict[Window, Affected]
+        self, state: KeyState, changes: Sequence[_ChangeSpan], progress: Progress, affected: dict[Window, Affected]
     ) -> None:
         """Mark the windows that exist on the stretches of changes.
 
@@ -142,40 +151,46 @@ class AffectedWindows:
         later: a reach extends the membership of a sample that its successor ended.
         """
         assigner = state.assigner
-        limit = now.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
-        last = INFINITY if self._query.window.waits_for_events else max(now.horizon, state.events.last_end())
+        limit = progress.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
+        last = INFINITY
+        if not self._query.window.waits_for_events:
+            last = max(progress.horizon, state.events.last_end())
         stretches = [(change.start, min(change.end, last)) for change in changes]
         for window in assigner.over(union(stretches), limit):
-            found = affected.get(window)
-            if found is None:
-                affected[window] = found = Affected()
-            found.exists = True
+            effect = affected.get(window)
+            if effect is None:
+                effect = Affected()
+                affected[window] = effect
+            effect.exists = True
         if self._query.is_time_bound:
             for change, (start, end) in zip(changes, stretches, strict=True):
                 for window in assigner.overlapping(start, end, limit):
                     affected[window].sync_time = min(affected[window].sync_time, change.sync_time)
 
     def _newly_visible(
-        self, state: KeyState, changes: Sequence[_ChangeSpan], before: Progress, now: Progress
+        self, state: KeyState, changes: Sequence[_ChangeSpan], previous: Progress, progress: Progress
     ) -> list[Window]:
         """Return the windows that become visible, with or without a change in them."""
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
-            return assigner.newly_visible(state.events, before.max_event_time, now.max_event_time, now.horizon)
-        if before.horizon >= now.horizon or self._query.window.waits_for_events:
+            return assigner.newly_visible(
+                state.events, previous.max_event_time, progress.max_event_time, progress.horizon
+            )
+        if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
-        were_endless = [
-            change.after for change in changes if change.after and change.before and change.before.is_endless
-        ]
-        endless = state.events.until_after(INFINITY - 1) + were_endless
-        windows = assigner.ending(endless, before.horizon, INFINITY, now.horizon)
-        return [window for window in windows if window.start >= before.horizon]
+        # The horizon reaches further windows of the events that have no end, and of those that had none.
+        endless = state.events.until_after(INFINITY - 1)
+        for change in changes:
+            if change.after is not None and change.before is not None and change.before.is_endless:
+                endless.append(change.after)
+        windows = assigner.ending(endless, previous.horizon, INFINITY, progress.horizon)
+        return [window for window in windows if window.start >= previous.horizon]
 
 
 def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:
-    """True if the end of an event changed and nothing else; an event that was inserted again has another payload."""
+    """Return True if the end of an event changed and nothing else: it keeps its payload object then."""
     return before is not None and after is not None and before.payload is after.payload
 
 
-def _is_member(event: StoredEvent | None, window: Window) -> bool:
-    return event is not None and window.start < event.until and event.since < window.end and event.is_member
+def _is_member(event: StoredEvent, window: Window) -> bool:
+    return window.start < event.until and event.since < window.end and event.is_member

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 
 
 class Assigner(ABC):
-    """Cuts the axis into the windows of one key. Events may cut windows, so it is told of all that come and go.
+    """Cuts the axis into the windows of one key. Events may cut windows, so those that come and go are added to it.
 
     Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
     emitted as final, and no method returns them. The *horizon* is the first tick after all that the input has named:
@@ -45,10 +45,10 @@ class Assigner(ABC):
         return [since for since, _ in pairs], [until for _, until in pairs]
 
     def add(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027  # a grid does not depend on events
-        """Take note of new events."""
+        """Add new events."""
 
     def remove(self, events: Iterable[StoredEvent]) -> None:  # noqa: B027
-        """Take note of removed events."""
+        """Remove events."""
 
     @abstractmethod
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
@@ -155,12 +155,12 @@ class GeneralAssigner(Assigner):
         return self._kind.membership(start, end)
 
     def add(self, events: Iterable[StoredEvent]) -> None:
-        """Count the stretch of each that is a member."""
+        """Count the stretch of each event that is a member."""
         self._counts.update((event.since, event.until) for event in events if event.is_member)
         self._known = None
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
-        """Stop counting them."""
+        """Stop counting the stretches of events."""
         for event in events:
             if event.is_member:
                 stretch = (event.since, event.until)
@@ -182,16 +182,18 @@ class GeneralAssigner(Assigner):
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the open windows over the stretches of events, each once."""
-        found: list[Window] = []
+        windows: list[Window] = []
         for start, end in sorted({(event.since, event.until) for event in events if event.is_member}):
-            stop = horizon if end == INFINITY and not self._kind.waits_for_events else end
-            last, stop = stop, max(stop, start + 1)  # one that was late and moved may start where windows end
-            # Ends ascend: what ends later than a tick has that tick, or its last one here, or starts after it.
-            ended = max(after, self.frontier, found[-1].end - 1 if found else EARLIEST)
+            last = horizon if end == INFINITY and not self._kind.waits_for_events else end
+            # A late event that was moved may start where windows end: its stretch then has one tick.
+            stop = max(last, start + 1)
+            # Ends ascend, so a window that ends later than a tick has that tick, or its last one here, or starts after.
+            ended = max(after, self.frontier, windows[-1].end - 1 if windows else EARLIEST)
             for window in self._open(max(start, min(ended, stop - 1)), stop, after, limit):
-                if window.start < last and (not found or window.start > found[-1].start):
-                    found.append(window)
-        return found
+                is_new = not windows or window.start > windows[-1].start
+                if is_new and window.start < last:
+                    windows.append(window)
+        return windows
 
     def close(self, limit: int) -> None:
         """Move the frontier to the first window that is or may be opened, and keep what the kind carries over."""
@@ -204,10 +206,12 @@ class GeneralAssigner(Assigner):
     def first_open(self, earliest: int) -> tuple[int, int]:
         """Return the start of the first open window with a member, or of an earlier one that may be opened; its end."""
         unborn = max(self._kind.unborn(self._stretches()), self.frontier)
-        with_member = self._open(max(earliest, self.frontier), INFINITY, EARLIEST, INFINITY)
-        for first in with_member if earliest < INFINITY else ():
-            return min(first.start, unborn), first.end
-        return unborn, INFINITY
+        if earliest == INFINITY:
+            return unborn, INFINITY
+        with_member = next(self._open(max(earliest, self.frontier), INFINITY, EARLIEST, INFINITY), None)
+        if with_member is None:
+            return unborn, INFINITY
+        return min(with_member.start, unborn), with_member.end
 
     def next_end(self, events: EventIndex, after: int) -> int:
         """Return the least end after a tick among the open windows that have a member."""
@@ -220,8 +224,8 @@ class GeneralAssigner(Assigner):
         earliest = events.earliest(lowest)
         if earliest == INFINITY:
             return INFINITY
-        found = next(self._open(max(earliest, lowest, after), INFINITY, after, INFINITY), None)
-        return INFINITY if found is None else found.end
+        window = next(self._open(max(earliest, lowest, after), INFINITY, after, INFINITY), None)
+        return INFINITY if window is None else window.end
 
     def next_horizon(self, horizon: int) -> int:
         """Return the tick after the first start at the horizon or later."""
@@ -242,16 +246,20 @@ class GeneralAssigner(Assigner):
         """
         first = self._first_waiting(watermark)
         if first is not None:
-            return min(first.end, self.cut_at)
-        return min(watermark if self._kind.ends_move else watermark + 1, self.cut_at)
+            end = first.end
+        elif self._kind.ends_move:
+            end = watermark
+        else:
+            end = watermark + 1
+        return min(end, self.cut_at)
 
     @property
     def outlives_events(self) -> bool:
-        """True if what the kind carries over from the past still matters."""
+        """True if the state that the kind carries over from the past still matters."""
         return self.frontier < INFINITY and self._kind.outlives(self._carried)
 
     def to_data(self) -> list[object]:
-        """Return the frontier, and what the kind carries over from the past."""
+        """Return the frontier, and the state that the kind carries over from the past."""
         return [self.frontier, self._carried]
 
     def restore(self, data: Sequence[Any]) -> None:
@@ -262,7 +270,9 @@ class GeneralAssigner(Assigner):
     def _open(self, start: int, end: int, after: int, limit: int) -> Iterator[Window]:
         """Yield the open windows over a stretch that end after a tick, and at a limit or before."""
         cut_at = self.cut_at
-        for whole in self._kind.cut(self._stretches(), start, min(end, cut_at)) if start < end else ():
+        if start >= end:
+            return
+        for whole in self._kind.cut(self._stretches(), start, min(end, cut_at)):
             if whole.start >= cut_at:
                 return
             window = whole if whole.end <= cut_at else Window(whole.start, cut_at)

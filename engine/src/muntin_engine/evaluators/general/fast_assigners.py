@@ -20,7 +20,7 @@ from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, 
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
 _FEW_WINDOWS: Final = 4
-"""Up to so many windows per event are listed whether or not they have members; of more, those with members alone."""
+"""The most windows per event that are listed whether or not they have members; of more, those with members alone."""
 
 
 class GridAssigner(Assigner):
@@ -42,10 +42,10 @@ class GridAssigner(Assigner):
         self._next_start = specification.next_start
 
     def copy(self) -> GridAssigner:
-        """Return another one with the same frontier: each key has one."""
-        made = object.__new__(GridAssigner)
-        made.__dict__.update(self.__dict__)
-        return made
+        """Return another assigner of the same windows, with the same frontier: each key has one."""
+        assigner = object.__new__(GridAssigner)
+        assigner.__dict__.update(self.__dict__)
+        return assigner
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
@@ -67,11 +67,14 @@ class GridAssigner(Assigner):
         return [Window(start, start + size) for start in range(first, min(end, self._past(limit)), self._hop)]
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
-        """Return the windows over some stretches, each once."""
-        least, past, starts = self.frontier, self._past(limit), list[int]()
+        """Return the windows over stretches, each once."""
+        least = self.frontier
+        past = self._past(limit)
+        starts: list[int] = []
         for start, end in stretches:
             starts += range(max(self._next_start(start), least), min(end, past), self._hop)
-            least = starts[-1] + self._hop if starts else least
+            if starts:
+                least = starts[-1] + self._hop
         size = self._size
         return [Window(start, start + size) for start in starts]
 
@@ -80,7 +83,8 @@ class GridAssigner(Assigner):
         if not events:
             return []
         past = self._past(limit)
-        first = max(self._next_start(max(after, min(map(by_since, events)))), self.frontier)
+        earliest = min(map(by_since, events))
+        first = max(self._next_start(max(after, earliest)), self.frontier)
         last = max(map(by_until, events))
         if last == INFINITY:
             last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
@@ -115,7 +119,7 @@ class GridAssigner(Assigner):
         return self._next_start(watermark)
 
     def end_after(self, watermark: int) -> int:
-        """Return the end of that window."""
+        """Return the end of the first window that ends after the watermark."""
         return self._next_start(watermark) + self._size
 
     def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
@@ -134,7 +138,7 @@ class GridAssigner(Assigner):
 
 
 _FEW_TICKS: Final = 32
-"""So many ticks are put into their places one by one; more of them together."""
+"""The most ticks that are put into their places one by one; more of them together."""
 
 
 class Marks:
@@ -152,22 +156,28 @@ class Marks:
 
     def add(self, ticks: Iterable[int]) -> None:
         """Count each tick once more."""
-        known, more = self._ticks, self._more
         added = list(ticks)
-        if len(added) > _FEW_TICKS or not known:
-            counts = Counter(added)
-            others = [tick for tick in counts if tick in known] if known else []
-            for tick in others:
-                more[tick] = more.get(tick, 0) + counts.pop(tick)
-            known.update(counts)
-            if len(counts) < len(added):
-                more.update((tick, count - 1) for tick, count in counts.items() if count > 1)
+        if len(added) > _FEW_TICKS or not self._ticks:
+            self._add_many(added)
             return
+        known = self._ticks
+        more = self._more
         for tick in added:
             if tick in known:
                 more[tick] = more.get(tick, 0) + 1
             else:
                 known.add(tick)
+
+    def _add_many(self, added: Sequence[int]) -> None:
+        known = self._ticks
+        more = self._more
+        counts = Counter(added)
+        known_ticks = [tick for tick in counts if tick in known] if known else []
+        for tick in known_ticks:
+            more[tick] = more.get(tick, 0) + counts.pop(tick)
+        known.update(counts)
+        if len(counts) < len(added):
+            more.update((tick, count - 1) for tick, count in counts.items() if count > 1)
 
     def remove(self, ticks: Iterable[int]) -> None:
         """Count each tick once less."""
@@ -213,19 +223,20 @@ class SnapshotAssigner(Assigner):
         return start, end
 
     def add(self, events: Iterable[StoredEvent]) -> None:
-        """Count both endpoints of each that is a member."""
+        """Count both endpoints of each event that is a member."""
         self._marks.add(tick for event in events if event.is_member for tick in (event.start, event.end))
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
-        """Stop counting them."""
+        """Stop counting the endpoints of events."""
         self._marks.remove(tick for event in events if event.is_member for tick in (event.start, event.end))
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the snapshots over a stretch."""
-        before, after = self._marks.place(start + 1) - 1, self._marks.place(end)
+        before = self._marks.place(start + 1) - 1
+        after = self._marks.place(end)
         first = self._marks.at(before) if before >= 0 else start
-        found = self._snapshots(max(first, self.frontier), min(self._marks.at(after), limit))
-        return [window for window in found if window.end > start and window.start < end]
+        snapshots = self._snapshots(max(first, self.frontier), min(self._marks.at(after), limit))
+        return [window for window in snapshots if window.end > start and window.start < end]
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the snapshots between the frontier and the limit."""
@@ -283,22 +294,24 @@ class CountAssigner(Assigner):
         return (counted, counted) if counted == INFINITY else (counted, counted + 1)
 
     def add(self, events: Iterable[StoredEvent]) -> None:
-        """Count the time of each."""
+        """Count the time of each event that is a member."""
         self._marks.add(event.since for event in events if event.is_member)
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
-        """Stop counting them."""
+        """Stop counting the times of events."""
         self._marks.remove(event.since for event in events if event.is_member)
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows with a counted time in a stretch."""
-        first, stop = self._marks.place(start) - self._count + 1, self._marks.place(end)
-        return self._windows(first, min(stop, self._marks.place(limit) - self._count + 1))
+        first = self._marks.place(start) - self._count + 1
+        stop = min(self._marks.place(end), self._marks.place(limit) - self._count + 1)
+        return list(self._windows(first, stop))
 
     def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows whose last counted time lies in `[after, limit)`."""
-        first, stop = (self._marks.place(tick) - self._count + 1 for tick in (after, limit))
-        return self._windows(first, stop)
+        first = self._marks.place(after) - self._count + 1
+        stop = self._marks.place(limit) - self._count + 1
+        return list(self._windows(first, stop))
 
     def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows whose last counted time lies in `[after, limit)`."""
@@ -312,11 +325,12 @@ class CountAssigner(Assigner):
 
     def first_open(self, earliest: int) -> tuple[int, int]:
         """Return the first time whose window is not closed, be it complete or not, and the end of a complete one."""
-        complete = next(self._found(0, len(self._marks)), None)
-        return self._marks.at(self._marks.place(self.frontier)), INFINITY if complete is None else complete.end
+        first_start = self._marks.at(self._marks.place(self.frontier))
+        complete = next(self._windows(0, len(self._marks)), None)
+        return first_start, INFINITY if complete is None else complete.end
 
     def next_end(self, events: EventIndex, after: int) -> int:
-        """Return one tick past the next counted time: a window's end comes right after its last time."""
+        """Return the tick after the next counted time: a window's end comes right after its last time."""
         return min(self._marks.at(self._marks.place(after)) + 1, INFINITY)
 
     def end_after(self, watermark: int) -> int:
@@ -332,16 +346,23 @@ class CountAssigner(Assigner):
 
     def _needed(self, waiting: Iterable[int], watermark: int) -> set[int]:
         """Return the counted times of windows that may still change, and set breaks where the others are dropped."""
-        ticks, more = self._marks.all(), self._count - 1
-        starts = [0, *(self._marks.place(tick) for tick in self._breaks)]
+        ticks = self._marks.all()
+        reach = self._count - 1  # a window of a time reaches so many times before it, and after it
+        # Runs of times between breaks: no window reaches from one run into another.
+        run_starts = [0, *[self._marks.place(tick) for tick in self._breaks]]
         needed: set[int] = set()
         for place in map(self._marks.place, sorted(waiting)):
-            run = bisect_right(starts, place)
-            stop = starts[run] if run < len(starts) else len(ticks)
-            needed.update(ticks[max(place - more, starts[run - 1]) : min(place + more + 1, stop)])
-        needed.update(ticks[max(self._marks.place(watermark) - more, starts[-1]) :])
-        after_others = {after for before, after in pairwise(ticks) if after in needed and before not in needed}
-        self._breaks = sorted(after_others | {tick for tick in self._breaks if tick in needed}) if more else []
+            run = bisect_right(run_starts, place)
+            run_start = run_starts[run - 1]
+            run_end = run_starts[run] if run < len(run_starts) else len(ticks)
+            needed.update(ticks[max(place - reach, run_start) : min(place + reach + 1, run_end)])
+        needed.update(ticks[max(self._marks.place(watermark) - reach, run_starts[-1]) :])
+
+        breaks = {tick for tick in self._breaks if tick in needed}
+        for before, after in pairwise(ticks):
+            if after in needed and before not in needed:
+                breaks.add(after)
+        self._breaks = sorted(breaks) if reach else []
         return needed
 
     def to_data(self) -> list[object]:
@@ -352,15 +373,15 @@ class CountAssigner(Assigner):
         """Restore the state that `to_data` returned."""
         self.frontier, *self._breaks = data
 
-    def _windows(self, first: int, stop: int) -> list[Window]:
-        return list(self._found(first, stop))
-
-    def _found(self, first: int, stop: int) -> Iterator[Window]:
+    def _windows(self, first: int, stop: int) -> Iterator[Window]:
         """Yield the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
         begin = max(first, self._marks.place(self.frontier), 0)
-        ticks, more, breaks = self._marks.all(), self._count - 1, self._breaks
-        for place in range(begin, min(stop, len(ticks) - more)):
-            start, last = ticks[place], ticks[place + more]
+        ticks = self._marks.all()
+        reach = self._count - 1
+        breaks = self._breaks
+        for place in range(begin, min(stop, len(ticks) - reach)):
+            start = ticks[place]
+            last = ticks[place + reach]
             if not breaks or bisect_right(breaks, start) == bisect_right(breaks, last):
                 yield Window(start, last + 1)
 

@@ -10,11 +10,11 @@ from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
 from muntin_engine.evaluators.general.assigner import Assigner
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, new_assigner
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
-from muntin_engine.evaluators.keyed.computation import SweptWindow, sweep
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.evaluators.keyed.sweep import SweptWindow, sweep
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 from muntin_engine.time.changes import InputChange
@@ -44,33 +44,40 @@ class KeyState(KeyEvents):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
-        """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
         new = query.once(new_assigner)
-        self.assigner: Assigner = new.copy() if isinstance(new, GridAssigner) else assigner_of(query.window)
+        self.assigner: Assigner
+        if isinstance(new, GridAssigner):
+            self.assigner = new.copy()  # cheaper than a new one, and each key that a batch touches has one
+        else:
+            self.assigner = assigner_of(query.window)
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
         self.windows = _NO_WINDOWS
         if query.emit is not EmitPolicy.FINAL:
-            are_all_read = query.is_time_bound or self.closes_out_of_order or isinstance(query.emit, EarlyEmission)
-            self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not are_all_read)
+            has_triggers = isinstance(query.emit, EarlyEmission)
+            reads_all_windows = query.is_time_bound or self.closes_out_of_order or has_triggers
+            self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not reads_all_windows)
 
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (self.events.size or self.windows or self.assigner.outlives_events) and super().is_empty
+        if self.events.size or self.windows or self.assigner.outlives_events:
+            return False
+        return super().is_empty
 
     @property
     def plain_count(self) -> int:
-        """The number of events, if no windows, no waiting rows and no watermark of its own are kept; otherwise 0."""
+        """Number of events if they dominate the size, else 0."""
         return 0 if self.windows else super().plain_count
 
     def memory(self, size: int) -> int:
-        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
-        windows = self.windows.memory
-        if windows is None:
+        """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
+        of_windows = self.windows.memory
+        if of_windows is None:
             return DECODED * size
-        payloads = max(size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows), 0)
-        return min(_EVENT * self.events.size + windows + payloads, DECODED * size)
+        of_payloads = size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows)
+        of_events = _EVENT * self.events.size + max(of_payloads, 0)
+        return min(of_events + of_windows, DECODED * size)
 
     @property
     def held_windows(self) -> int:
@@ -87,41 +94,48 @@ class KeyState(KeyEvents):
         return self.assigner.membership(start, end)
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the starts and the ends of these stretches, of many lifetimes."""
+        """Return the starts and the ends of the memberships of many lifetimes."""
         return self.assigner.memberships(starts, ends)
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Remove some events, and add others except those that are never a member of any window."""
-        kept = new if self.query.event_ends_move else [event for event in new if event.since < event.until]
+        """Remove events, and add others except those that are never a member of any window."""
+        needed = new
+        if not self.query.event_ends_move:
+            needed = [event for event in new if event.since < event.until]
         if gone:
             self.assigner.remove(gone)
-        if kept:
-            self.assigner.add(kept)
-        self.events.replace(gone, kept)
+        if needed:
+            self.assigner.add(needed)
+        self.events.replace(gone, needed)
 
     def sweep(self, windows: Iterable[Window]) -> Iterator[SweptWindow]:
-        """Sweep over some open windows, in any order, with their members."""
+        """Sweep over open windows, in any order, with their members."""
         ordered = sorted(windows, key=by_window)
-        return sweep(ordered, self.events.overlapping(ordered[0].start, ordered[-1].end) if ordered else [])
+        if not ordered:
+            return iter(())
+        return sweep(ordered, self.events.overlapping(ordered[0].start, ordered[-1].end))
 
     def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
-        """Yield the events, and of each window that is kept what modules and a trigger keep and what was emitted."""
+        """Yield the events, and the states and live results of each window that is kept."""
         yield from super().held_rows(states, inputs)
         for window, entry in self.entries:
             row = HeldRow("window", (), window.start, window.end, None, events=entry.size)
-            yield from states.rows(row, entry.states) if entry.states else (row,)
+            if entry.states:
+                yield from states.rows(row, entry.states)
+            else:
+                yield row
             if entry.trigger_state is not None:
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
             for _, (start, end, value) in entry.live:
                 yield HeldRow("result", (), start, end, value)
 
     def track(self) -> None:
-        """Take the state for stored as it is, and track its changes from now on."""
+        """Mark the state as saved; record changes from now on."""
         super().track()
         self.windows.track()
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data: windows with what modules keep of them, the assigner, and the events."""
+        """Return the state as plain data: windows with their module states, the assigner, and the events."""
         windows: Sequence[tuple[Window, WindowEntry]] = ()
         if not is_whole:
             changed = sorted(self.windows.changed or (), key=by_window)
@@ -140,22 +154,22 @@ class KeyState(KeyEvents):
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
         """Return the state that `to_data` wrote, with the differences and the `waiting_rows` after it."""
-        state, is_ordered = cls(query), len(stored) == 1
-        if _WAITING_PARTS in (len(stored[0]), len(stored[-1])):  # they begin a key, or come last
-            stored, is_ordered = _with_waiting(stored, serializer.schema_version), False
+        state = cls(query)
+        is_ordered = len(stored) == 1
+        # Waiting rows begin a key, or come after its other records.
+        if _WAITING_PARTS in (len(stored[0]), len(stored[-1])):
+            stored = _with_waiting(stored, serializer.schema_version)
+            is_ordered = False
         state.assigner.restore(stored[-1][3])
         state.restore([record[4] for record in stored], is_ordered=is_ordered)
         state.assigner.add(state.events)
-        for windows, packed, schema_version, *_ in stored:
-            if not windows:
+        for window_data, packed, schema_version, *_ in stored:
+            if not window_data:
                 continue
-            of_windows = [Window(start, end) for start, end, *_ in windows]
-            held = serializer.unpack(packed, schema_version, key, of_windows)
-            for window, states, (_, _, size, live, *trigger_state) in zip(of_windows, held, windows, strict=True):
-                rows = [LiveRow(id, OutputRow(*row)) for id, *row in live]
-                state.windows.put(
-                    window, WindowEntry(size, states, rows, TriggerState(*trigger_state) if trigger_state else None)
-                )
+            windows = [Window(start, end) for start, end, *_ in window_data]
+            states_of_windows = serializer.unpack(packed, schema_version, key, windows)
+            for window, states, data in zip(windows, states_of_windows, window_data, strict=True):
+                state.windows.put(window, _entry_from_data(data, states))
         return state
 
 
@@ -168,7 +182,7 @@ def waiting_rows(serial: int, assigner: list[object], rows: Iterable[InputChange
 
     Args:
         serial: The largest serial number that may be in use already, by this key or another.
-        assigner: What the assigner of their windows stores, if it has closed some; the record then is appended to none.
+        assigner: The data of the assigner, if it has closed windows; the record then is appended to none.
         rows: The insertions, or their events.
     """
     _, starts, ends, payloads, *_ = zip(*rows, strict=True)
@@ -177,16 +191,22 @@ def waiting_rows(serial: int, assigner: list[object], rows: Iterable[InputChange
 
 def columns_of(stored: Sequence[list[Any]]) -> tuple[int, int, list[int], list[int], list[tuple[Any, ...]]]:
     """Return the serial number and the frontier of a key of few rows, and their starts, ends and payloads."""
-    serial, frontier, starts, ends, payloads = 0, EARLIEST, list[int](), list[int](), list[tuple[Any, ...]]()
+    serial = 0
+    frontier = EARLIEST
+    starts: list[int] = []
+    ends: list[int] = []
+    payloads: list[tuple[Any, ...]] = []
     for record in stored:
         if len(record) == _WAITING_PARTS:
-            last, closed, some, until, width, values = record
+            record_serial, assigner_data, record_starts, record_ends, width, values = record
         else:
-            _, _, _, closed, (last, _, _, _, some, until, width, values, _, _) = record
-        serial, frontier = max(serial, last), max([frontier, *closed])
-        starts += some
-        ends += until
-        payloads += payloads_of(values, width, len(some))
+            _, _, _, assigner_data, events = record
+            record_serial, _, _, _, record_starts, record_ends, width, values, _, _ = events
+        serial = max(serial, record_serial)
+        frontier = max([frontier, *assigner_data])
+        starts += record_starts
+        ends += record_ends
+        payloads += payloads_of(values, width, len(record_starts))
     return serial, frontier, starts, ends, payloads
 
 
@@ -195,14 +215,26 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
 
     Its events get serial numbers, which are the same whenever the records are read.
     """
-    count = 1 + max(place for place, record in enumerate(stored) if len(record) == _WAITING_PARTS)
+    waiting_places = [place for place, record in enumerate(stored) if len(record) == _WAITING_PARTS]
+    count = waiting_places[-1] + 1
     serial, frontier, starts, ends, payloads = columns_of(stored[:count])
-    last = serial + len(starts)
+    last_serial = serial + len(starts)
+    ids = [*range(serial + 1, last_serial + 1)]
     values = list(chain.from_iterable(payloads))
-    events = [last, [[]], [*range(serial + 1, last + 1)], [], starts, ends, len(payloads[0]), values, [], EARLIEST]
-    return [[[], [], schema_version, [frontier], events], *stored[count:]]
+    # The parts of `KeyEvents.to_data`: no event is gone, no row waits for others of its event.
+    events = [last_serial, [[]], ids, [], starts, ends, len(payloads[0]), values, [], EARLIEST]
+    merged_record = [[], [], schema_version, [frontier], events]
+    return [merged_record, *stored[count:]]
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
-    live = [[out.id, out.row.start, out.row.end, out.row.value] for out in entry.live]
+    live = [[live_row.id, *live_row.row] for live_row in entry.live]
     return [window.start, window.end, entry.size, live, *(entry.trigger_state or ())]
+
+
+def _entry_from_data(data: Sequence[Any], states: list[Any]) -> WindowEntry:
+    """Return the entry of a window that `_window_to_data` wrote, with its module states."""
+    _, _, size, live_data, *trigger_data = data
+    live = [LiveRow(id, OutputRow(*row)) for id, *row in live_data]
+    trigger_state = TriggerState(*trigger_data) if trigger_data else None
+    return WindowEntry(size, states, live, trigger_state)

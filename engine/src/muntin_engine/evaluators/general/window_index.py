@@ -44,8 +44,12 @@ class TriggerState(NamedTuple):
     refined: Any = None
 
     def wakes(self, clock: int, max_event_time: int) -> bool:
-        """True if the trigger is due."""
+        """Return True if the trigger is due."""
         return self.due_clock <= clock or self.due_event_time <= max_event_time
+
+    def finished(self) -> TriggerState:
+        """Return the state of the trigger once it is not called again."""
+        return self._replace(state=None, is_finished=True, due_clock=INFINITY, due_event_time=INFINITY)
 
 
 class WindowEntry(NamedTuple):
@@ -107,15 +111,18 @@ class PackedWindows:
     @classmethod
     def of(cls, windows: Sequence[Window], entries: Sequence[WindowEntry]) -> PackedWindows:
         """Pack at least one window, in order, each with its entry."""
-        others = {
-            place: entry
-            for place, (window, entry) in enumerate(zip(windows, entries, strict=True))
-            if not _is_plain(window, entry)
-        }
-        plain = [entry.live[0] for place, entry in enumerate(entries) if place not in others]
-        starts, ends = (array("q", map(attrgetter(name), windows)) for name in ("start", "end"))
-        sizes = array("q", map(itemgetter(0), entries))
-        ids, values = array("q", map(itemgetter(0), plain)), _column([out.row.value for out in plain])
+        others: dict[int, WindowEntry] = {}
+        plain_rows: list[LiveRow] = []
+        for place, (window, entry) in enumerate(zip(windows, entries, strict=True)):
+            if _is_plain(window, entry):
+                plain_rows.append(entry.live[0])
+            else:
+                others[place] = entry
+        starts = array("q", [window.start for window in windows])
+        ends = array("q", [window.end for window in windows])
+        sizes = array("q", [entry.size for entry in entries])
+        ids = array("q", [live_row.id for live_row in plain_rows])
+        values = _column([live_row.row.value for live_row in plain_rows])
         memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values) + WINDOW * len(others)
         return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, others)
 
@@ -128,19 +135,19 @@ class PackedWindows:
 
     def entries(self) -> list[WindowEntry]:
         """Return the entry of each window."""
-        found: list[WindowEntry] = []
-        plain = zip(self._ids, _values(self._values), strict=True)
+        entries: list[WindowEntry] = []
+        plain_rows = zip(self._ids, _values(self._values), strict=True)
         for place, (start, end, size) in enumerate(zip(self._starts, self._ends, self._sizes, strict=True)):
             if place in self._others:
-                found.append(self._others[place])
+                entries.append(self._others[place])
             else:
-                id, value = next(plain)
-                found.append(WindowEntry(size, _NO_STATES, [LiveRow(id, OutputRow(start, end, value))]))
-        return found
+                id, value = next(plain_rows)
+                entries.append(WindowEntry(size, _NO_STATES, [LiveRow(id, OutputRow(start, end, value))]))
+        return entries
 
 
 def _is_plain(window: Window, entry: WindowEntry) -> bool:
-    """True if the arrays can have the entry."""
+    """Return True if arrays can hold the entry: one live row of the window's own extent, and no states."""
     _, states, live, trigger_state = entry
     if states or trigger_state is not None or len(live) != 1:
         return False
@@ -149,28 +156,37 @@ def _is_plain(window: Window, entry: WindowEntry) -> bool:
 
 
 def _column(values: list[Any]) -> Column:
-    """Return values as a column; those that it is read back as are the same, with their types."""
+    """Return values as a column, from which they are read back with their types."""
     kinds = set(map(type, values))
-    kind = kinds.pop() if len(kinds) == 1 else None
+    if len(kinds) != 1:
+        return values
+    kind = kinds.pop()
     if kind is float:
         return array("d", values)
     if kind is int and min(values) >= -(2**63) and max(values) < 2**63:
         return array("q", values)
-    if kind is tuple and len(widths := set(map(len, values))) == 1 and (width := widths.pop()):
-        return tuple(_column(list(map(itemgetter(place), values))) for place in range(width))
+    if kind is tuple:
+        widths = set(map(len, values))
+        if len(widths) == 1 and widths != {0}:
+            return tuple(_column(list(part)) for part in zip(*values, strict=True))
     return values
 
 
 def _values(column: Column) -> Sequence[Any]:
     """Return the values of a column."""
-    return list(zip(*map(_values, column), strict=True)) if isinstance(column, tuple) else column
+    if not isinstance(column, tuple):
+        return column
+    parts = [_values(part) for part in column]
+    return list(zip(*parts, strict=True))
 
 
 def _memory(column: Column) -> int:
     """Return the memory of a column in bytes."""
     if isinstance(column, tuple):
         return sum(map(_memory, column))
-    return getsizeof(column) + _OBJECT * len(column) * isinstance(column, list)
+    if isinstance(column, list):
+        return getsizeof(column) + _OBJECT * len(column)
+    return getsizeof(column)
 
 
 by_window: Final = attrgetter("start", "end")
@@ -183,21 +199,21 @@ _last_end: Final = attrgetter("last.end")
 
 
 MOST_OBJECTS: Final = 1024
-"""So many windows are objects, where an index packs them, before they are packed."""
+"""The most windows that are objects where an index packs windows."""
 
 RUN: Final = 128
-"""So many windows are packed as one run, and unpacked together."""
+"""The number of windows that are packed as one run, and unpacked together."""
 
 
 class WindowIndex:
-    """The windows of one key, ordered by start.
+    """The windows of one key, ordered by start: the index of windows of the StreamInsight paper.
 
-    Cost: reading and writing an entry takes constant time. What goes through the windows in order first puts new ones
-    in their places: a few by a search each, many by sorting all. Of a packed window its whole run is unpacked first,
-    which a binary search finds.
+    Cost: reading and writing an entry takes constant time. A walk in order first puts new windows in their places: a
+    few by a search each, many by sorting all. Of a packed window its whole run is unpacked first, which a binary
+    search finds.
 
     Attributes:
-        changed: The windows whose entries changed since they were stored; None if changes are not tracked.
+        changed: The windows whose entries changed since they were saved; None if changes are not tracked.
     """
 
     def __init__(self, *, keeps_history: bool = False, packs: bool = False) -> None:
@@ -211,12 +227,13 @@ class WindowIndex:
         self._keeps_history = keeps_history
         self._packs = packs
         self._packed: list[PackedWindows] = []  # runs in order; no other window lies in the middle of one
-        self._packed_count = self._packed_memory = 0
-        self._entries: dict[Window, WindowEntry] = {}
-        self._order: list[Window] = []
-        self._starts: list[int] = []
-        self._new: set[Window] = set()  # those that the order does not have yet
-        self._gone: set[Window] = set()  # those that it still has
+        self._packed_count = 0
+        self._packed_memory = 0
+        self._entries: dict[Window, WindowEntry] = {}  # of the windows that are not packed
+        self._order: list[Window] = []  # these windows in order
+        self._starts: list[int] = []  # their starts
+        self._new: set[Window] = set()  # windows that the order does not have yet
+        self._gone: set[Window] = set()  # windows that the order still has
         self._has_triggers = False
         self.changed: set[Window] | None = None
 
@@ -231,11 +248,13 @@ class WindowIndex:
         return WINDOW * len(self._entries) + self._packed_memory
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
-        """Return all entries in order; those of packed windows are made for the caller alone."""
-        found = [(window, self._entries[window]) for window in self._in_order()]
+        """Return all entries in order; the packed windows stay packed."""
+        items = [(window, self._entries[window]) for window in self._in_order()]
+        if not self._packed:
+            return items
         for run in self._packed:
-            found += zip(run.windows(), run.entries(), strict=True)
-        return sorted(found, key=_window_of) if self._packed else found
+            items += zip(run.windows(), run.entries(), strict=True)
+        return sorted(items, key=_window_of)
 
     def get(self, window: Window) -> WindowEntry:
         """Return the entry of a window; `NEW` if it has none."""
@@ -260,34 +279,43 @@ class WindowIndex:
             self.changed.add(window)
 
     def track(self) -> None:
-        """Regard all entries as stored, and track their changes from now on.
+        """Mark all entries as saved; record changes from now on.
 
         Where there are many, and most of them did not change, they are packed.
         """
-        changed = len(self.changed or ())
+        changed_count = len(self.changed or ())
         self.changed = set()
-        if self._packs and len(self._entries) > min(max(MOST_OBJECTS, 2 * changed), 16 * MOST_OBJECTS):
+        if not self._packs:
+            return
+        most_objects = min(max(MOST_OBJECTS, 2 * changed_count), 16 * MOST_OBJECTS)
+        if len(self._entries) > most_objects:
             self._pack()
 
     def touched_by(self, stretches: Sequence[tuple[int, int]]) -> list[tuple[Window, list[int]]]:
-        """Return the windows with members that overlap some stretches `[start, end)`, each with the numbers of these.
+        """Return the windows with members that overlap stretches `[start, end)`, in order.
+
+        Each window comes with the numbers of the stretches that it overlaps.
 
         Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
         """
-        for start, end in stretches if self._packed else ():
-            first = bisect_right(self._packed, start, key=_last_end)
-            self._unpack(first, bisect_left(self._packed, end, key=_first_start))
-        order, starts, found = self._in_order(), self._starts, dict[int, list[int]]()
+        if self._packed:
+            for start, end in stretches:
+                first = bisect_right(self._packed, start, key=_last_end)
+                self._unpack(first, bisect_left(self._packed, end, key=_first_start))
+        order = self._in_order()
+        numbers_by_place: dict[int, list[int]] = {}
         for number, (start, end) in enumerate(stretches):
-            for place in range(bisect_left(starts, end) - 1, -1, -1):
+            # Backwards from the last window that starts before the end. Ends ascend with starts, so the first window
+            # that ends before the stretch is the last one to look at; not so for replaced windows among them.
+            for place in range(bisect_left(self._starts, end) - 1, -1, -1):
                 window = order[place]
                 if not self._entries[window].size:
                     continue
                 if window.end > start:
-                    found.setdefault(place, []).append(number)
+                    numbers_by_place.setdefault(place, []).append(number)
                 elif not self._keeps_history:
                     break
-        return [(order[place], found[place]) for place in sorted(found)]
+        return [(order[place], numbers_by_place[place]) for place in sorted(numbers_by_place)]
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Remove the closed windows, and the final output of replaced windows.
@@ -303,66 +331,87 @@ class WindowIndex:
         self._unpack(0, bisect_left(self._packed, frontier, key=_first_start))
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
-        past, others = order[:place], filter(is_closed, order[place:]) if is_closed is not None else ()
-        closed = [window for window in (*past, *others) if self._entries[window].size]
+        candidates = order[:place]
+        if is_closed is not None:
+            candidates += filter(is_closed, order[place:])
+        closed = [window for window in candidates if self._entries[window].size]
         for window in closed:
             self._discard(window)
-        for window, entry in self.items() if self._keeps_history else ():
-            if any(out.row.end <= watermark for out in entry.live):
-                left = [out for out in entry.live if out.row.end > watermark]
-                self.put(window, entry._replace(live=left))
+        if self._keeps_history:
+            self._drop_final_rows(watermark)
         return len(closed)
+
+    def _drop_final_rows(self, watermark: int) -> None:
+        """Drop the live rows that end at a watermark or before it."""
+        for window, entry in self.items():
+            open_rows = [live_row for live_row in entry.live if live_row.row.end > watermark]
+            if len(open_rows) < len(entry.live):
+                self.put(window, entry._replace(live=open_rows))
 
     def unsettled(self) -> Iterable[int]:
         """Return, for each replaced window, the watermark at which all its output is final."""
         if not self._keeps_history:
             return ()
-        return [max(out.row.end for out in entry.live) for entry in self._entries.values() if not entry.size]
+        watermarks: list[int] = []
+        for entry in self._entries.values():
+            if not entry.size:
+                watermarks.append(max(live_row.row.end for live_row in entry.live))
+        return watermarks
 
     def wake_ups(self) -> tuple[int, int]:
         """Return the clock reading and the max event time at which the first trigger is due."""
         if not self._has_triggers:
             return INFINITY, INFINITY
-        states = [entry.trigger_state for entry in self._entries.values() if entry.trigger_state is not None]
-        clocks, times = [state.due_clock for state in states], [state.due_event_time for state in states]
-        return min(clocks, default=INFINITY), min(times, default=INFINITY)
+        due_clock = INFINITY
+        due_event_time = INFINITY
+        for entry in self._entries.values():
+            if entry.trigger_state is not None:
+                due_clock = min(due_clock, entry.trigger_state.due_clock)
+                due_event_time = min(due_event_time, entry.trigger_state.due_event_time)
+        return due_clock, due_event_time
 
     def _discard(self, window: Window) -> None:
-        if self._entries.pop(window, None) is not None:
-            if window in self._new:
-                self._new.remove(window)
-            else:
-                self._gone.add(window)
-            if self.changed is not None:
-                self.changed.add(window)
+        """Remove a window that is not packed, if it is there."""
+        if self._entries.pop(window, None) is None:
+            return
+        if window in self._new:
+            self._new.remove(window)
+        else:
+            self._gone.add(window)
+        if self.changed is not None:
+            self.changed.add(window)
 
     def _pack(self) -> None:
         """Pack all windows. A short run is packed with the one before it, so that runs do not become many."""
         order = self._in_order()
-        for begin, end, place in reversed(self._runs(order)):
-            if end - begin < RUN // 2 and place:
-                self._unpack(place - 1, place)
-        for begin, end, _ in self._runs(order):
-            for at in range(begin, end, RUN):
-                windows = order[at : min(at + RUN, end)]
+        for first, end, packed_before in reversed(self._stretches_between_packed(order)):
+            if end - first < RUN // 2 and packed_before:
+                self._unpack(packed_before - 1, packed_before)
+        order = self._in_order()
+        for first, end, _ in self._stretches_between_packed(order):
+            for run_first in range(first, end, RUN):
+                windows = order[run_first : min(run_first + RUN, end)]
                 run = PackedWindows.of(windows, [self._entries[window] for window in windows])
                 self._packed_memory += run.memory
                 insort(self._packed, run, key=_by_first)
         self._packed_count += len(self._entries)
-        self._entries, self._order, self._starts = {}, [], []
+        self._entries = {}
+        self._order = []
+        self._starts = []
 
-    def _runs(self, order: Sequence[Window]) -> list[tuple[int, int, int]]:
-        """Return the runs of windows that no packed one is among: begin, end, and the number of packed runs before."""
-        found: list[tuple[int, int, int]] = []
-        begin = 0
-        while begin < len(order):
-            place = bisect_left(self._packed, by_window(order[begin]), key=_by_first)
+    def _stretches_between_packed(self, order: Sequence[Window]) -> list[tuple[int, int, int]]:
+        """Return the stretches of windows that no packed one lies in: first, end, and the number of runs before."""
+        stretches: list[tuple[int, int, int]] = []
+        first = 0
+        while first < len(order):
+            packed_before = bisect_left(self._packed, by_window(order[first]), key=_by_first)
             end = len(order)
-            if place < len(self._packed):
-                end = bisect_left(order, by_window(self._packed[place].first), begin, key=by_window)
-            found.append((begin, end, place))
-            begin = end
-        return found
+            if packed_before < len(self._packed):
+                next_packed = self._packed[packed_before].first
+                end = bisect_left(order, by_window(next_packed), first, key=by_window)
+            stretches.append((first, end, packed_before))
+            first = end
+        return stretches
 
     def _unpack_at(self, window: Window) -> None:
         """Unpack the run that a window lies in, if there is one."""
@@ -371,7 +420,7 @@ class WindowIndex:
             self._unpack(place, place + 1)
 
     def _unpack(self, first: int, end: int) -> None:
-        """Unpack the runs at some places."""
+        """Unpack the runs at the places `[first, end)`."""
         for run in self._packed[first:end]:
             windows = run.windows()
             place = bisect_left(self._order, by_window(run.first), key=by_window)
@@ -383,14 +432,18 @@ class WindowIndex:
         del self._packed[first:end]
 
     def _in_order(self) -> list[Window]:
-        order, starts = self._order, self._starts
+        """Return the windows that are not packed, in order: new ones are put in their places first."""
+        order = self._order
+        starts = self._starts
         if len(self._new) + len(self._gone) > len(order) // MANY:
-            self._order = order = sorted(self._entries, key=by_window)
+            order = sorted(self._entries, key=by_window)
+            self._order = order
             self._starts = [window.start for window in order]
         else:
             for window in self._gone:
                 place = bisect_left(order, by_window(window), key=by_window)
-                del order[place], starts[place]
+                del order[place]
+                del starts[place]
             for window in self._new:
                 place = bisect_left(order, by_window(window), key=by_window)
                 order.insert(place, window)

@@ -18,7 +18,7 @@ from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.evaluators.joins.pair_machine import SIDES, PairQuery, process_pairs, watermarks_of
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_mark
-from muntin_engine.evaluators.keyed.result_tables import in_pieces
+from muntin_engine.evaluators.keyed.output_tables import in_pieces
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.bucket_state import BucketState

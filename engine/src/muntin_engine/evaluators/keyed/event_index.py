@@ -47,7 +47,7 @@ class StoredEvent(NamedTuple):
         return self.until == EARLIEST
 
     def filtered(self) -> StoredEvent:
-        """Return it as left out by a filter."""
+        """Return the event as left out by a filter."""
         return self._replace(since=EARLIEST, until=EARLIEST)
 
     @property
@@ -82,29 +82,33 @@ MANY: Final = 32
 
 
 class EventIndex:
-    """The events of one key, and what changed since they were stored, if that is tracked.
+    """The events of one key, and their changes since they were saved, if these are tracked.
 
-    Cost: an insertion is constant. What goes through the events in order first puts new ones in their places: a few by
-    a search each, many by sorting all, which are almost sorted. A search is then logarithmic in the number of events,
-    and finds as many as end within the longest membership of a stretch.
+    The index of the StreamInsight paper by the ends of events. Events lie in a list in order of the end, then of the
+    start, of their membership; new events wait beside the list until something goes through the events in order.
+
+    Cost: an insertion is constant. The next walk in order first puts new events in their places: a few by a search
+    each, many by sorting all, which are almost sorted. A search is then logarithmic in the number of events, and
+    returns as many as end within the longest membership of a stretch.
 
     Attributes:
         size: The number of events.
         tracks: True if changes are tracked.
     """
 
+    # Defaults of the class: a key is decoded in each batch that touches it, and few keys need all of these.
     tracks = False
-    _unordered_until = INFINITY  # no membership of those that the order does not have yet ends before it
+    _unordered_until = INFINITY  # no membership of the unordered events ends before it
     _by_id: dict[Hashable, StoredEvent] | None = None
-    _first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, one starts first
+    _first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, the one that starts first
     _longest: int | None = None  # no membership that has an end is longer
 
     def __init__(self, events: list[StoredEvent]) -> None:
-        """Make an index of events that are in its order already, and are its own from now on."""
+        """Make an index of events that are in its order already; the list belongs to the index from now on."""
         self._ordered = events
         self.size = len(events)
-        self._unordered: list[StoredEvent] = []  # those that the order does not have yet
-        self._changes: list[tuple[Sequence[StoredEvent], Sequence[StoredEvent]]] = []  # those gone, and those new
+        self._unordered: list[StoredEvent] = []  # new events that the order does not have yet
+        self._changes: list[tuple[Sequence[StoredEvent], Sequence[StoredEvent]]] = []  # events gone, and events new
 
     def __len__(self) -> int:
         return self.size
@@ -116,7 +120,8 @@ class EventIndex:
     @property
     def ordered(self) -> list[StoredEvent]:
         """The events, by end, then by start, of membership; callers only read it."""
-        ordered, new = self._ordered, self._unordered
+        ordered = self._ordered
+        new = self._unordered
         if not new:
             return ordered
         if len(new) <= len(ordered) // MANY:
@@ -127,7 +132,8 @@ class EventIndex:
             ordered.sort(key=in_order)
         if self._longest is not None:
             self._longest = _longest_of(new, self._longest)
-        self._unordered, self._unordered_until = [], INFINITY
+        self._unordered = []
+        self._unordered_until = INFINITY
         return ordered
 
     def get(self, id: Hashable) -> StoredEvent | None:
@@ -137,64 +143,81 @@ class EventIndex:
         return self._by_id.get(id)
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Remove some events and insert others."""
+        """Remove events and insert others."""
         if gone:
-            ordered = self.ordered
-            if len(gone) <= len(ordered) // MANY:
-                for event in gone:
-                    place, end = (find(ordered, in_order(event), key=in_order) for find in (bisect_left, bisect_right))
-                    place = next((at for at in range(place, end) if ordered[at].id == event.id), end)
-                    del ordered[place : min(place + 1, end)]
-            else:
-                ids = {event.id for event in gone}
-                self._ordered = [event for event in ordered if event.id not in ids]
+            self._remove(gone)
         if new:
             self._unordered += new
             self._unordered_until = min(self._unordered_until, *map(by_until, new))
         self.size = len(self._ordered) + len(self._unordered)
-        self._note(gone, new)
+        self._record_change(gone, new)
+
+    def _remove(self, gone: Sequence[StoredEvent]) -> None:
+        """Remove events from the order: a few by a search each, many in one walk."""
+        ordered = self.ordered
+        if len(gone) > len(ordered) // MANY:
+            gone_ids = {event.id for event in gone}
+            self._ordered = [event for event in ordered if event.id not in gone_ids]
+            return
+        for event in gone:
+            rank = in_order(event)
+            first = bisect_left(ordered, rank, key=in_order)
+            end = bisect_right(ordered, rank, key=in_order)
+            for place in range(first, end):
+                if ordered[place].id == event.id:
+                    del ordered[place]
+                    break
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
         """Remove the events whose membership ends at a tick or before, except those needed; return the removed."""
         past = self.until_at_most(until)
-        count, kept, forgotten = len(past), list[StoredEvent](), past
+        needed: list[StoredEvent] = []
+        forgotten = past
         if is_needed is not None and past:
-            kept = [event for event in past if is_needed(event)]
-            forgotten = [event for event in past if not is_needed(event)] if kept else past
+            needed = [event for event in past if is_needed(event)]
+            if needed:
+                forgotten = [event for event in past if not is_needed(event)]
         if forgotten:
-            self._ordered[:count] = kept
+            self._ordered[: len(past)] = needed
             self.size -= len(forgotten)
-            self._note(forgotten, ())
+            self._record_change(forgotten, ())
         return forgotten
 
     def track(self) -> None:
-        """Regard all events as stored, and track their changes from now on."""
-        self.tracks, self._changes = True, []
+        """Mark all events as saved; record changes from now on."""
+        self.tracks = True
+        self._changes = []
 
     def changes(self) -> tuple[list[Hashable], list[StoredEvent]]:
-        """Return the ids of the stored events that are gone or replaced, and the events that are not stored."""
-        ids: dict[Hashable, None] = {}
-        unstored: dict[Hashable, StoredEvent] = {}
+        """Return the ids of the saved events that are gone or replaced, and the events that are not saved."""
+        gone_ids: dict[Hashable, None] = {}  # in the order in which they went
+        unsaved: dict[Hashable, StoredEvent] = {}
         for gone, new in self._changes:
             for event in gone:
-                if unstored.pop(event.id, None) is None:
-                    ids[event.id] = None
-            unstored.update(zip(map(by_id, new), new, strict=True))
-        return list(ids), list(unstored.values())
+                if unsaved.pop(event.id, None) is None:
+                    gone_ids[event.id] = None
+            unsaved.update(zip(map(by_id, new), new, strict=True))
+        return list(gone_ids), list(unsaved.values())
 
-    def _note(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        if self._first is not None:
-            after, first = self._first
-            if new and min(map(by_since, new)) < first.since:
-                first = min([first, *(event for event in new if event.until > after)], key=by_since)
-            is_gone = first.until > after and first.since in map(by_since, gone)
-            self._first = None if is_gone else (after, first)
+    def _record_change(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Record a change for the next save, and bring what is known of all events up to date."""
         if self.tracks:
             self._changes.append((gone, new))
+        if self._first is not None:
+            self._update_first(gone, new)
         if self._by_id is not None:
             for event in gone:
                 self._by_id.pop(event.id, None)
             self._by_id.update(zip(map(by_id, new), new, strict=True))
+
+    def _update_first(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+        """Bring the membership that starts first up to date, or forget it where another event may be the first."""
+        assert self._first is not None
+        after, first = self._first
+        if new and min(map(by_since, new)) < first.since:
+            first = min([first, *(event for event in new if event.until > after)], key=by_since)
+        is_gone = first.until > after and first.since in map(by_since, gone)
+        self._first = None if is_gone else (after, first)
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
@@ -202,6 +225,7 @@ class EventIndex:
         first = bisect_right(ordered, start, key=by_until)
         if len(ordered) - first <= MANY:
             return [event for event in ordered[first:] if event.since < end and event.since < event.until]
+        # A membership that starts before the end of the stretch ends within the longest one of it, or has no end.
         if self._longest is None:
             self._longest = _longest_of(ordered, 0)
         last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
@@ -223,24 +247,31 @@ class EventIndex:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
         ordered = self.ordered
         endless = bisect_left(ordered, INFINITY, key=by_until)
-        ending = map(ordered.__getitem__, range(endless - 1, -1, -1))
-        return next((event.until for event in ending if event.is_member), EARLIEST)
+        for place in range(endless - 1, -1, -1):
+            if ordered[place].is_member:
+                return ordered[place].until
+        return EARLIEST
 
     def earliest(self, after: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none.
 
         Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise linear.
         """
-        if self._first is None or after < self._first[0] or self._first[1].until <= after:
-            ordered = self.ordered
-            first = min(ordered[bisect_right(ordered, after, key=by_until) :], default=None, key=by_since)
-            self._first = None if first is None else (after, first)
-            return INFINITY if first is None else first.since
-        return self._first[1].since
+        if self._first is not None:
+            known_after, first = self._first
+            if known_after <= after < first.until:
+                return first.since
+        candidates = self.until_after(after)
+        if not candidates:
+            self._first = None
+            return INFINITY
+        first = min(candidates, key=by_since)
+        self._first = (after, first)
+        return first.since
 
 
 def _longest_of(events: Iterable[StoredEvent], least: int) -> int:
-    """Return the length of the longest membership that has an end; the least that is given if all are shorter."""
+    """Return the length of the longest membership that has an end; `least` if all are shorter."""
     return max([least, *[event.until - event.since for event in events if event.until < INFINITY]])
 
 

@@ -51,15 +51,15 @@ class Samples:
     def around(self, at: int) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the last sample at a time or before it, and the first after it."""
         place = self._ids.bisect_right(at)
-        before = self._ids.peekitem(place - 1) if place > 0 else None
-        after = self._ids.peekitem(place) if place < len(self._ids) else None
-        return before, after
+        previous = self._ids.peekitem(place - 1) if place > 0 else None
+        following = self._ids.peekitem(place) if place < len(self._ids) else None
+        return previous, following
 
 
 class KeyEvents:
     """The events of one key and input that something needs, or that may still be revised.
 
-    Subclasses say for how long an event is needed, its membership, and add what they keep besides events.
+    Subclasses say for how long an event is needed, its membership, and add the state that they keep besides events.
 
     Attributes:
         query: How events come.
@@ -82,12 +82,14 @@ class KeyEvents:
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return not (self.events.size or self.pending or self.key_watermark > EARLIEST)
+        return not self.events.size and not self.pending and self.key_watermark == EARLIEST
 
     @property
     def waiting(self) -> list[InputChange]:
         """The rows that wait for others of their event."""
-        return [row for waiting in self.pending.values() for row in waiting.rows] if self.pending else []
+        if not self.pending:
+            return []
+        return [row for waiting in self.pending.values() for row in waiting.rows]
 
     @property
     def held_count(self) -> int:
@@ -101,11 +103,11 @@ class KeyEvents:
 
     @property
     def plain_count(self) -> int:
-        """The number of events, if nothing besides them takes room worth speaking of; otherwise 0."""
+        """Number of events if they dominate the size, else 0."""
         return 0 if self.pending or self.key_watermark > EARLIEST else self.events.size
 
     def memory(self, size: int) -> int:
-        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
         return DECODED * size
 
     def event(self, id: Hashable) -> StoredEvent | None:
@@ -135,89 +137,114 @@ class KeyEvents:
         return starts, ends
 
     def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Remove some events, and add others except those that nothing needs and nothing revises."""
-        kept = new if self.query.event_ends_move else [event for event in new if event.since < event.until]
-        self.events.replace(gone, kept)
+        """Remove events, and add others except those that nothing needs and nothing revises."""
+        needed = new
+        if not self.query.event_ends_move:
+            needed = [event for event in new if event.since < event.until]
+        self.events.replace(gone, needed)
 
-    def forgot(self, events: Iterable[StoredEvent]) -> None:
-        """Hear that the index has forgotten events for good."""
+    def record_forgotten(self, events: Iterable[StoredEvent]) -> None:
+        """Record that the index has forgotten events for good."""
         if self.samples is not None:
             for event in events:
                 self.samples.discard(event.start)
 
     def track(self) -> None:
-        """Take the state for stored as it is, and track its changes from now on."""
+        """Mark the state as saved; record changes from now on."""
         self.events.track()
 
     def waiting_times(self, watermark: int) -> list[int]:
         """Return the watermarks at which rows stop waiting for others of their event, or the key's own is reached."""
-        times = [self.key_watermark] if self.key_watermark > EARLIEST else []
+        times: list[int] = []
+        if self.key_watermark > EARLIEST:
+            times.append(self.key_watermark)
         for identity, waiting in self.pending.items():
-            event, (_, start) = self.event(identity), identity
-            nodes = {start, *(end for row in waiting.rows for end in (row.end, row.new_end) if end is not None)}
-            nodes |= set() if event is None else {event.end}  # nothing can follow an event that has ended
+            # The nodes of the graph of `row_chain`: once the watermark has passed one, no row leads to it or from it.
+            nodes = {identity[1]}
+            for row in waiting.rows:
+                nodes.update(end for end in (row.end, row.new_end) if end is not None)
+            event = self.event(identity)
+            if event is not None:
+                nodes.add(event.end)  # nothing can follow an event that has ended
             times += [node + 1 for node in nodes if watermark <= node < INFINITY]
         return times
 
     def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
-        """Yield what is held, for readers of a checkpoint; the caller knows the key.
+        """Yield the content of the state, for readers of a checkpoint; the caller knows the key.
 
         Args:
-            states: Tells what modules keep.
+            states: Decodes the states of modules.
             inputs: The name and the properties of each input.
         """
         del states
-        ((name, given),) = inputs
-        of_input = HeldRow("event", (), EARLIEST, INFINITY, None, input=name)
+        ((input_name, input_identity),) = inputs
         for event in self.events:
-            kind = "filtered" if event.is_filtered else "event"
-            row = of_input._replace(kind=kind, start=event.start, end=event.end, events=1)
-            yield row._replace(value=payload_of(given, event.payload), id=self.id_of(event.id))
-        for waiting in self.waiting:
-            yield waiting_row(given, waiting)._replace(input=name)
+            yield HeldRow(
+                kind="filtered" if event.is_filtered else "event",
+                key=(),
+                start=event.start,
+                end=event.end,
+                value=payload_of(input_identity, event.payload),
+                id=self.id_of(event.id),
+                events=1,
+                input=input_name,
+            )
+        for row in self.waiting:
+            yield waiting_row(input_identity, row)._replace(input=input_name)
         if self.key_watermark > EARLIEST:
-            yield of_input._replace(kind="watermark", start=self.key_watermark)
+            yield HeldRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
 
     def id_of(self, id: Hashable) -> Hashable:
         """Return the id that the input gave an event; None if it gave none."""
-        named = id[0] if self.query.names_events and isinstance(id, tuple) else None
-        return None if isinstance(named, tuple) and named[0] == "anonymous" else named
+        if not self.query.names_events or not isinstance(id, tuple):
+            return None
+        input_id = id[0]
+        is_anonymous = isinstance(input_id, tuple) and input_id[0] == "anonymous"
+        return None if is_anonymous else input_id
 
     @property
     def tracks(self) -> bool:
-        """True if the changes since the state was stored are known."""
+        """True if the changes since the state was saved are recorded."""
         return self.events.tracks
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data, events column by column, or its difference to the stored state.
+        """Return the state as plain data, events column by column, or its difference to the saved state.
 
-        The difference has the ids of stored events that are gone, and further events, with all else.
+        The difference has the ids of saved events that are gone, and further events, with all else.
 
         Raises:
             StateError: A module's state cannot be stored.
         """
         del serializer, key
         has_ids = self.query.names_events
-        gone: list[Any]
-        gone, events = ([], self.events.ordered) if is_whole else self.events.changes()
-        pending = [
-            [*identity, [list(row[2:]) for row in waiting.rows], list(waiting.base) if waiting.base else None]
-            for identity, waiting in self.pending.items()
-        ]
+        gone: list[Any] = []
+        events = self.events.ordered
+        if not is_whole:
+            gone, events = self.events.changes()
         ids, starts, ends, payloads, *_ = zip(*events, strict=True) if events else ((), (), (), ())
         widths = set(map(len, payloads))
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
+
+        # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
+        gone_columns = [gone]
+        input_ids = list(ids)
+        origins: list[int] = []
+        if has_ids:
+            gone_columns = [list(column) for column in zip(*gone, strict=True)]
+            input_ids = [id for id, _ in ids]
+            if self.query.late.policy is LatePolicy.ADJUST:
+                origins = [start for _, start in ids]
         return [
             self.serial,
-            [list(column) for column in zip(*gone, strict=True)] if has_ids else [gone],
-            [id for id, _ in ids] if has_ids else list(ids),
-            [start for _, start in ids] if has_ids and self.query.late.policy is LatePolicy.ADJUST else [],
+            gone_columns,
+            input_ids,
+            origins,
             list(starts),
             list(ends),
             max(widths, default=0),
             list(chain.from_iterable(payloads)),
-            pending,
+            [_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
             self.key_watermark,
         ]
 
@@ -236,16 +263,18 @@ class KeyEvents:
         return state
 
     def restore(self, stored: Sequence[list[Any]], *, is_ordered: bool = False) -> None:
-        """Take in the events and the waiting rows of records.
+        """Restore the events and the waiting rows from records.
 
         Args:
-            stored: As for `from_data`. What the memberships of events depend on is restored already.
+            stored: As for `from_data`. The state that the memberships of events depend on is restored already.
             is_ordered: True if the events are in the order of an index.
         """
         self.serial, *_, pending, self.key_watermark = stored[-1]
-        ids, starts, ends, payloads = _events_of(stored, has_ids=self.query.names_events)
-        events = list(map(stored_event, zip(ids, starts, ends, payloads, *self.memberships(starts, ends), strict=True)))
-        if (keeps := self.query.keeps) is not None:
+        ids, starts, ends, payloads = _event_columns(stored, has_ids=self.query.names_events)
+        memberships = self.memberships(starts, ends)
+        events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
+        keeps = self.query.keeps
+        if keeps is not None:
             events = [event if keeps(event.payload) else event.filtered() for event in events]
         if not is_ordered:
             events.sort(key=in_order)
@@ -253,27 +282,51 @@ class KeyEvents:
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in events)
         for id, start, rows, base in pending:
-            waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
-            before = EventState(base[0], base[1], tuple(base[2])) if base else None
-            self.pending[id, start] = PendingRows(waiting, before)
+            self.pending[id, start] = _pending_from_data(id, start, rows, base)
 
 
 def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any, ...]]:
-    """Return so many payloads from their values, one payload after the other."""
-    return list(zip(*[iter(values)] * width, strict=True)) if width else [()] * count
+    """Return payloads from their values, one payload after the other.
+
+    Args:
+        values: The values.
+        width: The number of values of a payload.
+        count: The number of payloads.
+    """
+    if not width:
+        return [()] * count
+    return list(zip(*[iter(values)] * width, strict=True))
 
 
-def _events_of(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
-    """Return the ids, the starts, the ends and the payloads of stored events, after all changes of them."""
-    dead: set[Hashable] = set()
+def _pending_to_data(identity: Identity, waiting: PendingRows) -> list[object]:
+    """Return the rows of an event that wait for others as plain data."""
+    rows = [list(row[2:]) for row in waiting.rows]  # all but the identity
+    return [*identity, rows, list(waiting.base) if waiting.base else None]
+
+
+def _pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequence[Any] | None) -> PendingRows:
+    """Return the rows of an event that `_pending_to_data` wrote."""
+    waiting = tuple(InputChange(id, start, end, tuple(payload), *others) for end, payload, *others in rows)
+    if base is None:
+        return PendingRows(waiting)
+    base_start, base_end, base_payload = base
+    return PendingRows(waiting, EventState(base_start, base_end, tuple(base_payload)))
+
+
+def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
+    """Return the ids, the starts, the ends and the payloads of saved events, after all changes of them."""
+    gone_later: set[Hashable] = set()
     parts: list[Sequence[Sequence[Any]]] = []
     for _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
         payloads = payloads_of(values, width, len(ids))
         names = list(zip(ids, origins or starts, strict=True)) if has_ids else ids
         columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
-        if dead:
-            is_live = [name not in dead for name in names]
+        if gone_later:
+            is_live = [name not in gone_later for name in names]
             columns = [list(compress(column, is_live)) for column in columns]
         parts.append(columns)
-        dead.update(zip(*gone, strict=True) if has_ids else chain(*gone))
-    return parts[0] if len(parts) == 1 else [list(chain(*reversed(some))) for some in zip(*parts, strict=True)]
+        gone_later.update(zip(*gone, strict=True) if has_ids else chain(*gone))
+    if len(parts) == 1:
+        return parts[0]
+    in_order_of_time = parts[::-1]
+    return [list(chain.from_iterable(columns)) for columns in zip(*in_order_of_time, strict=True)]

@@ -48,24 +48,24 @@ class DecodedState(Protocol):
 
     @property
     def plain_count(self) -> int:
-        """The number of events, if nothing besides them takes room worth speaking of; otherwise 0."""
+        """Number of events if they dominate the size, else 0."""
         ...
 
     def track(self) -> None:
-        """Take the state for stored as it is, and track its changes from now on."""
+        """Mark the state as saved; record changes from now on."""
         ...
 
     def memory(self, size: int) -> int:
-        """Return the memory that it takes in bytes, roughly, if its records have so many bytes."""
+        """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
         ...
 
     @property
     def tracks(self) -> bool:
-        """True if the changes since it was stored are known."""
+        """True if the changes since the state was saved are recorded."""
         ...
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return all of it as plain data, or the changes since it was stored."""
+        """Return the state as plain data, or the changes since it was saved."""
         ...
 
 
@@ -92,15 +92,15 @@ class Record(NamedTuple):
 
 
 @dataclass(slots=True)
-class StoredKey(Generic[StateT]):
-    """The state of a key.
+class KeyRecords(Generic[StateT]):
+    """The state of a key: its records, and of a large key their decoded state.
 
     Attributes:
-        timer: Its timer.
-        records: Its whole record, and the records of changes after it.
-        size: The size of its records in bytes.
+        timer: The timer of the key.
+        records: The whole record, and the records of changes after it.
+        size: The size of the records in bytes.
         state: The decoded state; None if it is not cached.
-        decoded: The memory of that in bytes, roughly.
+        decoded: The memory of the decoded state in bytes, roughly.
     """
 
     timer: KeyTimer
@@ -111,7 +111,7 @@ class StoredKey(Generic[StateT]):
 
     @property
     def has_few_rows(self) -> bool:
-        """True if it is small and keeps events alone, so that rows may be appended as they came."""
+        """True if the state is small and keeps events alone, so that rows may be appended as they came."""
         return self.size < LARGE and bool(self.records[0].events)
 
     def appendable(self, events: int) -> int:
@@ -124,12 +124,18 @@ class StoredKey(Generic[StateT]):
         Args:
             events: The number of events now; 0 if the state keeps more than events.
         """
-        whole, last = self.records[0], self.records[-1]
-        if (size := len(whole.data)) < LARGE:
+        whole = self.records[0]
+        last = self.records[-1]
+        whole_size = len(whole.data)
+        if whole_size < LARGE:
             return 0
-        live = size * events // whole.events if events and whole.events else size
-        appendable = 2 * live - self.size
-        return appendable if last is whole or len(last.data) <= appendable else 0
+        live_size = whole_size
+        if events and whole.events:
+            live_size = whole_size * events // whole.events
+        appendable = 2 * live_size - self.size
+        if last is not whole and len(last.data) > appendable:
+            return 0
+        return appendable
 
 
 class KeyStore(Generic[StateT]):
@@ -145,19 +151,22 @@ class KeyStore(Generic[StateT]):
     """
 
     def __init__(self, codec: Codec) -> None:
-        self.size = self.decoded = self.number = self._records = 0
+        self.size = 0
+        self.decoded = 0
+        self.number = 0
         self.timer = NO_TIMER
         self._codec = codec
-        self._keys: dict[bytes, StoredKey[StateT]] = {}
+        self._keys: dict[bytes, KeyRecords[StateT]] = {}
+        self._record_count = 0
         self._timers = TimerIndex(self._keys)
         self._written: dict[bytes, Record] = {}
-        self._alike: dict[KeyTimer, KeyTimer] = {}  # many keys have the same
+        self._equal_timers: dict[KeyTimer, KeyTimer] = {}  # many keys share one object
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def items(self) -> ItemsView[bytes, StoredKey[StateT]]:
-        """Return all keys, encoded, with their states."""
+    def items(self) -> ItemsView[bytes, KeyRecords[StateT]]:
+        """Return all encoded keys with their records."""
         return self._keys.items()
 
     @classmethod
@@ -165,27 +174,27 @@ class KeyStore(Generic[StateT]):
         """Rebuild a store from the entries of its log.
 
         Raises:
-            StateError: They do not have as many keys as the metadata says.
+            StateError: The log does not have as many keys as the metadata says.
         """
         store = cls(codec)
-        alike = dict[KeyTimer, KeyTimer]()
-        for name, (timer, records) in joined(codec, entries).items():
+        equal_timers: dict[KeyTimer, KeyTimer] = {}
+        for name, (timer, records) in merge_records(codec, entries).items():
             if records[-1].data:
                 size = sum(len(record.data) + _HEAD for record in records)
-                store._keys[name] = StoredKey(alike.setdefault(timer, timer), records, size)
+                store._keys[name] = KeyRecords(equal_timers.setdefault(timer, timer), records, size)
         store._timers.update(store._keys)
         store.timer = store._timers.soonest()
         if len(store) != keys:
             raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
-        store._records = sum(len(key.records) for _, key in store.items())
+        store._record_count = sum(len(key.records) for _, key in store.items())
         return store
 
     @property
     def memory(self) -> int:
         """The memory of the records and of decoded states in bytes, roughly."""
         keys = len(self)
-        return self.size + _OBJECTS * keys + _RECORD * (self._records - keys) + self.decoded
+        return self.size + _OBJECTS * keys + _RECORD * (self._record_count - keys) + self.decoded
 
     def take_due(self, at: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
         """Return the encoded keys that have work, each of which is then written or removed.
@@ -194,20 +203,24 @@ class KeyStore(Generic[StateT]):
             at: The progress.
             is_signalled: True if every key has work, whatever its timer says.
         """
-        return self._keys.keys() if is_signalled or max(at) >= INFINITY else self._timers.take_due(at)
+        if is_signalled or max(at) >= INFINITY:
+            return self._keys.keys()
+        return self._timers.take_due(at)
 
     def get(self, name: bytes, decode: Decode[StateT], serializer: StateSerializer, key: object) -> StateT | None:
-        """Return the state of a key; None if it has none. That of a large key tracks its changes, and may be cached."""
-        stored = self._keys.get(name)
-        if stored is None or stored.state is not None:
-            return None if stored is None else stored.state
-        state = decode([self._codec.unpack(record.data) for record in stored.records], serializer, key)
-        if stored.size >= LARGE:
+        """Return the state of a key; None if it has none. The state of a large key tracks its changes."""
+        key_records = self._keys.get(name)
+        if key_records is None:
+            return None
+        if key_records.state is not None:
+            return key_records.state
+        state = decode([self._codec.unpack(record.data) for record in key_records.records], serializer, key)
+        if key_records.size >= LARGE:
             state.track()
         return state
 
-    def find(self, name: bytes) -> StoredKey[StateT] | None:
-        """Return a key as it is stored; None if it has no state."""
+    def find(self, name: bytes) -> KeyRecords[StateT] | None:
+        """Return the records of a key; None if it has no state."""
         return self._keys.get(name)
 
     def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
@@ -219,135 +232,167 @@ class KeyStore(Generic[StateT]):
             events: The number of rows.
             data: The rows.
         """
-        key, size = self._keys.get(name), len(data) + _HEAD
-        record = Record(self.number, events if key is None else None, data)
-        if key is None:
-            self._keys[name] = StoredKey(self._alike.setdefault(timer, timer), [record], size)
+        key_records = self._keys.get(name)
+        size = len(data) + _HEAD
+        record = Record(self.number, events if key_records is None else None, data)
+        if key_records is None:
+            self._keys[name] = KeyRecords(self._equal_timers.setdefault(timer, timer), [record], size)
         else:
-            if key.timer != timer:
-                timer = soonest((key.timer, timer))
-                key.timer = self._alike.setdefault(timer, timer)
-            key.records.append(record)
-            key.size += size
+            if key_records.timer != timer:
+                timer = soonest((key_records.timer, timer))
+                key_records.timer = self._equal_timers.setdefault(timer, timer)
+            key_records.records.append(record)
+            key_records.size += size
         self.size += size
-        self._records += 1
+        self._record_count += 1
         self._written[name] = record
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
 
         Raises:
-            StateError: They hold a value that cannot be stored.
+            StateError: The state holds a value that cannot be stored.
         """
-        known, events, data = self._take(name), state.plain_count, b""
-        appendable = known.appendable(events) if known is not None and state.tracks else 0
+        previous = self._take(name)
+        event_count = state.plain_count
+        appendable = 0
+        if previous is not None and state.tracks:
+            appendable = previous.appendable(event_count)
+        changes = b""
         if appendable > 0:
-            data = self._codec.pack(state.to_data(serializer, key, is_whole=False))
-        if known is not None and 0 < len(data) <= appendable:
-            size, records, record = known.size, known.records, Record(self.number, None, data)
+            changes = self._codec.pack(state.to_data(serializer, key, is_whole=False))
+
+        if previous is not None and 0 < len(changes) <= appendable:
+            record = Record(self.number, None, changes)
+            records = previous.records
+            size = previous.size
         else:
-            data = self._codec.pack(state.to_data(serializer, key))
-            size, records, record = 0, list[Record](), Record(self.number, events, data)
+            record = Record(self.number, event_count, self._codec.pack(state.to_data(serializer, key)))
+            records = []
+            size = 0
         records.append(record)
-        size += len(data) + _HEAD
-        stored: StoredKey[StateT] = StoredKey(self._alike.setdefault(timer, timer), records, size)
+        size += len(record.data) + _HEAD
+
+        key_records: KeyRecords[StateT] = KeyRecords(self._equal_timers.setdefault(timer, timer), records, size)
         if size >= LARGE:
             state.track()
-            stored.state, stored.decoded = state, state.memory(size)
+            key_records.state = state
+            key_records.decoded = state.memory(size)
         self.size += size
-        self.decoded += stored.decoded
-        self._records += len(stored.records)
-        self._keys[name], self._written[name] = stored, record
+        self.decoded += key_records.decoded
+        self._record_count += len(records)
+        self._keys[name] = key_records
+        self._written[name] = record
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
             self._written[name] = Record(self.number, 0, b"")
 
-    def _take(self, name: bytes) -> StoredKey[StateT] | None:
-        """Take a key out."""
-        key = self._keys.pop(name, None)
-        if key is not None:
-            self.size -= key.size
-            self.decoded -= key.decoded
-            self._records -= len(key.records)
-        return key
+    def _take(self, name: bytes) -> KeyRecords[StateT] | None:
+        """Take the records of a key out."""
+        key_records = self._keys.pop(name, None)
+        if key_records is not None:
+            self.size -= key_records.size
+            self.decoded -= key_records.decoded
+            self._record_count -= len(key_records.records)
+        return key_records
+
+    def forget_decoded(self) -> None:
+        """Drop the decoded states, and keep the bytes alone."""
+        for _, key_records in self.items():
+            key_records.state = None
+            key_records.decoded = 0
+        self.decoded = 0
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""
         if not self._written:
             return []
-        written, self._written, self._alike = self._written, {}, {}
+        written = self._written
+        self._written = {}
+        self._equal_timers = {}
         self._timers.update(written)
         self.timer = self._timers.soonest()
-        known = self._keys
-        return self._entries(
-            (name, known[name].timer if name in known else NO_TIMER, (record,)) for name, record in written.items()
-        )
+        return self._entries((name, self._timer_of(name), (record,)) for name, record in written.items())
 
     def whole(self) -> list[Entry]:
         """Return all live records as log entries."""
-        return self._entries((name, key.timer, key.records) for name, key in sorted(self.items(), key=_NAME))
+        in_order = sorted(self.items(), key=_NAME)
+        return self._entries((name, key_records.timer, key_records.records) for name, key_records in in_order)
 
     def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
-        """Merge some entries of the log into as few as possible."""
+        """Merge log entries into as few as possible."""
         del first_live  # an entry has keys that end at any time
-        whole = sorted(joined(self._codec, entries).items(), key=_NAME)
-        return self._entries((name, timer, records) for name, (timer, records) in whole)
+        in_order = sorted(merge_records(self._codec, entries).items(), key=_NAME)
+        return self._entries((name, timer, records) for name, (timer, records) in in_order)
+
+    def _timer_of(self, name: bytes) -> KeyTimer:
+        key_records = self._keys.get(name)
+        return NO_TIMER if key_records is None else key_records.timer
 
     def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""
         entries: list[Entry] = []
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-        names, timers, counts, numbers, events, parts = columns
+        names, timers, counts, numbers, events, contents = columns
         size = 0
         for name, timer, records in keys:
             names.append(name)
             timers.append(timer.to_data())
             counts.append(len(records))
-            for number, held, data in records:
+            for number, event_count, data in records:
                 numbers.append(number)
-                events.append(held)
-                parts.append(data)
+                events.append(event_count)
+                contents.append(data)
                 size += len(data) + _HEAD
             if size >= FULL_ENTRY:
                 entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
                 size = 0
                 for column in columns:
                     column.clear()
-        return [*entries, Entry(0, INFINITY, self._codec.pack(list(columns)))] if names else entries
+        if names:
+            entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
+        return entries
 
 
-def update_keys(state: BucketState, codec: Codec, run: Callable[[KeyStore[StateT]], None]) -> None:
-    """Let a micro-batch run over the keys of a bucket, and write what it changed."""
-    metadata = state.metadata
-    store = state.open(lambda entries: KeyStore[StateT].of(codec, entries, metadata.held.keys))
+def open_store(state: BucketState, codec: Codec) -> KeyStore[Any]:
+    """Return the store of a bucket for a micro-batch, from the cache or from its log."""
+    held_keys = state.metadata.held.keys
+    store = state.open(lambda entries: KeyStore[Any].of(codec, entries, held_keys))
     store.number = state.log.serial + 1
-    run(store)
+    return store
+
+
+def write_store(state: BucketState, store: KeyStore[Any]) -> None:
+    """Write what a micro-batch changed to the log, and put the store into the cache."""
     state.log.append(store.write())
-    metadata.timer = store.timer
+    state.metadata.timer = store.timer
     state.log.tidy(store, store.size, store.whole)
     if not state.keep(store, store.memory):
-        for _, key in store.items():  # the bytes alone may have room
-            key.state, key.decoded = None, 0
-        store.decoded = 0
+        store.forget_decoded()  # the bytes alone may have room
         state.keep(store, store.memory)
 
 
-def joined(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
-    """Return the timer and the live records of each key, in order: the last whole record, and those after it."""
-    found: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
+def merge_records(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
+    """Merge log entries: for each key its timer, its last whole record, and the records of changes after it."""
+    merged: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:
         names, timers, counts, *columns = codec.unpack(entry.data)
-        records = map(Record, *columns)
-        for name, timer, count in zip(names, timers, counts, strict=True):
-            some = list(islice(records, count))
-            known = found.get(name)
-            if known is None:
-                found[name] = KeyTimer(*timer), some
+        all_records = map(Record, *columns)
+        for name, timer_data, count in zip(names, timers, counts, strict=True):
+            records = list(islice(all_records, count))
+            timer = KeyTimer(*timer_data)
+            if name not in merged:
+                merged[name] = timer, records
                 continue
-            last = KeyTimer(*timer) if some[-1].number > known[1][-1].number else known[0]
-            some = sorted([*known[1], *some], key=_NUMBER)
-            whole = max((place for place, record in enumerate(some) if record.events is not None), default=0)
-            found[name] = last, some[whole:]
-    return found
+            # Records have the numbers of their batches, as a merged entry may have some before and after another one.
+            known_timer, known_records = merged[name]
+            last_timer = timer if records[-1].number > known_records[-1].number else known_timer
+            in_order = sorted([*known_records, *records], key=_NUMBER)
+            last_whole = 0
+            for place, record in enumerate(in_order):
+                if record.events is not None:
+                    last_whole = place
+            merged[name] = last_timer, in_order[last_whole:]
+    return merged

@@ -9,8 +9,9 @@ from typing import Any
 from muntin import EarlyEmission, EmitPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState
-from muntin_engine.evaluators.keyed.bucket import BatchResult, BeginsRun, KeyedBucket
-from muntin_engine.evaluators.keyed.result_tables import evicted_tables, result_tables
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+from muntin_engine.evaluators.keyed.keyed_run import BatchResult, KeyedRun
+from muntin_engine.evaluators.keyed.output_tables import evicted_tables, result_tables
 from muntin_engine.modules.calls import Meter
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_identity
@@ -28,47 +29,46 @@ class KeyedEvaluator(KeepsState):
     """Runs queries key by key in plain Python, with revisions."""
 
     @abstractmethod
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
 
     def query_of(self, plan: Plan) -> Any:
-        """Return a query as its buckets take it, with what measures the calls of each module."""
+        """Return a query in the terms of its run, with a meter for the calls of each module."""
         return evaluator_query(plan, [Meter() for _ in plan.modules])
 
     def query_of_task(self, task: TaskPayload) -> Any:
-        """Return the query of a task as its buckets take it, cached."""
+        """Return the query of a task in the terms of its run, cached."""
         return task.query
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
-        """Evaluate a micro-batch of a bucket and write its state."""
+        """Process a micro-batch of a bucket and write its state."""
         STORE_CACHE.most = task.worker.kept_bytes
-        cache = None if task.is_static else STORE_CACHE
         keyed_bucket = KeyedBucket(
-            self.run_of(task.plan),
+            self.run_class(task.plan),
             self.query_of_task(task),
             cells,
             task.codec,
             task.identity,
             [input_task.tracker for input_task in task.inputs],
-            cache,
-            (task.cache_token, bucket),
+            cache=None if task.is_static else STORE_CACHE,
+            name=(task.cache_token, bucket),
         )
-        result = keyed_bucket.run_batch(batch.changes, batch.reports, batch.signals)
+        result = keyed_bucket.process(batch.changes, batch.reports, batch.signals)
         return Evaluated(
-            result_tables(task, result.output) if result.output else (),
-            result.accepted,
-            result.watermark,
-            result.progress,
-            _metrics(task.plan, result),
-            result.rejections,
+            tables=result_tables(task, result.output) if result.output else (),
+            accepted=result.accepted,
+            output_watermark=result.watermark,
+            progress=result.progress,
+            metrics=_metrics(task.plan, result),
+            rejections=result.rejections,
             evicted=evicted_tables(task, result.evicted) if result.evicted else (),
             inputs=result.inputs,
         )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it; all inputs are as complete as is said of them."""
+        """Return the evaluator of a query as a new process has it; each input is as complete as its progress says."""
         trackers = [ProgressTracker() for _ in plan.inputs]
-        bucket = KeyedBucket(self.run_of(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
+        bucket = KeyedBucket(self.run_class(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
         return KeyedInMemory(bucket, len(plan.inputs))
 
 
@@ -84,8 +84,8 @@ def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
         "events_held": result.held.events,
         "state_bytes": result.held.bytes,
     }
-    emit = plan.emission
-    if isinstance(emit, EarlyEmission) or emit is not EmitPolicy.FINAL:
+    emission = plan.emission
+    if isinstance(emission, EarlyEmission) or emission is not EmitPolicy.FINAL:
         changes = [change for _, key_changes in result.output for change in key_changes]
         metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
         metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
@@ -105,7 +105,8 @@ class KeyedInMemory:
         self._inputs = inputs
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
-        """Evaluate a micro-batch, write the state and return the changes of the output."""
-        result = self._bucket.run_batch([(key, [row]) for key, row in rows], [InputReport(arrived)] * self._inputs)
-        self.evicted = [(key, change) for key, changes in result.evicted for change in changes]
-        return [(key, change) for key, changes in result.output for change in changes]
+        """Process a micro-batch, write the state and return the changes of the output."""
+        changes = [(key, [row]) for key, row in rows]
+        result = self._bucket.process(changes, [InputReport(arrived)] * self._inputs)
+        self.evicted = [(key, change) for key, key_changes in result.evicted for change in key_changes]
+        return [(key, change) for key, key_changes in result.output for change in key_changes]

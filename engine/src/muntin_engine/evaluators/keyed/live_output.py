@@ -33,7 +33,7 @@ class LiveRow(NamedTuple):
         timing: Timing = Timing.FINAL,
         firing: int = 0,
     ) -> OutputChange:
-        """Return a change of it, as the output has it."""
+        """Return a change of the event in the output."""
         return OutputChange(kind, self.id, window, *self.row, new_end, timing, firing)
 
 
@@ -44,32 +44,49 @@ def replace_rows(
 
     A row that is live already keeps its id and causes no change; other live rows are retracted in full.
     """
-    kept, obsolete, missing = _match(live, rows)
-    changes = [out.change(OutputKind.RETRACT, window) for out in obsolete]
+    unchanged, obsolete, missing = _match(live, rows)
     added = [LiveRow(next_id(), row) for row in missing]
-    return kept + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
+    changes = [live_row.change(OutputKind.RETRACT, window) for live_row in obsolete]
+    changes += [live_row.change(OutputKind.INSERT, window) for live_row in added]
+    return unchanged + added, changes
 
 
 def replace_rows_from(
     since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Replace a window's live rows from a tick on: output before it stays, and rows across it are shortened."""
-    wanted = [OutputRow(max(row.start, since), row.end, row.value) for row in rows if row.end > since]
-    past = [out for out in live if out.row.end <= since]
-    reaching = {out.id: out for out in live if out.row.end > since}
-    rest = (LiveRow(out.id, out.row._replace(start=max(out.row.start, since))) for out in reaching.values())
-    kept, obsolete, missing = _match(rest, wanted)
-    ended = [reaching[out.id] for out in obsolete]
-    added = [LiveRow(next_id(), row) for row in missing]
-    shortened = (LiveRow(out.id, out.row._replace(end=since)) for out in ended if out.row.start < since)
-    left = [*past, *(reaching[out.id] for out in kept), *shortened]
-    changes = [
-        out.change(OutputKind.REVISE, window, since)
-        if out.row.start < since
-        else out.change(OutputKind.RETRACT, window)
-        for out in ended
-    ]
-    return left + added, changes + [out.change(OutputKind.INSERT, window) for out in added]
+    past: list[LiveRow] = []
+    reaching: dict[int, LiveRow] = {}
+    for live_row in live:
+        if live_row.row.end <= since:
+            past.append(live_row)
+        else:
+            reaching[live_row.id] = live_row
+
+    # Only the parts from the tick on are compared.
+    live_parts = [LiveRow(live_row.id, _part_from(since, live_row.row)) for live_row in reaching.values()]
+    new_parts = [_part_from(since, row) for row in rows if row.end > since]
+    unchanged_parts, obsolete_parts, missing = _match(live_parts, new_parts)
+
+    remaining = past + [reaching[part.id] for part in unchanged_parts]
+    changes: list[OutputChange] = []
+    for part in obsolete_parts:
+        live_row = reaching[part.id]
+        if live_row.row.start < since:
+            remaining.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
+            changes.append(live_row.change(OutputKind.REVISE, window, since))
+        else:
+            changes.append(live_row.change(OutputKind.RETRACT, window))
+    for row in missing:
+        added = LiveRow(next_id(), row)
+        remaining.append(added)
+        changes.append(added.change(OutputKind.INSERT, window))
+    return remaining, changes
+
+
+def _part_from(since: int, row: OutputRow) -> OutputRow:
+    """Return the part of a row from a tick on."""
+    return row._replace(start=max(row.start, since))
 
 
 def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[OutputChange], dict[int, int]]:
@@ -84,47 +101,57 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
     """
     if all(change.kind is OutputKind.INSERT for change in changes):
         return changes, {}
-    gone: dict[Hashable, dict[int, list[OutputChange]]] = {}
-    came: list[tuple[Hashable, OutputChange]] = []
+    # Retractions by row without its end, then by end.
+    retractions: dict[Hashable, dict[int, list[OutputChange]]] = {}
+    insertions: list[tuple[Hashable, OutputChange]] = []
     for change in changes:
         row: Hashable = (change.start, freeze(change.value), change.timing, change.firing, revises or change.window)
         if change.kind is OutputKind.RETRACT:
-            gone.setdefault(row, {}).setdefault(change.end, []).append(change)
+            retractions.setdefault(row, {}).setdefault(change.end, []).append(change)
         else:
-            came.append((row, change))
+            insertions.append((row, change))
+
+    # An insertion and a retraction of equal rows cancel out.
     stays: dict[int, int] = {}
-    new: list[tuple[Hashable, OutputChange]] = []
-    for row, change in came:
-        if (ends := gone.get(row)) and (same := ends.get(change.end)):
-            stays[change.id] = same.pop().id
+    new_rows: list[tuple[Hashable, OutputChange]] = []
+    for row, insertion in insertions:
+        by_end = retractions.get(row)
+        equal_rows = by_end.get(insertion.end) if by_end else None
+        if equal_rows:
+            stays[insertion.id] = equal_rows.pop().id
         else:
-            new.append((row, change))
-    left = {row: list(chain(*ends.values())) for row, ends in gone.items()}
-    output: list[OutputChange] = []
-    for row, change in new:
-        if revises and (alike := left.get(row)):
-            old = alike.pop()
-            stays[change.id] = old.id
-            output.append(old._replace(kind=OutputKind.REVISE, new_end=change.end))
+            new_rows.append((row, insertion))
+
+    gone_rows: dict[Hashable, list[OutputChange]] = {}
+    for row, by_end in retractions.items():
+        gone_rows[row] = list(chain.from_iterable(by_end.values()))
+    additions: list[OutputChange] = []
+    for row, insertion in new_rows:
+        other_ends = gone_rows.get(row) if revises else None
+        if other_ends:
+            revised = other_ends.pop()
+            stays[insertion.id] = revised.id
+            additions.append(revised._replace(kind=OutputKind.REVISE, new_end=insertion.end))
         else:
-            output.append(change)
-    return [*chain(*left.values()), *output], stays
+            additions.append(insertion)
+    return [*chain.from_iterable(gone_rows.values()), *additions], stays
 
 
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
-    """Return the live rows that are wanted, those that are not, and the wanted rows that are not live."""
-    by_row: dict[Hashable, list[LiveRow]] = {}
-    for out in live:
-        by_row.setdefault(_identity(out.row), []).append(out)
-    kept: list[LiveRow] = []
+    """Return the live rows that equal a new row, those that do not, and the new rows that are not live."""
+    live_by_row: dict[Hashable, list[LiveRow]] = {}
+    for live_row in live:
+        live_by_row.setdefault(_identity(live_row.row), []).append(live_row)
+    unchanged: list[LiveRow] = []
     missing: list[OutputRow] = []
     for row in rows:
-        same = by_row.get(_identity(row)) if by_row else None
-        if same:
-            kept.append(same.pop())
+        equal_rows = live_by_row.get(_identity(row)) if live_by_row else None
+        if equal_rows:
+            unchanged.append(equal_rows.pop())
         else:
             missing.append(row)
-    return kept, [out for rest in by_row.values() for out in rest], missing
+    obsolete = list(chain.from_iterable(live_by_row.values()))
+    return unchanged, obsolete, missing
 
 
 def _identity(row: OutputRow) -> Hashable:

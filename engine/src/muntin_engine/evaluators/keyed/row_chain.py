@@ -85,42 +85,67 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
 
     Cost: linear in the number of rows, and sorting of those that leave one node.
     """
-    start, limit = base.start, INFINITY + 1 if until == INFINITY else until
+    start = base.start
+    first_legal = INFINITY + 1 if until == INFINITY else until  # all rows are late once the input has ended
     blind = [row for row in rows if row.end is None and row.new_end is not None]
     if len(blind) > 1:
         blind = sorted_by_value(blind, lambda row: (row.new_end, row))
     edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
-    before, walk = base, _walk(edges, base.end)
+
+    before = base
+    walk = _walk(edges, base.end)
     here = walk[-1][1] if walk else base.end
     while blind and here != start:
         _, new_end, _ = _edge(start, blind.pop())
-        before = EventState(start, new_end, _payload(before, here, walk)[0])
+        payload_here, _ = _payload(before, here, walk)
+        before = EventState(start, new_end, payload_here)
         walk = _walk(edges, before.end)
         here = walk[-1][1] if walk else before.end
-    is_over = here < limit
-    beside = [edge for left in edges.values() for edge in left]
-    rejected: list[InputChange] = []
-    is_detour, missing = True, Counter[int]()
+
+    is_over = here < first_legal
+    beside = [edge for leaving in edges.values() for edge in leaving]
+    missing = Counter[int]()
     if beside:
-        missing = Counter(target for _, target, _ in beside)
-        missing.subtract(source for source, *_ in beside)
-        is_detour = not any(missing.values())
-        if not is_detour and (is_over or any(count and node < limit for node, count in missing.items())):
-            detours, misfits = _detours(beside)
-            rejected = [row for *nodes, row in misfits if is_over or min(nodes) < limit]
-            misfits = [edge for edge in misfits if not is_over and min(edge[:2]) >= limit]
-            beside, is_detour = detours + misfits, not misfits
-    rest = [] if is_detour else beside
-    is_open = any(start in edge[:2] for edge in rest)
-    payload, has_come = _payload(before, here, walk if is_open and missing[start] else walk + beside)
+        missing.update(target for _, target, _ in beside)
+        missing.subtract(source for source, _, _ in beside)
+    is_detour = not any(missing.values())
+    rejected: list[InputChange] = []
+    if not is_detour and (is_over or _lacks_late_rows(missing, first_legal)):
+        detours, misfits = _detours(beside)
+        waiting_misfits: list[_Edge] = []
+        for edge in misfits:
+            source, target, row = edge
+            if is_over or min(source, target) < first_legal:
+                rejected.append(row)
+            else:
+                waiting_misfits.append(edge)
+        beside = detours + waiting_misfits
+        is_detour = not waiting_misfits
+
+    waiting_edges = [] if is_detour else beside
+    # An insertion or a retraction waits: the payload may still be another one.
+    is_open = any(start in (source, target) for source, target, _ in waiting_edges)
+    applied = walk if is_open and missing[start] else walk + beside
+    payload, has_come = _payload(before, here, applied)
     event = EventState(start, here, payload)
     if blind and is_over:
-        rejected, blind = rejected + blind, []
-    is_unsure = not has_come and start >= limit
+        rejected += blind
+        blind = []
+
+    is_unsure = not has_come and start >= first_legal
     if is_open and not is_unsure:
-        is_unsure = any(start in edge[:2] for edge in walk) or payload != before.payload
-    waiting = (*(row for *_, row in (walk + beside if is_unsure else rest)), *blind)
-    return ChainedRows(event, PendingRows(waiting, before if is_unsure else None) if waiting else _NOTHING, rejected)
+        leads_through_start = any(start in (source, target) for source, target, _ in walk)
+        is_unsure = leads_through_start or payload != before.payload
+    waiting_rows = [row for _, _, row in (walk + beside if is_unsure else waiting_edges)]
+    waiting_rows += blind
+    if not waiting_rows:
+        return ChainedRows(event, _NOTHING, rejected)
+    return ChainedRows(event, PendingRows(tuple(waiting_rows), before if is_unsure else None), rejected)
+
+
+def _lacks_late_rows(missing: Counter[int], first_legal: int) -> bool:
+    """Return True if rows are missing at a node that lies before the first legal tick, so that they cannot come."""
+    return any(count and node < first_legal for node, count in missing.items())
 
 
 def sync_time(start: int, row: InputChange) -> int:
@@ -135,13 +160,13 @@ def _edge(start: int, row: InputChange) -> _Edge:
 
 
 def _by_source(edges: Iterable[_Edge]) -> _Edges:
-    found: _Edges = {}
+    leaving_by_node: _Edges = {}
     for edge in edges:
-        found.setdefault(edge[0], []).append(edge)
-    for node, leaving in found.items():
+        leaving_by_node.setdefault(edge[0], []).append(edge)
+    for node, leaving in leaving_by_node.items():
         if len(leaving) > 1:  # equal ones are ordered by their values, so that rejection does not depend on order
-            found[node] = sorted_by_value(leaving, lambda edge: (edge[1], edge[2]), descending=True)
-    return found
+            leaving_by_node[node] = sorted_by_value(leaving, lambda edge: (edge[1], edge[2]), descending=True)
+    return leaving_by_node
 
 
 def _walk(edges: _Edges, node: int) -> list[_Edge]:
@@ -177,27 +202,37 @@ def _payload(base: EventState, here: int, taken: Sequence[_Edge]) -> tuple[tuple
     retracted = [row.payload for _, target, row in taken if target == base.start]
     if not inserted and not retracted:
         return base.payload, True
+
+    # Each retraction takes the payload out that it repeats.
+    repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
     first = [(base.end, base.payload)] if base.is_alive else []
-    named = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
-    left: list[tuple[int, tuple[Any, ...]]] = []
+    offers: list[tuple[int, tuple[Any, ...]]] = []
     for offer in first + inserted:
         name = freeze(offer[1])
-        if named[name]:
-            named[name] -= 1
+        if repeated[name]:
+            repeated[name] -= 1
         else:
-            left.append(offer)
-    has_come = not any(named.values())
-    if first and left[:1] == first and len(left) > 1:
-        del left[0]
-    if len(left) > 1:
-        leading = _by_source((node, source, row) for source, node, row in taken if base.start not in (source, node))
-        before, fresh = {here}, [here]
-        while fresh:
-            sources = {source for _, source, _ in leading.pop(fresh.pop(), ())}
-            fresh += sources - before
-            before |= sources
-        left = [offer for offer in left if offer[0] in before] or left
-    if not left:
+            offers.append(offer)
+    has_come = not any(repeated.values())
+    if first and offers[:1] == first and len(offers) > 1:
+        del offers[0]
+
+    if len(offers) > 1:
+        leading_nodes = _nodes_that_lead_to(here, base.start, taken)
+        offers = [offer for offer in offers if offer[0] in leading_nodes] or offers
+    if not offers:
         return base.payload, has_come
-    _, payload = sorted_by_value(left, lambda offer: offer[1])[-1]
+    _, payload = sorted_by_value(offers, lambda offer: offer[1])[-1]
     return payload, has_come
+
+
+def _nodes_that_lead_to(here: int, start: int, edges: Sequence[_Edge]) -> set[int]:
+    """Return the nodes from which edges lead to a node, and that node, without those through the start."""
+    backwards = _by_source((target, source, row) for source, target, row in edges if start not in (source, target))
+    nodes = {here}
+    unvisited = [here]
+    while unvisited:
+        sources = {source for _, source, _ in backwards.pop(unvisited.pop(), ())}
+        unvisited += sources - nodes
+        nodes |= sources
+    return nodes

@@ -1,4 +1,4 @@
-"""The order of events: by time, at one time by the query's order, and those alike in both by what they hold."""
+"""The order of events: by time, at one time by the query's order, and those alike in both by their content."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from muntin.schemas.value_order import sorted_by_value
 T = TypeVar("T")
 
 
-def in_sequence(events: Iterable[T], place: Callable[[T], tuple[Any, ...]], held: Callable[[T], object]) -> list[T]:
-    """Return events in order, whatever the order in which they came.
+def in_sequence(events: Iterable[T], place: Callable[[T], tuple[Any, ...]], content: Callable[[T], object]) -> list[T]:
+    """Sort events, whatever the order in which they came.
 
     Args:
         events: The events.
         place: Returns a sort key: the time and the order of an event.
-        held: Returns what tells two events of one place apart.
+        content: Returns the value that tells two events of one place apart.
 
-    Cost: a sort by place; what events hold is looked at where places are equal.
+    Cost: a sort by place; the contents of events are compared where places are equal.
     """
-    found: list[T] = []
-    for _, alike in groupby(sorted(events, key=place), key=place):
-        some = list(alike)
-        found += sorted_by_value(some, held) if len(some) > 1 else some
-    return found
+    ordered: list[T] = []
+    for _, group in groupby(sorted(events, key=place), key=place):
+        events_of_place = list(group)
+        if len(events_of_place) > 1:
+            events_of_place = sorted_by_value(events_of_place, content)
+        ordered += events_of_place
+    return ordered

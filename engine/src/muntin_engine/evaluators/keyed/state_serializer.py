@@ -31,7 +31,13 @@ class StateSerializer:
         codec: Codec,
         schema_versions: Sequence[SchemaVersion] = (SchemaVersion(),),
     ) -> None:
-        """Prepare for the states of a query, that some versions may have written, the present one last."""
+        """Prepare for the states of a query.
+
+        Args:
+            query: The query.
+            codec: Encodes and decodes the states.
+            schema_versions: The versions that may have written them, the present one last.
+        """
         self.schema_version: Final = len(schema_versions) - 1
         self._codec = codec
         self._schema_versions = schema_versions
@@ -43,17 +49,23 @@ class StateSerializer:
         return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
-        """Encode the module states of windows, one per module or none for each; return the bytes of each module.
+        """Encode the module states of windows; return the bytes of each module.
+
+        Args:
+            states: The states of each window: one per module, or none.
+            key: The key of the windows.
+            windows: The windows.
 
         Raises:
             StateError: A state cannot be stored.
         """
         if not any(states):
             return []
-        return [
-            self._packed(place, [some[place] if some else None for some in states], key, windows)
-            for place in range(len(self._computations))
-        ]
+        packed: list[bytes] = []
+        for place in range(len(self._computations)):
+            module_states = [window_states[place] if window_states else None for window_states in states]
+            packed.append(self._pack_module(place, module_states, key, windows))
+        return packed
 
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
@@ -65,8 +77,14 @@ class StateSerializer:
         """
         if not packed:
             return [[] for _ in windows]
-        columns = [self._column(place, data, schema_version, key, windows) for place, data in enumerate(packed)]
-        return [list(some) if any(state is not None for state in some) else [] for some in zip(*columns, strict=True)]
+        columns: list[list[Any]] = []
+        for place, data in enumerate(packed):
+            columns.append(self._unpack_module(place, data, schema_version, key, windows))
+        states: list[list[object]] = []
+        for window_states in zip(*columns, strict=True):
+            has_state = any(state is not None for state in window_states)
+            states.append(list(window_states) if has_state else [])
+        return states
 
     def why_unstorable(self, value: Any, key: object, window: Window) -> StateError | None:
         """Return an error that names the module whose result cannot be stored; None if all can.
@@ -77,34 +95,41 @@ class StateSerializer:
             window: The window.
         """
         values = [value] if self._computations[0].module.is_operator else value
-        found = find_unstorable(values, self._codec)
-        if found is None:
+        unstorable_value = find_unstorable(values, self._codec)
+        if unstorable_value is None:
             return None
-        module, spelled = self._computations[found[0]].module, self._axis.spell_interval(window.start, window.end)
-        return unstorable(module, "a result", key, spelled, found[1])
+        place, reason = unstorable_value
+        spelled_window = self._axis.spell_interval(window.start, window.end)
+        return unstorable(self._computations[place].module, "a result", key, spelled_window, reason)
 
-    def _packed(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
+    def _pack_module(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
+        """Encode the states of the module at a place."""
         try:
             return self._codec.pack(states)
         except StateError as error:
-            found = find_unstorable(states, self._codec)
-            if found is None:
+            unstorable_state = find_unstorable(states, self._codec)
+            if unstorable_state is None:
                 raise
-            number, reason = found
-            spelled = self._axis.spell_interval(windows[number].start, windows[number].end)
-            raise unstorable(self._computations[place].module, "a state", key, spelled, reason) from error
+            number, reason = unstorable_state
+            window = windows[number]
+            spelled_window = self._axis.spell_interval(window.start, window.end)
+            raise unstorable(self._computations[place].module, "a state", key, spelled_window, reason) from error
 
-    def _column(
+    def _unpack_module(
         self, place: int, data: bytes, schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[Any]:
+        """Decode the states of the module at a place, and upgrade them where an older version wrote them."""
         computation = self._computations[place]
-        if schema_version == self.schema_version or not is_outdated(
-            computation.module, self._schema_versions[schema_version].versions[place]
-        ):
-            states: list[Any] = self._codec.unpack(data)
-            return states
+        if schema_version == self.schema_version:
+            return self._unpack(data)
         version = self._schema_versions[schema_version].versions[place]
-        return [
-            None if state is None else computation.upgrade(state, version, key, window)
-            for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True)
-        ]
+        if not is_outdated(computation.module, version):
+            return self._unpack(data)
+        states: list[Any] = []
+        for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True):
+            states.append(None if state is None else computation.upgrade(state, version, key, window))
+        return states
+
+    def _unpack(self, data: bytes) -> list[Any]:
+        states: list[Any] = self._codec.unpack(data)
+        return states

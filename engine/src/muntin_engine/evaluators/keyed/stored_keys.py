@@ -9,51 +9,63 @@ from typing import Any
 from muntin import EmitPolicy
 from muntin.catalog.named_windows import from_dict
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.keyed.key_store import joined
+from muntin_engine.evaluators.keyed.key_store import merge_records
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredStates
 
 
-def query_without_modules(identity: QueryIdentity, given: QueryIdentity) -> EvaluatorQuery:
-    """Return a query in the terms of evaluators, from what a checkpoint says of it and of one of its inputs."""
-    inputs = [name for name, _ in given["inputs"]]
-    is_filtered = given["where"] and (given["id"] is not None or given["lifetimes"] == "edge")
+def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity) -> EvaluatorQuery:
+    """Return a query in the terms of evaluators, from the identities that a checkpoint has.
+
+    Args:
+        identity: The identity of the query.
+        input_identity: The properties of one of its inputs; those of the query if it has a single one.
+    """
+    columns = [name for name, _ in input_identity["inputs"]]
+    is_edge = input_identity["lifetimes"] == "edge"
+    has_ids = input_identity["id"] is not None
+    is_filtered = input_identity["where"] and (has_ids or is_edge)
     return EvaluatorQuery(
         from_dict(identity["window"]),  # type: ignore[arg-type]  # row windows have states that do not read it so
         (),
         emit=EmitPolicy.SPECULATIVE,  # so that windows are read if there are some
-        is_edge=given["lifetimes"] == "edge",
-        has_ids=given["id"] is not None,
-        expressions=_ColumnsByName({name: itemgetter(place) for place, name in enumerate(inputs)}),
-        keeps=itemgetter(len(inputs)) if is_filtered else None,
+        is_edge=is_edge,
+        has_ids=has_ids,
+        expressions=_ColumnsByName({name: itemgetter(place) for place, name in enumerate(columns)}),
+        keeps=itemgetter(len(columns)) if is_filtered else None,
         forget_keys_after=identity.get("forget_keys_after"),
     )
 
 
 def rows_of_keys(stored: StoredBucket, state_class: Any, query: Any) -> Iterator[HeldRow]:
-    """Yield what is held of each key.
+    """Yield the content of each key's state.
 
     Args:
         stored: The bucket.
         state_class: The class of the state of a key.
         query: The query as that class takes it.
     """
-    codec, states = stored.codec, StoredStates(stored)
-    last: dict[bytes, int] = {}
+    codec = stored.codec
+    states = StoredStates(stored)
+    last_batches: dict[bytes, int] = {}
     for part in stored.parts:
-        for name in codec.unpack(part.entry.data)[0]:
-            last[name] = max(part.batch, last.get(name, -1))
-    for name, (_, records) in sorted(joined(codec, [part.entry for part in stored.parts]).items()):
-        if records[-1].data:
-            key = tuple(codec.unpack(name))
-            state = state_class.from_data(query, [codec.unpack(record.data) for record in records], states, key)
-            for row in state.held_rows(states, stored.inputs):
-                yield row._replace(key=key, batch=last[name])
+        names = codec.unpack(part.entry.data)[0]
+        for name in names:
+            last_batches[name] = max(part.batch, last_batches.get(name, -1))
+
+    records_by_name = merge_records(codec, [part.entry for part in stored.parts])
+    for name, (_, records) in sorted(records_by_name.items()):
+        if not records[-1].data:
+            continue  # the key has no state any more
+        key = tuple(codec.unpack(name))
+        state = state_class.from_data(query, [codec.unpack(record.data) for record in records], states, key)
+        for row in state.held_rows(states, stored.inputs):
+            yield row._replace(key=key, batch=last_batches[name])
 
 
 class _ColumnsByName(dict[str, Callable[[Any], Any]]):
-    """Columns of the input by their names; what other expressions give of a payload, a checkpoint does not tell."""
+    """Columns of the input by their names. A checkpoint has no values of other expressions."""
 
     def __missing__(self, expression: str) -> Callable[[Any], Any]:
         def refuse(payload: object) -> object:

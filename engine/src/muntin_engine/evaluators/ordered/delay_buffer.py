@@ -1,18 +1,16 @@
-"""A delay buffer, where events wait until the watermark has passed them, and a micro-batch of those released."""
+"""A delay buffer, where events wait until the watermark has passed them, and a micro-batch of released events."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
 from muntin import EARLIEST, INFINITY
-from muntin_engine.evaluators.keyed.admission import NetChanges
-from muntin_engine.evaluators.keyed.bucket import OneInputRun, Start
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.keyed_run import BatchStart, KeyedRun, KeyWork
 from muntin_engine.evaluators.keyed.sequence import in_sequence
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -37,7 +35,7 @@ class Edge(NamedTuple):
 
 
 class DelayBuffer(KeyEvents, ABC):
-    """The events of a key that the watermark has not passed, and what follows those that it has.
+    """The events of a key that the watermark has not passed, and the state of what follows the released ones.
 
     An event waits at its start; where the ends of events are released too, it then waits at its end. Rows that change
     it while it waits are admitted as anywhere. The last tick of an event's membership is the one where it waits, so the
@@ -53,75 +51,97 @@ class DelayBuffer(KeyEvents, ABC):
     releases_ends: ClassVar[bool] = False
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
-        """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
         self.passed = EARLIEST
 
     @property
     def plain_count(self) -> int:
-        """0: what follows the events is kept besides them."""
+        """0: more is kept than the events."""
         return 0
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch up to the tick at which an event waits."""
-        at = min(end, INFINITY - 1) if self.releases_ends and start < self.passed else start
-        return start, at + 1
+        waits_at = start
+        if self.releases_ends and start < self.passed:  # its start was released
+            waits_at = min(end, INFINITY - 1)
+        return start, waits_at + 1
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-        """Return these stretches of many events."""
+        """Return the starts and the ends of the stretches of many events."""
         return starts, [until for _, until in map(self.membership, starts, ends)]
 
     def release(self, watermark: int) -> list[Edge]:
-        """Release what the watermark has passed: in order of time, at one time ends first, and then as events come.
+        """Release the events that the watermark has passed: in order of time, at one time ends first, then in sequence.
 
         Events that a filter left out are released to nobody.
         """
-        since, self.passed = self.passed, watermark
-        gone = self.events.forget(watermark, self._is_awaited if self.query.keeps is not None else None)
-        if not gone:
+        previous_watermark = self.passed
+        self.passed = watermark
+        is_needed = self._is_awaited if self.query.keeps is not None else None
+        due = self.events.forget(watermark, is_needed)
+        if not due:
             return []
-        ordered = in_sequence([event for event in gone if event.is_member], self.query.place, by_payload)
-        starts = [Edge(event.start, True, event) for event in ordered if event.start >= since]
+        in_order = in_sequence([event for event in due if event.is_member], self.query.place, by_payload)
+        starts = [Edge(event.start, True, event) for event in in_order if event.start >= previous_watermark]
         if not self.releases_ends:
-            self.forgot(gone)
+            self.record_forgotten(due)
             return starts
-        ends = [Edge(event.end, False, event) for event in ordered if event.end < watermark]
-        lasting = [edge.event for edge in starts if watermark <= edge.event.end] if watermark < INFINITY else []
-        self.events.replace((), [event._replace(until=self.membership(event.start, event.end)[1]) for event in lasting])
-        kept = {event.id for event in lasting}
-        self.forgot(event for event in gone if event.id not in kept)
+
+        ends = [Edge(event.end, False, event) for event in in_order if event.end < watermark]
+        lasting: list[StoredEvent] = []
+        if watermark < INFINITY:
+            lasting = [edge.event for edge in starts if watermark <= edge.event.end]
+        # Released events whose ends are to come wait on, at their ends.
+        self.events.replace((), [self._waiting_at_end(event) for event in lasting])
+        lasting_ids = {event.id for event in lasting}
+        self.record_forgotten([event for event in due if event.id not in lasting_ids])
         return sorted(starts + ends, key=_time_and_kind)
 
-    def due(self, watermark: int) -> int:
-        """Return the smallest watermark that releases something, or lets something be forgotten."""
-        return min(chain(self.waiting_times(watermark), self._due_times()), default=INFINITY)
+    def _waiting_at_end(self, event: StoredEvent) -> StoredEvent:
+        """Return an event whose start was released, as it waits at its end."""
+        _, until = self.membership(event.start, event.end)
+        return event._replace(until=until)
 
-    def _due_times(self) -> Iterator[int]:
-        """Yield when the first event is due, and when those that a filter left out are forgotten."""
+    def due(self, watermark: int) -> int:
+        """Return the smallest watermark that releases an event, or lets one be forgotten."""
+        times = self.waiting_times(watermark)
         for event in self.events:
             if event.is_member:
-                yield event.until
-                return
-            yield self.membership(event.start, event.end)[1]
+                times.append(event.until)
+                break
+            # An event that a filter left out, which is forgotten when it can no longer be revised.
+            _, until = self.membership(event.start, event.end)
+            times.append(until)
+        return min(times, default=INFINITY)
 
     def _is_awaited(self, event: StoredEvent) -> bool:
         """Return True if an event that a filter left out may still be revised, so that its revision has to find it."""
-        return event.is_filtered and self.membership(event.start, event.end)[1] > self.passed
+        if not event.is_filtered:
+            return False
+        _, until = self.membership(event.start, event.end)
+        return until > self.passed
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the follower of events and the buffer as plain data, or their difference to what is stored."""
-        own = self.own_data(serializer, key, is_whole=is_whole)
-        return [own, self.passed, super().to_data(serializer, key, is_whole=is_whole)]
+        """Return the state as plain data, or its difference to the saved state: of the follower, and of the buffer."""
+        follower = self.follower_data(serializer, key, is_whole=is_whole)
+        buffer = super().to_data(serializer, key, is_whole=is_whole)
+        return [follower, self.passed, buffer]
 
     @abstractmethod
-    def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the follower of events as plain data, or the data to restore it from, given what was stored before."""
+    def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
+        """Return the state of what follows released events as plain data, or its difference to the saved state."""
 
     @abstractmethod
-    def restore_own(
+    def restore_follower(
         self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
     ) -> None:
-        """Restore it from what `own_data` returned, the first time as a whole, each with `passed` at that time."""
+        """Restore the state of what follows released events.
+
+        Args:
+            stored: The data of `follower_data`, the first time as a whole, each with `passed` at that time.
+            serializer: Decodes the states of modules.
+            key: The key.
+        """
 
     @classmethod
     def from_data(
@@ -129,45 +149,54 @@ class DelayBuffer(KeyEvents, ABC):
     ) -> Self:
         """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
-        state.passed = stored[-1][1]
+        _, state.passed, _ = stored[-1]
         state.restore([buffer for _, _, buffer in stored])
-        state.restore_own([(own, passed) for own, passed, _ in stored], serializer, key)
+        state.restore_follower([(follower, passed) for follower, passed, _ in stored], serializer, key)
         return state
 
 
-class OrderedRun(OneInputRun):
-    """A micro-batch of events that wait in the delay buffers of their keys, and of what follows those released.
+class OrderedRun(KeyedRun):
+    """A micro-batch of events that wait in the delay buffers of their keys, and of what follows the released ones.
 
     Attributes:
-        key: The key that is evaluated.
+        progress: The progress of the input after the batch, with the watermark after allowed lateness.
+        key_progress: The progress as it counts for the key that is processed.
+        work: The part of the batch for that key.
+        key: That key.
         state: Its state.
         output: The changes of its output so far.
     """
 
+    key_progress: Progress
+    work: KeyWork
     key: Key
     state: Any
     output: list[OutputChange]
 
-    def __init__(self, query: EvaluatorQuery, start: Start) -> None:
-        """Begin; see `KeyedRun`."""
+    def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
         super().__init__(query, start)
-        self.due_at = Due(self.now.watermark)
+        (self._intake,) = self.intakes
+        self.progress = self._intake.progress
+        self.due_at = Due(self.progress.watermark)
 
-    def evaluate(
-        self, key: Key, state: DelayBuffer, net: NetChanges, before: Progress, now: Progress
-    ) -> list[OutputChange]:
-        """Take the net changes of a key in, and follow the events that are released."""
-        net.apply()
-        self.key, self.state, self.output = key, state, []
-        self.follow(state.release(now.watermark), before, now)
+    def process_rows(self, key: Key, state: DelayBuffer, work: KeyWork) -> list[OutputChange]:
+        """Admit the rows of a key, and process the events that are released."""
+        admitted = self._intake.admit(key, state, work.rows, self.pattern_watermarks(key), work.watermarks)
+        admitted.net.apply()
+        self.key = key
+        self.state = state
+        self.work = work
+        self.key_progress = admitted.progress
+        self.output = []
+        self.process_released(state.release(admitted.progress.watermark), admitted.previous, admitted.progress)
         return self.output
 
     @abstractmethod
-    def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
+    def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Bring the state of the key up to date, and add to its output.
 
         Args:
-            released: What the watermark has passed, in order.
-            before: The progress before the micro-batch, with the key's own watermark.
-            now: The progress after the micro-batch, likewise.
+            released: The starts and ends that the watermark has passed, in order.
+            previous: The progress before the micro-batch, with the key's own watermark.
+            progress: The progress after the micro-batch, likewise.
         """

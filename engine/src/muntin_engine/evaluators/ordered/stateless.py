@@ -24,7 +24,7 @@ from muntin_engine.wire.times import extents
 
 
 def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
-    """Return the results of the good rows of a query without state.
+    """Call the operator of a query without state with good rows, and return its results.
 
     Keys stay columns; times and payloads become Python values.
 
@@ -34,26 +34,39 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
         ModuleFailedError: The operator raised an exception.
         ModuleContractError: A row is not of the type that its class declares, or starts before its event.
     """
-    (binding,), given, at = task.query.bindings, task.input, rows.column("start").to_numpy()
-    times: list[int] = at.tolist()
+    (binding,) = task.query.bindings
+    module = binding.module
+    input_task = task.input
+    event_times = rows.column("start").to_numpy()
+    times: list[int] = event_times.tolist()
 
     def locate(place: int) -> tuple[Key, Window]:
-        return tuples_of(rows.slice(place, 1), given.key_names)[0], Window(times[place], times[place] + 1)
+        key = tuples_of(rows.slice(place, 1), input_task.key_names)[0]
+        return key, Window(times[place], times[place] + 1)
 
-    payloads = payloads_of(binding.select, columns_of(rows, given.payload_names), len(times))
-    returned = calls(binding, times, payloads, locate)
-    causes = np.repeat(np.arange(len(times)), np.fromiter(map(len, returned), np.int64, len(times)))
-    starts, values = at[causes], list(chain.from_iterable(returned))
-    ends, module = starts + 1, binding.module
-    if any(issubclass(kind, Event) for kind in set(map(type, values))):
+    payloads = payloads_of(binding.select, columns_of(rows, input_task.payload_names), len(times))
+    rows_of_events = calls(binding, times, payloads, locate)
+
+    # A result is a point at the time of its cause, the event that the operator was called with.
+    row_counts = np.fromiter(map(len, rows_of_events), np.int64, len(times))
+    causes = np.repeat(np.arange(len(times)), row_counts)
+    starts = event_times[causes]
+    ends = starts + 1
+    values = list(chain.from_iterable(rows_of_events))
+    has_lifetimes = any(issubclass(kind, Event) for kind in set(map(type, values)))
+    if has_lifetimes:
         for number, row in enumerate(values):
             if isinstance(row, Event):
                 cause = int(causes[number])
                 check_cause(module, row.start, times[cause], locate(cause)[0])
-                starts[number], ends[number], values[number] = row.start, row.end, row.payload
-    result_columns = ResultColumns(task, f"{module.name} {module.version}", lambda number: locate(int(causes[number])))
-    keys = rows.select(given.key_names).take(pa.array(causes))
-    columns = [keys.column(name).combine_chunks() for name in given.key_names]
+                starts[number] = row.start
+                ends[number] = row.end
+                values[number] = row.payload
+
+    label = f"{module.name} {module.version}"
+    result_columns = ResultColumns(task, label, lambda number: locate(int(causes[number])))
+    keys = rows.select(input_task.key_names).take(pa.array(causes))
+    columns = [keys.column(name).combine_chunks() for name in input_task.key_names]
     columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
     for place, output in enumerate(task.outputs):
         arrow_type = task.results.field(len(columns)).type
@@ -62,18 +75,19 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
 
 
 def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
-    """Return good rows of a query without state as its results: their keys, lifetimes and payloads.
+    """Pass good rows of a query without state on as its results: their keys, lifetimes and payloads.
 
     Cost: a few passes over columns; no value becomes a Python object.
     """
-    join, given = task.plan.join, task.input
+    join = task.plan.join
+    input_task = task.input
     assert join is not None, "a query without operators returns the events themselves"
-    columns = [rows.column(name).combine_chunks() for name in given.key_names]
+    columns = [rows.column(name).combine_chunks() for name in input_task.key_names]
     starts = rows.column("start").to_numpy()
     ends = rows.column("end").to_numpy()
     columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
     for joined in join.columns:
-        columns.append(rows.column(given.payload_names[joined.place]).combine_chunks())
+        columns.append(rows.column(input_task.payload_names[joined.place]).combine_chunks())
     return pa.table(columns, schema=task.results)
 
 
@@ -83,7 +97,7 @@ def calls(
     payloads: Sequence[object],
     locate: Callable[[int], tuple[Key, Window]],
 ) -> list[Sequence[object]]:
-    """Call an operator with each of some events, and return its rows for each.
+    """Call an operator with events, and return its rows for each.
 
     Args:
         binding: The operator.
@@ -94,16 +108,19 @@ def calls(
     Raises:
         ModuleFailedError: The operator raised an exception.
     """
-    module, meter = binding.module, binding.meter
+    module = binding.module
+    meter = binding.meter
     assert isinstance(module, StreamOperator), "only such modules follow a stream"
     on_event = listing(module.on_event, binding.plain, module.result_field())
     CURRENT_CALL.set_module(f"{module.name} {module.version}")
-    returned, started = list[Sequence[object]](), meter.now()
+    rows_of_events: list[Sequence[object]] = []
+    started = meter.now()
     try:
         for payload, time in zip(payloads, times, strict=True):
-            returned.append(() if payload is SKIPPED else on_event(None, payload, time))
+            rows_of_events.append(() if payload is SKIPPED else on_event(None, payload, time))
     except BaseException as error:  # an exit, too, is the module's failure
-        failed = ModuleFailedError(module.name, module.version, *locate(len(returned)), "on_event", error)
+        key, tick = locate(len(rows_of_events))
+        failed = ModuleFailedError(module.name, module.version, key, tick, "on_event", error)
         raise failed from safe_cause(error)
     meter.since(started)
-    return returned
+    return rows_of_events

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from muntin import EARLIEST, INFINITY, Event, IntervalOperator, StreamOperator, Window
 from muntin.modules.stream_operator import too_many_wake_ups, wake_ups_without_end
 from muntin.query_checks import check_cause, time_asked_for
-from muntin_engine.evaluators.keyed.bucket import Start
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
+from muntin_engine.evaluators.keyed.keyed_run import BatchStart
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
 from muntin_engine.modules.plain_results import listing
@@ -41,13 +41,15 @@ class OperatorCalls:
         self._axis = query.axis
         self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
+        result_field = module.result_field()
         self._begins = "on_start" if isinstance(module, IntervalOperator) else "on_event"
-        self._on_event = listing(getattr(module, self._begins), binding.plain, module.result_field())
-        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, module.result_field())
-        self._on_time = listing(module.on_time, binding.plain, module.result_field())
-        defined = type(module)
-        self._next_time = module.next_time if defined.next_time is not StreamOperator.next_time else None
-        self._is_empty = module.is_empty if defined.is_empty is not StreamOperator.is_empty else None
+        self._on_event = listing(getattr(module, self._begins), binding.plain, result_field)
+        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, result_field)
+        self._on_time = listing(module.on_time, binding.plain, result_field)
+        # Methods that the module does not define are not called: most modules have neither.
+        module_class = type(module)
+        self._next_time = module.next_time if module_class.next_time is not StreamOperator.next_time else None
+        self._is_empty = module.is_empty if module_class.is_empty is not StreamOperator.is_empty else None
 
     def create_state(self, key: object, tick: Window) -> Any:
         """Return the state of a new key."""
@@ -65,9 +67,9 @@ class OperatorCalls:
 
     def is_empty(self, key: object, tick: Window, state: Any) -> bool:
         """Return True if the key can be forgotten."""
-        return (
-            state is None if self._is_empty is None else bool(self._call("is_empty", key, tick, self._is_empty, state))
-        )
+        if self._is_empty is None:
+            return state is None
+        return bool(self._call("is_empty", key, tick, self._is_empty, state))
 
     def next_time(self, key: object, tick: Window, state: Any) -> int | None:
         """Return the time that the operator asks to be woken at, which may have passed; None if it asks for none.
@@ -84,7 +86,7 @@ class OperatorCalls:
         """Return the lifetime of a row, and the row.
 
         Raises:
-            ModuleContractError: It starts before its cause.
+            ModuleContractError: The row starts before its cause.
         """
         if not isinstance(row, Event):
             return time, time + 1, row
@@ -96,29 +98,28 @@ class OperatorState(DelayBuffer):
     """The state of a key that a stream operator follows.
 
     Attributes:
-        own: The operator's state; None if the key is as good as a new one.
+        operator_state: The operator's state; None if the key is as good as a new one.
         wake_up: The time at which the operator is called next; `INFINITY` if it asked for nothing.
         asked: The time that it asked for, which differs from `wake_up` if it had passed.
         answered: The time that it was woken for and has asked for ever since; None if it has asked for another.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
-        """Start a key; see `KeyEvents`."""
         super().__init__(query, serial)
-        self.own: Any = None
+        self.operator_state: Any = None
         self.wake_up = INFINITY
         self.asked = INFINITY
         self.answered: int | None = None
 
     def forget_operator(self) -> None:
         """Make the key as good as a new one for the operator."""
-        self.own = None
+        self.operator_state = None
         self.wake_up = INFINITY
         self.asked = INFINITY
         self.answered = None
 
     def set_wake_up(self, asked: int | None, call_time: int, first_possible: int) -> None:
-        """Note when the operator is called next.
+        """Set the time at which the operator is called next.
 
         A time that has passed is answered as soon as possible, and once: an operator that asks for it again has not
         noticed its wake-up, and would be called without end.
@@ -140,46 +141,48 @@ class OperatorState(DelayBuffer):
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return self.own is None and self.wake_up == INFINITY and super().is_empty
+        return self.operator_state is None and self.wake_up == INFINITY and super().is_empty
 
     def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
-        """Yield the events that wait, the operator's state, and when it wants to be called."""
+        """Yield the events that wait, the operator's state, and its wake-up."""
         yield from super().held_rows(states, inputs)
-        own = HeldRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(own, [] if self.own is None else [self.own])
+        of_key = HeldRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(of_key, [] if self.operator_state is None else [self.operator_state])
         if self.wake_up < INFINITY:
-            yield own._replace(kind="wake-up", start=self.wake_up)
+            yield of_key._replace(kind="wake-up", start=self.wake_up)
 
-    def own_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the operator's state, when it wants to be called, and which time was answered last.
+    def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
+        """Return the operator's state, its wake-up, and the time that was answered last.
 
         A wake-up that is still to come lies ahead, so it is the time that the operator asked for: those that had passed
         were answered in their micro-batch.
         """
         del is_whole
-        packed = [] if self.own is None else serializer.pack([[self.own]], key, [ALWAYS])
+        packed: list[bytes] = []
+        if self.operator_state is not None:
+            packed = serializer.pack([[self.operator_state]], key, [ALWAYS])
         return [packed, serializer.schema_version, self.wake_up, self.answered]
 
-    def restore_own(
+    def restore_follower(
         self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
     ) -> None:
-        """Restore them as they were stored last."""
+        """Restore the operator's state and its wake-up as they were saved last."""
         (packed, schema_version, self.wake_up, *answered), _ = stored[-1]
         self.asked = self.wake_up
         if answered:  # earlier versions stored none, and called an operator only at times that lay ahead
             (self.answered,) = answered
         if packed:
-            ((self.own,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
+            ((self.operator_state,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
 
 
 class LastingState(OperatorState):
-    """The state of a key whose operator is told when events end."""
+    """The state of a key whose operator is called when events end, too."""
 
     releases_ends = True
 
 
 class StreamRun(OrderedRun):
-    """A micro-batch of events that the watermark has passed: the operator takes them, and is woken, in order of time.
+    """A micro-batch of released events: the operator is called with them, and is woken, in order of time.
 
     Cost: what the operator's calls cost.
     """
@@ -187,27 +190,28 @@ class StreamRun(OrderedRun):
     state_class = OperatorState
     state: OperatorState
 
-    def __init__(self, query: EvaluatorQuery, start: Start) -> None:
-        """Begin; see `KeyedRun`."""
+    def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
         if isinstance(query.bindings[0].module, IntervalOperator):
             self.state_class = LastingState
         super().__init__(query, start)
         self._calls = query.once(OperatorCalls)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the watermark: what is handed over later lies at it or after it, and no row before its cause."""
+        """Return the watermark: events that are released later lie at it or after it, and no row before its cause."""
         del earliest
-        return self.now.watermark
+        return self.progress.watermark
 
     def timer_of(self, state: OperatorState) -> KeyTimer:
-        """Return when the next event is released, or the operator is woken."""
-        return KeyTimer(min(state.due(self.key_now.watermark), state.wake_up), INFINITY, INFINITY)
+        """Return the timer of a key: when the next event is released, or the operator is woken."""
+        return KeyTimer(min(state.due(self.key_progress.watermark), state.wake_up), INFINITY, INFINITY)
 
-    def follow(self, released: Sequence[Edge], before: Progress, now: Progress) -> None:
+    def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Call the operator with each event, and wake it at the times between."""
-        del before  # what was released depends on it already
-        key, state, calls = self.key, self.state, self._calls
-        self._left = self.query.most_wake_ups
+        del previous  # the released events depend on it already
+        key = self.key
+        state = self.state
+        calls = self._calls
+        self._wake_ups_left = self.query.most_wake_ups
         self._woken = state.wake_up  # for messages, until the first wake-up of the micro-batch
         for time, is_start, event in released:
             payload = calls.select(event.payload)
@@ -215,16 +219,16 @@ class StreamRun(OrderedRun):
                 continue
             self._advance(time)
             tick = Window(time, time + 1)
-            if state.own is None:
-                state.own = calls.create_state(key, tick)
-            self._left += 1
-            rows = calls.on_event(key, tick, state.own, payload, is_end=not is_start)
+            if state.operator_state is None:
+                state.operator_state = calls.create_state(key, tick)
+            self._wake_ups_left += 1
+            rows = calls.on_event(key, tick, state.operator_state, payload, is_end=not is_start)
             # More events of this time may follow, and a wake-up comes after or before all of one time.
             self._finish_call(tick, rows, first_wake_up=time + 1)
-        if now.watermark < INFINITY:
-            self._advance(now.watermark)
+        if progress.watermark < INFINITY:
+            self._advance(progress.watermark)
             return
-        self._advance(now.horizon)
+        self._advance(progress.horizon)
         self._finish_key()
         state.forget_operator()
 
@@ -235,7 +239,7 @@ class StreamRun(OrderedRun):
             ModuleContractError: The operator asks for more.
         """
         while (wake_up := self.state.wake_up) <= time:
-            if not self._left:
+            if not self._wake_ups_left:
                 most = self.query.most_wake_ups
                 label = self._calls.label
                 raise too_many_wake_ups(label, self.key, most, self._woken, wake_up, time, self.query.axis)
@@ -247,7 +251,7 @@ class StreamRun(OrderedRun):
         A periodic operator waits for one: each wake-up asks for another.
 
         Raises:
-            ModuleContractError: It is not said to be periodic, and asks again and again.
+            ModuleContractError: The operator is not declared as periodic, and asks again and again.
         """
         state = self.state
         if self._calls.is_periodic:
@@ -255,7 +259,7 @@ class StreamRun(OrderedRun):
                 self._wake(state.wake_up)
             return
         while state.wake_up < INFINITY:
-            if self._left <= 0:
+            if self._wake_ups_left <= 0:
                 most = self.query.most_wake_ups
                 label = self._calls.label
                 raise wake_ups_without_end(label, self.key, most, self._woken, state.wake_up, self.query.axis)
@@ -266,18 +270,22 @@ class StreamRun(OrderedRun):
         key = self.key
         state = self.state
         tick = Window(time, time + 1)
-        self._left -= 1
+        self._wake_ups_left -= 1
         self._woken = time
         state.answered = state.asked
-        self._finish_call(tick, self._calls.on_time(key, tick, state.own), first_wake_up=time)
+        rows = self._calls.on_time(key, tick, state.operator_state)
+        self._finish_call(tick, rows, first_wake_up=time)
 
     def _finish_call(self, tick: Window, rows: list[Any], first_wake_up: int) -> None:
         """Emit the rows of a call, and ask the operator how to go on."""
-        key, state, calls = self.key, self.state, self._calls
+        key = self.key
+        state = self.state
+        calls = self._calls
         for row in rows:
             start, end, value = calls.output(key, tick.start, row)
             self.output.append(OutputChange(OutputKind.INSERT, state.next_serial(), tick, start, end, value))
-        if calls.is_empty(key, tick, state.own):
+        if calls.is_empty(key, tick, state.operator_state):
             state.forget_operator()
             return
-        state.set_wake_up(calls.next_time(key, tick, state.own), tick.start, first_wake_up)
+        asked = calls.next_time(key, tick, state.operator_state)
+        state.set_wake_up(asked, tick.start, first_wake_up)

@@ -16,6 +16,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
+from muntin_engine.evaluators.keyed.lateness import LateRule
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
@@ -104,7 +105,7 @@ def admit_single_rows(
         state = KeyEvents(query)
         state.pending = dict(waiting.by_key.get(code, {}))
         state.events.replace((), [event for _, event in key_events])
-        admission = Admission(state, watermark, axis=query.axis)
+        admission = Admission(state, LateRule(watermark, watermark, query.axis))
         admission.admit(changes.get(code, ()), next_watermark)
         waiting.put(code, state.pending)
         single.rejections += [(key, rejection) for rejection in admission.rejections]

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import pytest
 
-from muntin import INFINITY, Event, Module, RowOperator, TimestampPolicy, Window
+from muntin import INFINITY, Event, IncrementalAggregate, Module, RowOperator, TimestampPolicy, Window
 from muntin.catalog.named_windows import from_dict
 from muntin.changes import Insertion
 from muntin.errors import ModuleFailedError, PolicyError
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import KeyedChange, Script
 from muntin.windows import WindowSpecification
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+from muntin_engine.evaluators.ordered.row_aggregates import AggregatesRun
+from muntin_engine.modules.binding import Binding
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.explanation import topics_of
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.time.changes import InputChange, Progress
+from muntin_engine.wire.input_report import InputReport
 from tests.modules.row_operators import Numbers, Told
 from tests.modules.rows import Changes, Kept, Listed, Sliding
 from tests.scenarios.inputs import BY_KEY
@@ -234,3 +242,27 @@ def test_it_is_explained_where_a_full_key_may_stay_full(windows: RowWindows, may
     said = dict(topics_of(over(windows, Listed(), most_held=9_000).plan()))["shedding"]
     assert said.startswith("a key that holds 9,000 rows takes no new ones until some leave")
     assert said.endswith("; rows leave when others come: a full key may stay full") == may_stay_full
+
+
+class Blank(IncrementalAggregate[int, None, int]):
+    """Keeps nothing: its state is None from the first row on."""
+
+    name, version = "rows.blank", "1.0.0"
+
+    def create_state(self) -> None:
+        return None
+
+    def add_events(self, state: None, payloads: Sequence[int]) -> None:
+        return None
+
+    def compute_result(self, state: None) -> int:
+        return 7
+
+
+def test_time_computes_a_window_whose_states_are_none_in_a_batch_without_rows() -> None:
+    query = EvaluatorQuery(batch(elapsed(5)), (Binding(Blank(), itemgetter(0)),), has_ids=False)  # type: ignore[arg-type]
+    bucket = KeyedBucket(AggregatesRun, query, MemoryCells(), Codec(), {})
+    row = InputChange(None, 1, 2, (4,))
+    bucket.process([(("a",), [row])], [InputReport(Progress(watermark=3, horizon=3))])
+    result = bucket.process([], [InputReport(Progress(watermark=20, horizon=20))])
+    assert [change.value for _, changes in result.output for change in changes] == [(7,)]

@@ -26,8 +26,8 @@ class _Output(NamedTuple):
     """The columns of an output.
 
     Attributes:
-        schema: All of them.
-        outputs: Those of the modules, which are the last ones.
+        schema: All columns.
+        outputs: The columns of the modules, which are the last ones.
         row: The type of an operator's row; None where each column is of an aggregate.
     """
 
@@ -58,38 +58,49 @@ def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Outpu
     if isinstance(module, RowOperator) and task.evicted is not None:
         yield from _tables(task, output, _Output(task.evicted, task.plan.evicted, module.evicted_field()))
         return
-    for key, (change, *_) in output:
-        label, found = f"{module.name} {module.version}", safe_repr(change.value)
-        results = ResultColumns(task, label, lambda _, key=key, change=change: (key, change.window))  # type: ignore[misc]
-        raise results.contract_error(f"on_evict returned {found}, declared None", 0)
+    for key, changes in output:
+        first_change = changes[0]
+        raise _undeclared_output(task, key, first_change)
 
 
 def _tables(
     task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]], shape: _Output
 ) -> Iterator[pa.Table]:
+    """Yield changes as tables."""
     keyed = [(key, change) for key, changes in output for change in changes]
     for start in range(0, len(keyed), MOST_ROWS):
-        some = keyed[start : start + MOST_ROWS]
-        outputs = _outputs(task, some, shape)
-        columns = lead_columns(task, some, list(shape.schema)[: len(shape.schema) - len(outputs)])
+        table_changes = keyed[start : start + MOST_ROWS]
+        outputs = _outputs(task, table_changes, shape)
+        lead_fields = list(shape.schema)[: len(shape.schema) - len(outputs)]
+        columns = lead_columns(task, table_changes, lead_fields)
         yield from in_pieces(pa.table([*columns, *outputs], schema=shape.schema))
+
+
+def _undeclared_output(task: TaskPayload, key: Key, change: OutputChange) -> Exception:
+    """Return the error of a module whose `on_evict` returned a row, although its class declares none."""
+    module = task.query.bindings[0].module
+    results = ResultColumns(task, f"{module.name} {module.version}", lambda _: (key, change.window))
+    return results.contract_error(f"on_evict returned {safe_repr(change.value)}, declared None", 0)
 
 
 def in_pieces(table: pa.Table) -> Iterator[pa.Table]:
     """Yield a table in pieces of at most `MOST_BYTES`, roughly."""
-    rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
-    yield from (table.slice(place, rows) for place in range(0, table.num_rows, rows))
+    piece_rows = max(1, table.num_rows * MOST_BYTES // max(table.nbytes, 1))
+    for start in range(0, table.num_rows, piece_rows):
+        yield table.slice(start, piece_rows)
 
 
 def lead_columns(
     task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], fields: Sequence[pa.Field]
 ) -> list[pa.Array]:
     """Return the columns of changes before their results: the keys, and columns such as `window` and `change`."""
-    keys, changes = [key for key, _ in keyed], [change for _, change in keyed]
-    columns = [
-        pa.array([key[place] for key in keys], field.type) for place, field in enumerate(fields[: len(task.keys)])
-    ]
-    for field in fields[len(task.keys) :]:
+    keys = [key for key, _ in keyed]
+    changes = [change for _, change in keyed]
+    key_count = len(task.keys)
+    columns: list[pa.Array] = []
+    for place, field in enumerate(fields[:key_count]):
+        columns.append(pa.array([key[place] for key in keys], field.type))
+    for field in fields[key_count:]:
         if field.name == "window":
             columns.append(_extents(task, [(change.window.start, change.window.end) for change in changes]))
         elif field.name == "lifetime":
@@ -98,11 +109,12 @@ def lead_columns(
             new_ends = pa.array(_finite(change.new_end for change in changes), pa.int64())
             columns.append(as_times(new_ends, field.type))
         else:
-            columns.append(pa.array(list(map(attrgetter(_READ[field.name]), changes)), field.type))
+            attribute = _ATTRIBUTE_OF[field.name]
+            columns.append(pa.array(list(map(attrgetter(attribute), changes)), field.type))
     return columns
 
 
-_READ: Final = {
+_ATTRIBUTE_OF: Final = {
     "change": "kind",
     "event_id": "id",
     "timing": "timing",
@@ -115,11 +127,12 @@ _READ: Final = {
 
 def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
     """Return stretches of the axis as a struct column; an end of `INFINITY` and a start of `EARLIEST` are null."""
-    starts, ends = (pa.array(_finite(ticks), pa.int64()) for ticks in zip(*stretches, strict=True))
-    return extents(task, starts, ends)
+    starts, ends = zip(*stretches, strict=True)
+    return extents(task, pa.array(_finite(starts), pa.int64()), pa.array(_finite(ends), pa.int64()))
 
 
 def _finite(ticks: Iterable[int | None]) -> list[int | None]:
+    """Replace the ends of the axis by None."""
     return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
@@ -128,9 +141,9 @@ def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape
     fields = list(shape.schema)[len(shape.schema) - len(shape.outputs) :]
     values = [change.value for _, change in keyed]
     if task.plan.join is not None:
-        of_columns = zip(zip(*values, strict=True), fields, strict=True)
-        return [pa.array(column, field.type) for column, field in of_columns]
-    columns = []
+        join_columns = zip(*values, strict=True)
+        return [pa.array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
+    columns: list[pa.Array] = []
     for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
         module = task.query.bindings[0 if shape.row is not None else place].module
         label = f"{module.name} {module.version}"

@@ -15,8 +15,8 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, Aggregate, Event, Operator, Window
 from muntin.errors import ModuleContractError
-from muntin_engine.evaluators.keyed import result_tables as output
-from muntin_engine.evaluators.keyed.result_tables import result_tables
+from muntin_engine.evaluators.keyed import output_tables as output
+from muntin_engine.evaluators.keyed.output_tables import result_tables
 from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Reason, Rejection
 from muntin_engine.wire.blob_readers import BlobReader, EventReader, WatermarkReader
 from muntin_engine.wire.blobs import to_blob

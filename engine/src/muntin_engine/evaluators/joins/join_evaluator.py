@@ -8,8 +8,8 @@ from muntin import EmitPolicy
 from muntin_engine.evaluators.joins.join_run import JoinRun, PassingRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
 from muntin_engine.evaluators.joins.stored_join import rows_of_join, rows_of_passed_events
-from muntin_engine.evaluators.keyed.bucket import BeginsRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
 from muntin_engine.plan.evaluator_query import EvaluatorQuery, events_query
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
@@ -19,8 +19,8 @@ from muntin_engine.wire.task_payload import TaskPayload
 class JoinEvaluator(KeyedEvaluator):
     """Runs temporal joins of two inputs, of any kind, revisions in and retractions out, key by key in plain Python."""
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return JoinRun
 
     def query_of(self, plan: Plan) -> JoinQuery:
@@ -42,8 +42,8 @@ class PassingEvaluator(JoinEvaluator):
     It is an anti join with an input that ended before anything came: no event of that ever covers one.
     """
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return PassingRun
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:

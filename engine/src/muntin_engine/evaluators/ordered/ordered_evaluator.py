@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from muntin import RowOperator
 from muntin_engine.evaluators.contracts import AnswersAtOnce
-from muntin_engine.evaluators.keyed.bucket import BeginsRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
-from muntin_engine.evaluators.ordered.row_windows import rows_run
+from muntin_engine.evaluators.ordered.row_aggregates import AggregatesRun
+from muntin_engine.evaluators.ordered.row_handlers import HandlersRun
 from muntin_engine.evaluators.ordered.rows_state import RowsState
 from muntin_engine.evaluators.ordered.stateless import passed_events, results_of
 from muntin_engine.evaluators.ordered.stream_operator import OperatorState, StreamRun
@@ -22,9 +24,9 @@ from muntin_engine.wire.task_payload import TaskPayload
 class RowsEvaluator(KeyedEvaluator):
     """Runs windows that follow rows in their order. Rows wait in a delay buffer until the watermark has passed them."""
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
-        return rows_run
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
+        return HandlersRun if isinstance(plan.modules[0].module, RowOperator) else AggregatesRun
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
         """Yield the rows that wait, and the rows or the states in the window of each partition."""
@@ -37,8 +39,8 @@ class EventByEventEvaluator(KeyedEvaluator):
     A key's timer is its first waiting event, or its wake-up.
     """
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return StreamRun
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
@@ -55,4 +57,6 @@ class StatelessEvaluator(AnswersAtOnce):
 
     def results(self, task: TaskPayload, rows: pa.Table) -> pa.Table:
         """Return the results of good rows."""
-        return passed_events(task, rows) if task.plan.passes_events else results_of(task, rows)
+        if task.plan.passes_events:
+            return passed_events(task, rows)
+        return results_of(task, rows)

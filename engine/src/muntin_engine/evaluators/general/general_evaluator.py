@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.lives import KeyLives, LivesRun
-from muntin_engine.evaluators.keyed.bucket import BeginsRun
+from muntin_engine.evaluators.general.lives import KeyLives
+from muntin_engine.evaluators.general.lives_run import LivesRun
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
 from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
@@ -17,11 +18,12 @@ from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 class GeneralEvaluator(KeyedEvaluator):
     """Runs windows that cut the axis, any module and policy, with revisions and retractions, key by key in Python."""
 
-    def run_of(self, plan: Plan) -> BeginsRun:
-        """Return the function that begins a micro-batch of a bucket."""
+    def run_class(self, plan: Plan) -> type[KeyedRun]:
+        """Return the class of a micro-batch of a bucket."""
         return GeneralRun if plan.forget_keys_after is None else LivesRun
 
     def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
-        """Yield the events, and what is kept of windows that are out or have a trigger."""
-        state_class = KeyState if stored.identity.get("forget_keys_after") is None else KeyLives
-        return rows_of_keys(stored, state_class, query_without_modules(stored.identity, stored.identity))
+        """Yield the events, and the entries of windows that were emitted or have a trigger."""
+        has_lives = stored.identity.get("forget_keys_after") is not None
+        query = query_without_modules(stored.identity, stored.identity)
+        return rows_of_keys(stored, KeyLives if has_lives else KeyState, query)

@@ -1,0 +1,88 @@
+"""The contract of an emission, which emits the windows of keys, and the one that emits them when they close."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+from muntin import Window
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.window_closing import Closing
+from muntin_engine.evaluators.keyed.computation import WindowResults
+from muntin_engine.evaluators.keyed.sweep import SweptWindow
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
+
+
+class Emission(ABC):
+    """Emits the windows of a key in a micro-batch, after its changes are applied to the indexes.
+
+    The caller then drops the state of closed windows.
+
+    Attributes:
+        follows_windows: True if it keeps an entry for each window that was emitted or has a trigger. It then gets the
+            windows that a micro-batch affects.
+        is_signalled: True if every key has work, whatever its timer says, because of a signal.
+        windows_closed: The number of windows with members that it emitted as final and keeps no entry of.
+    """
+
+    follows_windows: ClassVar[bool] = True
+    is_signalled: bool = False
+    windows_closed: int = 0
+
+    def begin_key(self) -> None:  # noqa: B027  # most know nothing of a key between two calls
+        """Begin a key, which has one call of `emit` or, where keys are forgotten, one for each of its lives."""
+
+    @abstractmethod
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], previous: Progress, progress: Progress
+    ) -> list[OutputChange]:
+        """Return the net change of a key's output.
+
+        Args:
+            key: The key.
+            state: Its state, with the micro-batch applied.
+            affected: The windows that the micro-batch affects, and those that become visible; empty unless it
+                follows windows.
+            previous: The progress before the micro-batch, with the key's own watermark.
+            progress: The progress after the micro-batch, likewise.
+        """
+
+
+class FinalEmission(Emission):
+    """Emits windows when they close, computed in one sweep. Between batches it keeps events alone.
+
+    Cost: a change is inserted into the index. A batch that closes windows goes through the key's open events once, and
+    calls the modules for each window: with all members for the first one and, of modules that do not slide, for the
+    others; modules that slide get each row that comes or goes after that once. So a row that is in many windows is
+    added once in each batch that closes some of them.
+    """
+
+    follows_windows = False
+
+    def __init__(self, closing: Closing, results: WindowResults) -> None:
+        self._closing = closing
+        self._results = results
+
+    def emit(
+        self, key: object, state: KeyState, affected: dict[Window, Affected], previous: Progress, progress: Progress
+    ) -> list[OutputChange]:
+        """Return the rows of the windows that close; none was emitted that could change."""
+        steps = self._closing.steps(state, previous, progress)
+        if not steps:
+            return []
+        output = self.rows(key, steps, state.serial)
+        state.serial += len(output)
+        return output
+
+    def rows(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
+        """Return the rows of the windows of a sweep, with numbers after the last serial number."""
+        output: list[OutputChange] = []
+        stamped_rows = self._results.stamper.rows
+        for step, values in self._results.values(key, steps):
+            self.windows_closed += 1
+            for row in stamped_rows(key, step.window, values):
+                serial += 1
+                output.append(OutputChange(OutputKind.INSERT, serial, step.window, *row))
+        return output

@@ -1,0 +1,204 @@
+"""Divide the events of a key into lives, after the changes of a batch.
+
+A change may join lives, and may split one. It is no earlier than the watermark, so nothing after it was closed or
+dropped. So the first of several joined lives gets the events of the others, and the later part of a split life becomes
+a new life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from muntin import EARLIEST, Window
+from muntin_engine.evaluators.general.lives import KeyLives, LifeState, Span
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.net_changes import NetChanges, Versions
+
+_by_start = attrgetter("start")
+
+
+class LifeChanges(NetChanges):
+    """The net changes of the events of one life.
+
+    Attributes:
+        life: The life. Its span is that after the changes, and its own index does not have them yet.
+        was_over_at: The tick at which it was over before.
+        is_absorbed: True if all its events are gone, or are another life's now.
+        renamed: The windows that go on but are cut elsewhere now, each with the window that it is now.
+    """
+
+    def __init__(self, life: LifeState) -> None:
+        super().__init__(life)
+        self.life = life
+        self.was_over_at = life.over_at
+        self.is_absorbed = False
+        self.renamed: dict[Window, Window] = {}
+
+
+class _Piece(NamedTuple):
+    """A part of a key that lies in one life: all events of a life, the forgotten events of one, or a single event.
+
+    Attributes:
+        start: Where it starts.
+        end: Where it ends.
+        origin: The life that it was of before the batch; None for a new event.
+        versions: A single event before and after the batch, which are the same if it did not change; None for the
+            events of a life.
+    """
+
+    start: int
+    end: int
+    origin: LifeState | None
+    versions: Versions | None = None
+
+
+def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeChanges]:
+    """Apply the net changes of a batch to the lives of a key, which has its new lives then.
+
+    Cost: for each life and each new event its place in their order; where events are revised, also for each event of
+    the lives that they are of.
+
+    Args:
+        key: The key.
+        net: The net changes.
+        has_triggers: True if triggers of windows that go on keep their state.
+
+    Returns:
+        The changes in each life, those first that are joined to others.
+    """
+    previous_lives = key.lives
+    changes_by_life = {life: LifeChanges(life) for life in previous_lives}
+    versions = _changes_of_lives(key, net)
+    if not versions:
+        return list(changes_by_life.values())
+
+    for before, after in versions:
+        if before is not None and after is None:
+            changes_by_life[_life_at(previous_lives, before)].touched[before.id] = (before, None)
+
+    key.lives = []
+    continued: set[LifeState] = set()
+    for group in _group_by_silence(_pieces(previous_lives, versions), key.query.forget_keys_after or 0):
+        # The first life of a group goes on; the others are joined to it. A life goes on in one group alone.
+        origins = [piece.origin for piece in group if piece.origin is not None and piece.origin not in continued]
+        continued.update(origins)
+        life = origins[0] if origins else LifeState(key.query, key.next_serial())
+        life_changes = changes_by_life.setdefault(life, LifeChanges(life))
+        life.set_span(Span(group[0].start, max(piece.end for piece in group)))
+        key.lives.append(life)
+        for piece in group:
+            _move(piece, life_changes, changes_by_life)
+
+    absorbed: list[LifeChanges] = []
+    present_lives = set(key.lives)
+    for life in previous_lives:
+        life_changes = changes_by_life[life]
+        if life not in present_lives:
+            life_changes.is_absorbed = True
+            absorbed.append(life_changes)
+        if has_triggers:
+            life_changes.renamed = _renamed_windows(life_changes)
+        earlier, later = sorted([life_changes.was_over_at, life.over_at])
+        if earlier != later:
+            life_changes.recut = (earlier - 1, later)
+    return absorbed + [changes_by_life[life] for life in key.lives]
+
+
+def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[Versions]:
+    """Return the changes of events that are of lives; events that a filter left out stay with the key."""
+    versions: list[Versions] = [*net.touched.values()]
+    versions += [(None, event) for event in net.inserted]
+    gone = [before for before, _ in versions if before is not None and before.is_filtered]
+    new = [after for _, after in versions if after is not None and after.is_filtered]
+    if not gone and not new:
+        return versions
+    key.replace(gone, new)
+    of_lives: list[Versions] = []
+    for before, after in versions:
+        visible_before = None if before is None or before.is_filtered else before
+        visible_after = None if after is None or after.is_filtered else after
+        if visible_before is not None or visible_after is not None:
+            of_lives.append((visible_before, visible_after))
+    return of_lives
+
+
+def _pieces(lives: Sequence[LifeState], versions: Sequence[Versions]) -> list[_Piece]:
+    """Return the parts of a key after changes, each in one life: a life as a whole, if none of its events changed."""
+    pieces: list[_Piece] = []
+    changed_ids: dict[LifeState, set[Hashable]] = {}
+    for before, after in versions:
+        origin = None
+        if before is not None:
+            origin = _life_at(lives, before)
+            changed_ids.setdefault(origin, set()).add(before.id)
+        if after is not None:
+            pieces.append(_Piece(after.start, after.end, origin, (before, after)))
+    for life in lives:
+        if life not in changed_ids:
+            pieces.append(_Piece(*life.span, life))
+            continue
+        if life.forgotten_span is not None:
+            pieces.append(_Piece(*life.forgotten_span, life))
+        for event in life.events:
+            if event.id not in changed_ids[life]:
+                pieces.append(_Piece(event.start, event.end, life, (event, event)))
+    return pieces
+
+
+def _life_at(lives: Sequence[LifeState], event: StoredEvent) -> LifeState:
+    """Return the life that an event is of."""
+    return next(life for life in lives if life.span.start <= event.start < life.span.end)
+
+
+def _group_by_silence(pieces: Iterable[_Piece], silence: int) -> list[list[_Piece]]:
+    """Return the pieces of each life, in order: a life is over after so many ticks without an event."""
+    groups: list[list[_Piece]] = []
+    over_at = EARLIEST
+    for piece in sorted(pieces, key=_by_start):
+        if not groups or piece.start >= over_at:
+            groups.append([])
+            over_at = EARLIEST
+        groups[-1].append(piece)
+        over_at = max(over_at, piece.end + silence)
+    return groups
+
+
+def _move(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[LifeState, LifeChanges]) -> None:
+    """Add a piece to the changes of the life that it is of now, and of the life that it was of."""
+    origin = piece.origin
+    is_moved = origin is not None and origin is not life_changes.life
+    if piece.versions is None:
+        if origin is not None and is_moved:
+            assert origin.forgotten_span is None, "nothing after a change was forgotten"
+            for event in origin.events:
+                changes_by_life[origin].touched[event.id] = (event, None)
+                life_changes.inserted.append(event)
+        return
+    before, after = piece.versions
+    assert after is not None
+    if before is None or origin is None:
+        life_changes.inserted.append(after)
+    elif is_moved:
+        changes_by_life[origin].touched[before.id] = (before, None)
+        life_changes.inserted.append(after)
+    elif before is not after:
+        life_changes.touched[before.id] = (before, after)
+
+
+def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
+    """Find the windows of a life that remain, but are cut at another tick now."""
+    life = life_changes.life
+    was_over_at = life_changes.was_over_at
+    over_at = life.over_at
+    if life_changes.is_absorbed or was_over_at == over_at or not life.held_windows:
+        return {}
+    renamed: dict[Window, Window] = {}
+    first_cut = min(was_over_at, over_at)
+    for uncut in life.cut.uncut(first_cut - 1, first_cut):
+        before = Window(uncut.start, min(uncut.end, was_over_at))
+        after = Window(uncut.start, min(uncut.end, over_at))
+        if before != after and life.windows.get(before).size:
+            renamed[before] = after
+    return renamed

@@ -1,0 +1,83 @@
+"""Windows that no longer exist, and the new windows that take over the states of their triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from typing import NamedTuple
+
+from muntin import Window
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.sweep import SweptWindow
+
+
+class ReplacedWindow(NamedTuple):
+    """A window that no longer exists, and whose trigger state another one may take over.
+
+    Attributes:
+        window: The window.
+        entry: Its entry before the batch.
+        trigger_state: The state of its trigger.
+        members: Its members before the batch, by their ids.
+    """
+
+    window: Window
+    entry: WindowEntry
+    trigger_state: TriggerState
+    members: Mapping[Hashable, StoredEvent]
+
+    @classmethod
+    def of(cls, state: KeyState, window: Window, entry: WindowEntry, change: Affected) -> ReplacedWindow:
+        """Describe a window that no longer exists, by the present events of the key and the changes of the batch."""
+        assert entry.trigger_state is not None, "each window with members has one"
+        added = {event.id for event in change.added}
+        members = {event.id: event for event in change.removed}
+        for event in state.events.overlapping(window.start, window.end):
+            if event.is_member and event.id not in added:
+                members[event.id] = event
+        return cls(window, entry, entry.trigger_state, members)
+
+    def is_the_same(self, step: SweptWindow) -> bool:
+        """Return True for a window with the same extent and members, which another life of the key has now."""
+        return self.window == step.window and self.members == step.members
+
+
+def predecessors(
+    step: SweptWindow, replaced: Sequence[ReplacedWindow], is_member: Callable[[Hashable], bool]
+) -> list[ReplacedWindow]:
+    """Return the windows whose trigger states a new window takes over.
+
+    It is in the place of the one with which it shares the most members; of several, the one that starts nearest. So
+    each part of a snapshot that was cut goes on with the state of the whole, and a snapshot that parts become again
+    with that of the first. It is also in the place of each other window that it has as a whole, such as a session that
+    another one reached; not where they share members, which would count twice.
+
+    Args:
+        step: The new window, with its members.
+        replaced: The windows that no longer exist.
+        is_member: Returns True for the id of an event that is still a member of windows.
+    """
+    new_members = step.members.keys()
+    shared: dict[int, Set[Hashable]] = {}
+    for place, window in enumerate(replaced):
+        common = new_members & window.members.keys()
+        if common:
+            shared[place] = common
+
+    def rank(place: int) -> tuple[int, int, int]:
+        distance = abs(replaced[place].window.start - step.window.start)
+        return -len(shared[place]), distance, place
+
+    chosen: list[int] = []
+    inherited: set[Hashable] = set()
+    for place in sorted(shared, key=rank):
+        if chosen:
+            lost_members = replaced[place].members.keys() - new_members
+            is_whole = not any(map(is_member, lost_members))
+            if not is_whole or shared[place] & inherited:
+                continue
+        chosen.append(place)
+        inherited |= shared[place]
+    return [replaced[place] for place in sorted(chosen)]

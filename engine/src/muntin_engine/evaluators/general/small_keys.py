@@ -1,0 +1,144 @@
+"""Process keys of a few rows without their indexes: a second, faster evaluator for the most common queries.
+
+An insertion that no other row can be about matters to nothing before a window of a grid closes, and a window is
+computed from its members alone. So the rows of most batches are appended to the records of their key as they came, and
+the records are read when a window closes. The results are the same as those of `GeneralRun` with indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
+from muntin_engine.evaluators.general.emission import FinalEmission
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
+from muntin_engine.evaluators.general.key_state import columns_of, waiting_rows
+from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
+from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
+from muntin_engine.evaluators.keyed.keyed_run import KeyedRun, KeyWork
+from muntin_engine.evaluators.keyed.sweep import sweep
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.time.changes import InputChange, OutputChange
+
+MOST_ROWS: Final = 16
+"""A key that a batch brings more rows of gets its indexes: its state is soon large, and then decoded anyway."""
+
+
+def plain_grid(query: EvaluatorQuery) -> GridAssigner | None:
+    """Return the grid if keys of a few rows need no indexes; None if all do.
+
+    Only insertions come, for final output of windows of a grid without gaps, and none is filtered or shed.
+    """
+    assigner = query.once(new_assigner)
+    if not isinstance(assigner, GridAssigner) or assigner.has_gaps:
+        return None
+    if query.emit is not EmitPolicy.FINAL or query.event_ends_move:
+        return None
+    if query.keeps is not None or query.most_held is not None or query.forget_keys_after is not None:
+        return None
+    return assigner.copy()
+
+
+class SmallKeys:
+    """Processes the keys of a micro-batch that have few rows, all of them plain insertions."""
+
+    def __init__(self, run: KeyedRun, grid: GridAssigner, emission: FinalEmission) -> None:
+        """Begin a micro-batch.
+
+        Args:
+            run: The micro-batch, whose counts these keys are part of.
+            grid: The windows; the frontier is set for each key anew.
+            emission: Computes the rows of windows that close.
+        """
+        self._run = run
+        self._grid = grid
+        self._emission = emission
+        (self._intake,) = run.intakes
+        self._codec = run.codec
+        self._serial = run.metadata.serial
+        self._is_at_end = run.query.timestamps is TimestampPolicy.POINT_AT_END
+
+    def process(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange] | None:
+        """Process a key and write its state; return the changes of its output, or None if it needs its indexes.
+
+        With None nothing is done.
+        """
+        rows = work.rows
+        key_records = store.find(name)
+        if len(rows) > MOST_ROWS:
+            return None
+        if key_records is None and not rows:
+            return None
+        if key_records is not None and not key_records.has_few_rows:
+            return None
+        if not self._are_plain(rows):
+            return None
+        self._intake.accepted += len(rows)
+
+        watermark = self._intake.progress.watermark
+        if key_records is not None:
+            closes = key_records.timer.closing <= watermark
+            if closes or len(key_records.records) >= MOST_RECORDS:
+                return self._close(store, name, work)
+            if not rows:
+                return []
+        self._grid.frontier = EARLIEST
+        timer = self._timer(min(map(by_start, rows)))
+        if timer.closing <= watermark:
+            return self._close(store, name, work)
+
+        self._run.count_held(int(key_records is None), len(rows))
+        store.append(name, timer, len(rows), self._codec.pack(waiting_rows(self._serial, [], rows)))
+        return []
+
+    def _are_plain(self, rows: Sequence[InputChange]) -> bool:
+        """Return True if rows are legal insertions that no other row can be about, of payloads of one length."""
+        if not rows:
+            return True
+        watermark = self._intake.previous.watermark
+        width = len(rows[0].payload)
+        for id, start, end, payload, new_end, *_ in rows:
+            if id is not None or new_end is not None or end is None:
+                return False
+            if not watermark <= start < end or len(payload) != width:
+                return False
+        return True
+
+    def _close(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
+        """Emit the windows of a key that close, computed from columns, and keep the rows that later ones need."""
+        grid = self._grid
+        progress = self._intake.progress
+        key_records = store.find(name)
+        records: list[list[Any]] = []
+        if key_records is not None:
+            records = [self._codec.unpack(record.data) for record in key_records.records]
+        if work.rows:
+            records.append(waiting_rows(self._serial, [], work.rows))
+        serial, grid.frontier, starts, ends, payloads = columns_of(records)
+
+        # Ids matter to nothing here, so the events have the numbers of their rows.
+        columns = (range(len(starts)), starts, ends, payloads, *grid.memberships(starts, ends))
+        events = sorted(map(stored_event, zip(*columns, strict=True)), key=by_until)
+        windows = grid.ending(events, EARLIEST, progress.watermark, progress.horizon)
+        output = self._emission.rows(work.key, sweep(windows, events), serial)
+        serial += len(output)
+
+        grid.close(progress.watermark)
+        needed = [event for event in events if event.until > grid.frontier]
+        previous_count = len(events) - len(work.rows)
+        self._run.count_held(int(bool(needed)) - int(key_records is not None), len(needed) - previous_count)
+        store.remove(name)
+        if needed:
+            timer = self._timer(min(map(by_start, needed)))
+            store.append(name, timer, len(needed), self._codec.pack(waiting_rows(serial, grid.to_data(), needed)))
+        else:
+            metadata = self._run.metadata
+            metadata.serial = max(metadata.serial, serial)
+        return output
+
+    def _timer(self, earliest: int) -> KeyTimer:
+        """Return the timer of a key by the earliest start of its rows, as `Closing.timer` does for any key."""
+        start, end = self._grid.first_open(earliest)
+        return KeyTimer(end, INFINITY, end if self._is_at_end else start)

@@ -1,0 +1,191 @@
+"""Time-bound results: the result at each tick of a window uses the input up to that tick alone.
+
+So a window is computed in pieces, and the output of a window whose place another one took is shortened from the tick
+of the change on, not retracted: a time-bound result never changes output before its cause.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import count, pairwise
+from typing import Any
+
+from muntin import INFINITY, Window
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.window_index import WindowEntry, WindowIndex
+from muntin_engine.evaluators.keyed.computation import ModuleComputation
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
+from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows_from
+from muntin_engine.evaluators.keyed.timestamps import Timestamper
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.frozen_values import freeze
+
+
+def output_ends(
+    query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
+) -> dict[Window, int]:
+    """Return the tick at which the live output of each replaced window has to end.
+
+    A replaced window no longer exists; its successor took its place. The successor's output begins at that tick, so its
+    sync time in `affected` is moved back to it.
+
+    Args:
+        query: The query.
+        index: The windows before the batch.
+        affected: The windows that the batch affects.
+        changed: The affected windows whose content changes.
+
+    Cost: linear in the entries of the index, by a logarithmic factor.
+    """
+    were_replaced: list[tuple[Window, WindowEntry]] = []
+    are_replaced: list[tuple[Window, WindowEntry]] = []
+    for window, entry in index.items():
+        if not entry.live:
+            continue
+        if not entry.size:
+            were_replaced.append((window, entry))
+        exists = affected[window].exists if window in changed else bool(entry.size)
+        if not exists:
+            are_replaced.append((window, entry))
+    existed = {window for window in changed if index.get(window).size}
+    exist = [window for window in changed if affected[window].exists]
+
+    ends: dict[Window, int] = {}
+    for window, successor in _successors(query, were_replaced, existed):
+        ends[window] = affected[successor].sync_time
+    for window, successor in _successors(query, are_replaced, exist):
+        change = affected[window] if window in existed else affected[successor]
+        ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
+        affected[successor].sync_time = ends[window]
+    # A replaced window that exists again takes its output up at that tick.
+    for window in list(ends):
+        if window in changed and affected[window].exists:
+            affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
+    return ends
+
+
+def _successors(
+    query: EvaluatorQuery, replaced: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
+) -> Iterator[tuple[Window, Window]]:
+    """Yield the replaced windows whose successor exists, each with its successor."""
+    candidates = sorted(existing, key=by_start)
+    for window, entry in replaced:
+        first_output = min(live_row.row.start for live_row in entry.live)
+        starts = query.window.successor(window, first_output)
+        if starts is None:
+            continue
+        least, most = starts
+        place = bisect_right(candidates, most, key=by_start) - 1
+        if place < 0:
+            continue
+        candidate = candidates[place]
+        if least <= candidate.start and most < candidate.end:
+            yield window, candidate
+
+
+class ResultsAsKnown:
+    """Computes a time-bound window in pieces: the result of each piece uses the input known at its start.
+
+    Cost: an incremental module adds each member once, and computes a result per piece. A module that is not
+    incremental, or that reads ends which may move, is computed for each piece from all members known so far.
+    """
+
+    def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Timestamper) -> None:
+        self._query = query
+        self._computations = computations
+        self._stamper = stamper
+
+    def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
+        """Return the ticks of a window at which more becomes known, from a tick on; none if it is past the end."""
+        known_at_once = self._query.window.known_at(window)
+        if known_at_once is not None:
+            return [known_at_once]
+        first = max(window.start, since)
+        ticks = {first}
+        for event in members:
+            ticks.add(event.start)
+            if self._query.hides_later_ends:
+                ticks.add(event.end)
+        return [tick for tick in sorted(ticks) if first <= tick < window.end]
+
+    def rows(
+        self, key: object, window: Window, members: Iterable[StoredEvent], ticks: Sequence[int]
+    ) -> list[OutputRow]:
+        """Return the rows of a window from the first of the ticks on; neighbouring pieces of one value are one row."""
+        ordered = sorted(members, key=by_start)
+        states: list[Any] = [None] * len(self._computations)
+        rows: list[OutputRow] = []
+        # The numbers of the rows that reach up to a piece, by their values.
+        reaching: dict[Hashable, list[int]] = {}
+        known_count = 0
+        for start, end in pairwise([*ticks, window.end]):
+            place = bisect_right(ordered, start, key=by_start)
+            results = self._results(key, window, ordered[:place], ordered[known_count:place], states, start)
+            known_count = place
+            previous = reaching
+            reaching = {}
+            for row in self._stamper.rows(key, window, results) if place else ():
+                value = freeze(row.value)
+                if previous.get(value):
+                    number = previous[value].pop()
+                    rows[number] = rows[number]._replace(end=end)
+                else:
+                    number = len(rows)
+                    rows.append(OutputRow(start, end, row.value))
+                reaching.setdefault(value, []).append(number)
+        return rows
+
+    def rows_around(self, key: object, window: Window, members: Iterable[StoredEvent], since: int) -> list[OutputRow]:
+        """Return the rows of a window that is emitted for the first time, with a change at a tick inside it.
+
+        Before the tick they are computed from the members that the window starts with, and from it on from all members.
+        Equal rows on both sides are one row.
+        """
+        all_members = list(members)
+        first_members = [as_of(event, window.start) for event in all_members if event.start <= window.start]
+        rows_before = self._rows_of_members(key, window, first_members)
+        rows_after = self._rows_of_members(key, window, all_members)
+        live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
+        joined, _ = replace_rows_from(since, window, live, rows_after, count(len(rows_before)).__next__)
+        return [live_row.row for live_row in joined]
+
+    def _rows_of_members(self, key: object, window: Window, members: Sequence[StoredEvent]) -> list[OutputRow]:
+        """Return the rows of a window with its members; none without members."""
+        if not members:
+            return []
+        results = [computation.result_of_members(members, key, window) for computation in self._computations]
+        return self._stamper.rows(key, window, results)
+
+    def _results(
+        self,
+        key: object,
+        window: Window,
+        known: Sequence[StoredEvent],
+        new: Sequence[StoredEvent],
+        states: list[object],
+        tick: int,
+    ) -> list[object]:
+        """Return the results from the members known at a tick; `states` are updated from one tick to the next."""
+        if not known:
+            return []
+        if self._query.hides_later_ends:
+            seen = [as_of(event, tick) for event in known]
+            return [computation.result_of_members(seen, key, window) for computation in self._computations]
+        is_first = len(known) == len(new)
+        results: list[Any] = []
+        for place, computation in enumerate(self._computations):
+            if not computation.is_incremental:
+                results.append(computation.result_of_members(known, key, window))
+                continue
+            if is_first:
+                states[place] = computation.build(new, key, window)
+            else:
+                states[place] = computation.add(states[place], new, key, window)
+            results.append(computation.result_of_state(states[place], key, window))
+        return results
+
+
+def as_of(event: StoredEvent, tick: int) -> StoredEvent:
+    """Return an event as it is known at a tick: without an end, if the end lies after the tick."""
+    return event._replace(end=INFINITY) if event.end > tick else event

@@ -1,0 +1,214 @@
+"""Close windows: find those that no legal change can alter, and drop the state of the closed ones.
+
+What is left of a key then sets its timer: the progress at which the next window closes, although no row comes.
+
+A change is legal if it is not late: its sync time, the earliest tick that it changes, is at the watermark or after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy, Window
+from muntin_engine.evaluators.general.affected import Affected
+from muntin_engine.evaluators.general.key_state import KeyState
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_since
+from muntin_engine.evaluators.keyed.sweep import SweptWindow, sweep
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.time.changes import Progress
+
+
+class Closing:
+    """Closes the windows of a query's keys."""
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self._query = query
+        self._boundaries_move = query.window.ends_move
+        self._waits_for_ends = query.waits_for_ends
+        self._event_ends_move = query.event_ends_move
+        self._is_final = query.emit is EmitPolicy.FINAL
+        self._is_speculative = query.emit is EmitPolicy.SPECULATIVE
+        self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
+
+    def steps(self, state: KeyState, previous: Progress, progress: Progress) -> Iterable[SweptWindow]:
+        """Sweep over the windows that close now, in the state with the batch applied.
+
+        Where windows close out of order, every other window on the way comes without members. A state that slides then
+        starts anew after it, because it has not seen which events entered and left there.
+
+        Cost: constant for a key without such a window, unless windows wait for the ends of events; else one sweep over
+        the key's open events.
+        """
+        assigner = state.assigner
+        if state.closes_out_of_order:
+            limit = self._boundary(progress.watermark)
+        else:
+            limit = self._limit(state, progress.watermark)
+        frontier = assigner.frontier
+        _, first_end = assigner.first_open(state.events.earliest(frontier))
+        if first_end > limit:
+            return ()
+        members = state.events.overlapping(frontier, limit)
+        steps = sweep(assigner.ending(members, EARLIEST, limit, progress.horizon), members)
+        if not state.closes_out_of_order:
+            return steps
+        return self._closing_now(steps, previous.watermark, progress.watermark)
+
+    def _closing_now(self, steps: Iterable[SweptWindow], previous: int, watermark: int) -> Iterable[SweptWindow]:
+        """Yield the steps of a sweep, without members unless their windows close between two watermarks."""
+        for step in steps:
+            closes = self.has_closed(step, watermark) and not self.has_closed(step, previous)
+            yield step if closes else step._replace(members={})
+
+    def has_closed(self, step: SweptWindow, watermark: int) -> bool:
+        """Return True if a window was closed at a watermark, where windows close out of order.
+
+        Its present members decide this for an earlier watermark too, because a closed window does not change.
+        """
+        if watermark == INFINITY:
+            return True
+        if step.window.end > self._boundary(watermark):
+            return False
+        return all(event.end < watermark for event in step.members.values())
+
+    def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+        """Leave out affected windows that had closed at a watermark before an earlier one, and so have no entry.
+
+        No legal change alters them; but where the rank of a time says whether it opens a window, each change affects
+        all windows after it.
+        """
+        limit = self._boundary(watermark)
+        ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
+        if not ended:
+            return
+        movable = _movable_members(state, watermark)
+        for window in ended:
+            if _is_closed(movable, limit, window):
+                del affected[window]
+
+    def close(self, state: KeyState, watermark: int) -> int:
+        """Close windows, and drop the events that only closed windows need.
+
+        Returns:
+            The number of emitted windows that are closed now.
+        """
+        assigner = state.assigner
+        is_closed: Callable[[Window], bool] | None = None
+        if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
+            movable = _movable_members(state, watermark)
+            released = assigner.release(state.events, movable, watermark)
+            state.replace(released, ())
+            state.record_forgotten(released)
+            is_closed = partial(_is_closed, movable, self._boundary(watermark))
+        assigner.close(self._limit(state, watermark))
+
+        closed = 0
+        if not self._is_final and state.windows:
+            closed = state.windows.close(assigner.frontier, watermark, is_closed)
+
+        # An event whose end may still move is kept, so that its revision finds it.
+        is_needed: Callable[[StoredEvent], bool] | None = None
+        if self._event_ends_move and watermark != INFINITY:
+            is_needed = partial(_ends_from, watermark)
+        forgotten = state.events.forget(assigner.frontier, is_needed)
+        if forgotten:
+            assigner.remove(forgotten)
+            state.record_forgotten(forgotten)
+        return closed
+
+    def timer(self, state: KeyState, progress: Progress) -> KeyTimer:
+        """Return the timer of a key, with its output watermark.
+
+        The key's own watermark may be ahead of the input: a trigger that is due by it is due in any batch.
+
+        Cost: linear in the key's events, by a small constant.
+        """
+        assigner = state.assigner
+        events = state.events
+        watermark = progress.watermark
+        start, end = assigner.first_open(events.earliest(assigner.frontier))
+
+        closing_times = state.waiting_times(watermark)
+        if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
+            closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
+        closes_at = min(end + self._boundaries_move, INFINITY)
+        if self._waits_for_ends and closes_at <= watermark:
+            closes_at = self._end_of_waiting(state, end, watermark)
+        closing_times.append(closes_at)
+
+        visibility = INFINITY
+        if self._is_speculative:
+            visibility = assigner.next_end(events, progress.max_event_time)
+        elif self._query.follows_open_windows and events.until_after(INFINITY - 1):
+            visibility = assigner.next_horizon(progress.horizon)
+
+        clock = INFINITY
+        max_event_time = INFINITY
+        if not self._is_final and state.windows:
+            closing_times += state.windows.unsettled()
+            clock, max_event_time = state.windows.wake_ups()
+            if max_event_time <= progress.max_event_time:
+                max_event_time = EARLIEST
+
+        # No window that starts before the first open one is emitted or changes.
+        output_watermark = end if self._is_at_end else start
+        return KeyTimer(min(closing_times), visibility, output_watermark, clock, max_event_time)
+
+    def _boundary(self, watermark: int) -> int:
+        """Return the tick up to which no legal change can move a window's boundary.
+
+        That is the watermark; one tick less for windows whose boundary at the watermark can still move.
+        """
+        if self._boundaries_move and watermark not in (EARLIEST, INFINITY):
+            return watermark - 1
+        return watermark
+
+    def _limit(self, state: KeyState, watermark: int) -> int:
+        """Return the closing limit: no legal change can alter a window that ends at it or before.
+
+        A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an
+        event that can still be extended. The StreamInsight paper closes a window when "every member has RE <= c"
+        (section V.F), but the watermark is strict, so an event that ends at c can still be extended. Here every member
+        has to end before c.
+        """
+        limit = self._boundary(watermark)
+        if not self._waits_for_ends or watermark in (EARLIEST, INFINITY):
+            return limit
+        movable = _movable_members(state, watermark)
+        if not state.closes_out_of_order:
+            return min([limit, *[event.since for event in movable]])
+        for event in sorted(movable, key=by_since):
+            # An event between two windows holds none of them back.
+            if state.assigner.overlapping(event.since, event.until, limit):
+                return event.since
+        return limit
+
+    def _end_of_waiting(self, state: KeyState, end: int, watermark: int) -> int:
+        """Return the least watermark that closes a window, where the first open one has ended and waits for members."""
+        movable = _movable_members(state, watermark)
+        past_end = int(self._boundaries_move)
+        if state.closes_out_of_order:
+            next_end = state.assigner.next_end(state.events, self._boundary(watermark))
+            next_close = min(next_end, INFINITY - past_end) + past_end
+            return min([next_close, *[event.end + 1 for event in movable]])
+        member_ends = [event.end + 1 for event in movable if event.since < end]
+        return max(member_ends, default=end + past_end)
+
+
+def _movable_members(state: KeyState, watermark: int) -> list[StoredEvent]:
+    """Return the members of windows whose end a legal change can still move."""
+    return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
+
+
+def _ends_from(watermark: int, event: StoredEvent) -> bool:
+    """Return True if an event ends at a watermark or after it."""
+    return event.end >= watermark
+
+
+def _is_closed(movable: Sequence[StoredEvent], limit: int, window: Window) -> bool:
+    """Return True if a window has ended and waits for the end of no member."""
+    if window.end > limit:
+        return False
+    return not any(event.since < window.end and event.until > window.start for event in movable)

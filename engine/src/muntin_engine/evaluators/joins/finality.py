@@ -1,0 +1,164 @@
+"""Decide when a row of a join is final: when an unmatched row will never match, and a matched one never change.
+
+A change of an input is legal if its sync time, the earliest tick that it changes, is not before the watermark of that
+input. So an event whose end may move can still end at any tick from the watermark on, and not before it; one that
+starts at the watermark or later may also be retracted, or, if it is a sample, give way to another one of its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from muntin import INFINITY, JoinKind
+from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match
+from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
+
+
+class Watermarks(NamedTuple):
+    """The watermark of each input."""
+
+    left: int
+    right: int
+
+
+Awaited: TypeAlias = tuple[int, int]
+"""A side, and the watermark of that side that a row of the join waits for."""
+
+
+class Finality:
+    """Tells which rows of a join no legal change can alter any more, by the watermark of each input.
+
+    Attributes:
+        watermarks: The watermark of each input.
+
+    Example:
+        An event from 2 to 8 may still end at 5 or later, where ends move and the watermark is 5.
+
+        >>> from muntin.windows import HoppingWindows
+        >>> from muntin_engine.plan.evaluator_query import EvaluatorQuery
+        >>> side = EvaluatorQuery(HoppingWindows(10, 10), ())
+        >>> finality = Finality(JoinQuery(JoinKind.LEFT, (side, side), ()), Watermarks(5, 5))
+        >>> event = StoredEvent(("id", 2), 2, 8, ("payload",), since=2, until=8)
+        >>> finality.is_past(LEFT, event), finality.is_past(LEFT, event._replace(end=4))
+        (False, True)
+        >>> finality.lasts(LEFT, event, 5), finality.lasts(LEFT, event, 6)
+        (True, False)
+        >>> finality.certain_cover([event])
+        [(2, 5)]
+
+        With an event from 2 to 5 alone, a row that says "from 2 to 5 nothing matches" waits: the event may be
+        extended, and a right event that starts at 5 would end the row there.
+
+        >>> short = event._replace(end=5)
+        >>> finality.awaits(short, Match(None, 2, 5), [])
+        [(0, 6), (1, 6)]
+    """
+
+    def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
+        self._kind = query.kind
+        self._ends_move = tuple(side.event_ends_move for side in query.sides)
+        self._is_edge = tuple(side.is_edge for side in query.sides)
+        self.watermarks = watermarks
+
+    def is_past(self, side: int, event: StoredEvent) -> bool:
+        """Return True if an event stays as it is: no legal row of its input can be about it any more.
+
+        At the watermark 5 a revision of an event that ends at 4 would be late; one of an event that ends at 8 may come.
+        """
+        watermark = self.watermarks[side]
+        if not self._ends_move[side] or watermark == INFINITY:
+            return True
+        # A sample ends where the next one starts, which no other sample can replace at an earlier time.
+        return event.end < watermark or (self._is_edge[side] and event.end == watermark)
+
+    def lasts(self, side: int, event: StoredEvent, tick: int) -> bool:
+        """Return True if an event that ends at a tick or later will not come to end before it.
+
+        At the watermark 5 an event from 2 to 8 lasts up to 5, and may still come to end before 6. A sample does not
+        last its first tick either, until the watermark has passed that: another one may replace it.
+        """
+        return self.watermarks[side] >= tick or self.is_past(side, event)
+
+    def certain_cover(self, rights: Iterable[StoredEvent]) -> list[tuple[int, int]]:
+        """Return the intervals in which right events live whatever legal changes come.
+
+        At the watermark 5 an event from 2 to 8 covers 2 to 5 for certain.
+        """
+        watermark = self.watermarks[RIGHT]
+        intervals: list[tuple[int, int]] = []
+        for right in rights:
+            certain_end = right.end
+            if not self.is_past(RIGHT, right):
+                certain_end = min(right.end, max(watermark, right.start))
+            if right.start < certain_end:
+                intervals.append((right.start, certain_end))
+        return union(intervals)
+
+    def awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[Awaited]:
+        """Return the watermarks that a row of a left event waits for; none if the row is final.
+
+        There may be more to wait for after these.
+
+        Args:
+            left: The left event.
+            match: The row.
+            rights: The `neighbours` of the left event that it meets.
+        """
+        right, _, end = match
+        if not self.lasts(LEFT, left, end):
+            return [(LEFT, end)]
+        if right is None:
+            return self._unmatched_awaits(left, match, rights)
+        if not self.lasts(RIGHT, right, end):
+            return [(RIGHT, end)]
+        # The row may go on past its end, unless an event stays that ends there.
+        ending = [(side, event) for side, event in ((LEFT, left), (RIGHT, right)) if event.end == end]
+        if any(self.is_past(side, event) for side, event in ending):
+            return []
+        return [(side, end + 1) for side, _ in ending]
+
+    def _unmatched_awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[Awaited]:
+        """As `awaits`, for an unmatched part of a left event, which may still be extended or split."""
+        _, start, end = match
+        watermark = self.watermarks[RIGHT]
+
+        # First the ticks of the part: a later right event must not cover them, or uncover them in a semi join.
+        if self._kind is JoinKind.SEMI:
+            certain_end = self._certain_end(start, rights)
+            if certain_end < end:
+                return [(RIGHT, max(certain_end, watermark) + 1)]
+            if left.start < start and watermark < start:
+                return [(RIGHT, start)]
+        elif watermark < end:
+            # Nothing clips the first tick of a left event.
+            is_first_tick = self._kind is JoinKind.CLIP and left.start + 1 == end
+            if not is_first_tick:
+                return [(RIGHT, end)]
+
+        # Then its end: the part must not go on past it.
+        if self._ends_for_good(end, rights) or (end == left.end and self.is_past(LEFT, left)):
+            return []
+        awaited: list[Awaited] = []
+        if end == left.end:
+            awaited.append((LEFT, end + 1))
+        if watermark <= end:
+            awaited.append((RIGHT, end + 1))
+        return awaited
+
+    def _certain_end(self, start: int, rights: Sequence[StoredEvent]) -> int:
+        """Return the tick up to which right events cover the ticks from `start` on, whatever comes."""
+        for since, until in self.certain_cover(rights):
+            if since <= start < until:
+                return until
+        return start
+
+    def _ends_for_good(self, end: int, rights: Sequence[StoredEvent]) -> bool:
+        """Return True if right events keep an unmatched part from going on past its end."""
+        watermark = self.watermarks[RIGHT]
+        if self._kind is JoinKind.SEMI:
+            return watermark > end and not any(right.start <= end < right.end for right in rights)
+        if self._kind is JoinKind.CLIP:
+            starts_stay = not self._ends_move[RIGHT] or watermark > end
+            return starts_stay and any(right.start == end for right in rights)
+        return any(since <= end < until for since, until in self.certain_cover(rights))

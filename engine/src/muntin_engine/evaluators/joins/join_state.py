@@ -1,0 +1,115 @@
+"""The state of one key of a join: the events of both sides, and the rows that were emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
+
+from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery
+from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+
+RowName: TypeAlias = tuple[Hashable, int]
+"""Names a row among those of a left event: the id of the right event, None for a part, and the row's start."""
+
+EmittedRow: TypeAlias = tuple[int, int]
+"""A row that was emitted: its id in the output, and its end."""
+
+EmittedRows: TypeAlias = dict[RowName, EmittedRow]
+"""The rows of a left event that were emitted."""
+
+
+class JoinState:
+    """The state of one key.
+
+    Attributes:
+        sides: The events of each side.
+        emitted: The rows that were emitted, by the id of their left event; none of events that are gone.
+    """
+
+    held_windows = 0
+
+    def __init__(self, query: JoinQuery, serial: int = 0) -> None:
+        """Start a key, with the largest serial number that may be in use already, by this key or another."""
+        left, right = query.sides
+        self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
+        self.emitted: dict[Hashable, EmittedRows] = {}
+        self._changed: set[Hashable] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if forgetting the key loses nothing."""
+        return all(side.is_empty for side in self.sides)
+
+    @property
+    def serial(self) -> int:
+        """The largest serial number in use."""
+        return max(side.serial for side in self.sides)
+
+    @property
+    def held_count(self) -> int:
+        """The number of events that are kept."""
+        return sum(side.held_count for side in self.sides)
+
+    @property
+    def plain_count(self) -> int:
+        """Number of events if they dominate the size, else 0."""
+        if self.emitted or any(side.pending for side in self.sides):
+            return 0
+        return self.held_count
+
+    def memory(self, size: int) -> int:
+        """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
+        return DECODED * size
+
+    def next_serial(self) -> int:
+        """Return an id that the output of this key has not used yet."""
+        return self.sides[LEFT].next_serial()
+
+    def put_emitted(self, left: Hashable, rows: EmittedRows) -> None:
+        """Set the emitted rows of a left event; none to forget it."""
+        if rows:
+            self.emitted[left] = rows
+        else:
+            self.emitted.pop(left, None)
+        if self._changed is not None:
+            self._changed.add(left)
+
+    def track(self) -> None:
+        """Mark the state as saved; record changes from now on."""
+        for side in self.sides:
+            side.track()
+        self._changed = set()
+
+    @property
+    def tracks(self) -> bool:
+        """True if the changes since the state was saved are recorded."""
+        return self._changed is not None
+
+    def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
+        """Return the state as plain data, or its difference to the saved state."""
+        emitted = self.emitted
+        if not is_whole:
+            emitted = {left: self.emitted.get(left, {}) for left in self._changed or ()}
+        emitted_data: list[object] = []
+        for left, rows in emitted.items():
+            emitted_data.append([left, [[*name, *row] for name, row in rows.items()]])
+        sides = [side.to_data(serializer, key, is_whole=is_whole) for side in self.sides]
+        return [*sides, emitted_data]
+
+    @classmethod
+    def from_data(
+        cls, query: JoinQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
+    ) -> JoinState:
+        """Return the state that `to_data` wrote, with the differences after it."""
+        left_query, right_query = query.sides
+        state = cls(query)
+        state.sides = (
+            KeyEvents.from_data(left_query, [record[LEFT] for record in stored], serializer, key),
+            KeyEvents.from_data(right_query, [record[RIGHT] for record in stored], serializer, key),
+        )
+        for _, _, emitted_data in stored:
+            for left, rows in emitted_data:
+                emitted = {(right, start): (id, end) for right, start, id, end in rows}
+                state.put_emitted(left, emitted)
+        return state

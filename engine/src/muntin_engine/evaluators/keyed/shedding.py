@@ -1,0 +1,133 @@
+"""Shed the events that a key has no room for, where a query limits how many events a key may hold."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from muntin import INFINITY
+from muntin.errors.safe_text import safe_repr
+from muntin.schemas.value_order import sorted_by_value
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.lateness import LateRule
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import InputChange, Key, Reason, Rejection
+
+
+class _NewEvent(NamedTuple):
+    """An event that a batch inserts.
+
+    Attributes:
+        start: Its start.
+        places: The places of its insertions among the rows: several only if it is duplicated.
+    """
+
+    start: int
+    places: list[int]
+
+
+_by_start = attrgetter("start")
+
+
+class Shedding:
+    """Takes as many new events of a batch as a key has room for, those that start earliest.
+
+    So one hot key cannot eat a worker's memory. What is shed follows from the state before the batch and the set of its
+    rows, never from their order: a batch that is repeated after a failure sheds the same rows.
+
+    The room is the limit less the events that the key held before the batch. Late and empty insertions, and those of an
+    event that is alive, take no room: they are rejected with a reason of their own. Revisions and retractions are never
+    shed; for them, an event that was shed is an event that never came.
+
+    Cost: one comparison if all rows of the batch have room; otherwise a test of each insertion, and sorting.
+    """
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        self._most_held = query.most_held or 0
+        self._fails = query.fails_when_full
+
+    def shed(
+        self, key: Key, state: KeyEvents, rows: Sequence[InputChange], late_rule: LateRule
+    ) -> tuple[Sequence[InputChange], list[Rejection]]:
+        """Return the rows that the key has room for, and rejections of the other ones.
+
+        Args:
+            key: The key.
+            state: Its state before the batch.
+            rows: The rows of the batch.
+            late_rule: Decides which rows are late: these take no room.
+
+        Raises:
+            StateError: The key has no room for all, and that is an error.
+        """
+        held = state.held_count
+        room = max(self._most_held - held, 0)
+        if len(rows) <= room:
+            return rows, []
+        new_events = self._new_events(state, rows, late_rule)
+        if len(new_events) <= room:
+            return rows, []
+        full = f"{held:,} held, {len(new_events):,} new in the micro-batch, most_held={self._most_held:_}"
+        if self._fails:
+            raise StateError(
+                f"the key {safe_repr(key)} has no room: {full}, when_full='fail'\n  nothing is lost: "
+                "raise the limit and start the query with the same checkpoint, or filter the key"
+            )
+
+        ordered = _in_order_of_room(list(new_events.values()), rows, room)
+        message = f"its key has no room: {full}; those that start earliest are taken"
+        shed_places = [place for event in ordered[room:] for place in event.places]
+        rejections = [Rejection(Reason.SHED, message, rows[place]) for place in shed_places]
+        is_shed = set(shed_places)
+        taken = [change for place, change in enumerate(rows) if place not in is_shed]
+        return taken, rejections
+
+    def _new_events(
+        self, state: KeyEvents, rows: Sequence[InputChange], late_rule: LateRule
+    ) -> Mapping[Hashable, _NewEvent]:
+        """Return the events that legal insertions would add to a key."""
+        new_events: dict[Hashable, _NewEvent] = {}
+        for place, change in enumerate(rows):
+            end = INFINITY if change.end is None else change.end
+            if change.new_end is not None or end <= change.start:
+                continue
+            if late_rule.is_late_insertion(change.start, end):
+                continue
+            name: Hashable
+            if state.samples is not None:
+                name = change.start
+                is_known = state.samples.has(change.start)
+            elif change.id is not None:
+                name = (change.id, change.start)
+                is_known = state.event(name) is not None
+            else:
+                name = place
+                is_known = False
+            if not is_known:
+                new_events.setdefault(name, _NewEvent(change.start, [])).places.append(place)
+        return new_events
+
+
+def _in_order_of_room(events: list[_NewEvent], rows: Sequence[InputChange], room: int) -> list[_NewEvent]:
+    """Return events in the order in which they get room: by start, and at the start where the room ends by value."""
+    ordered = sorted(events, key=_by_start)
+    edge = ordered[room].start
+    first = bisect_left(ordered, edge, key=_by_start)
+    last = bisect_right(ordered, edge, key=_by_start)
+    ordered[first:last] = sorted_by_value(
+        ordered[first:last], lambda event: _rank_of([rows[place] for place in event.places])
+    )
+    return ordered
+
+
+def _rank_of(insertions: Sequence[InputChange]) -> Sequence[tuple[int, tuple[Any, ...], InputChange]]:
+    """Return the rank of an event among those with its start, as a value: its end, its payload, and then all else.
+
+    Args:
+        insertions: The insertions of the event; several if it is duplicated.
+    """
+    ranks = [(INFINITY if row.end is None else row.end, row.payload, row) for row in insertions]
+    return sorted_by_value(ranks, lambda rank: rank)

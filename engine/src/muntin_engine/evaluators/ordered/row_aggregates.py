@@ -1,0 +1,179 @@
+"""Aggregates over row windows: each window that rows or time compute, with the results of the modules."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin import Window
+from muntin.rows import Action
+from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.keyed_run import BatchStart
+from muntin_engine.evaluators.keyed.sweep import SweptWindow
+from muntin_engine.evaluators.ordered.delay_buffer import Edge
+from muntin_engine.evaluators.ordered.rows_run import RowsRun
+from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members
+from muntin_engine.modules.abilities import states_replace_rows
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import Progress
+
+
+@dataclass(slots=True)
+class _WindowOfRows:
+    """The window of a partition during a batch.
+
+    Attributes:
+        members: Its rows.
+        slides: The modules' states, as they go from one computation to the next.
+        entered: The rows that came since it was last computed, and are still there.
+        left: The rows that it had when it was last computed, and that are gone.
+    """
+
+    members: Members
+    slides: list[Slide]
+    entered: Members = field(default_factory=dict)
+    left: list[StoredEvent] = field(default_factory=list)
+
+    def insert(self, row: StoredEvent) -> None:
+        self.entered[row.id] = row
+
+    def evict(self, rows: Iterable[StoredEvent]) -> None:
+        for row in rows:
+            if self.entered.pop(row.id, None) is None:
+                self.left.append(row)
+
+    def results(self, window: Window) -> list[Any]:
+        """Return the result of each module."""
+        step = SweptWindow(window, self.members, list(self.entered.values()), self.left)
+        self.entered = {}
+        self.left = []
+        return [slide.result(step) for slide in self.slides]
+
+
+@dataclass(slots=True)
+class _WindowOfStates:
+    """The window of a partition during a batch, where states of modules take the place of rows.
+
+    Attributes:
+        key: The key of the partition.
+        computations: The modules.
+        states: The state of each; None before the first row.
+        entered: The rows that are not in the states yet.
+    """
+
+    key: object
+    computations: Sequence[ModuleComputation]
+    states: list[Any] | None = None
+    entered: list[StoredEvent] = field(default_factory=list)
+
+    def insert(self, row: StoredEvent) -> None:
+        self.entered.append(row)
+
+    def folded_states(self, window: Window | None = None) -> list[Any]:
+        """Return the states with all rows folded in.
+
+        Args:
+            window: The window, for errors of modules; by default the extent of the rows that are folded in.
+        """
+        if not self.entered and self.states is not None:
+            return self.states
+        if window is None:
+            window = Window(self.entered[0].start, self.entered[-1].start + 1)
+        states: list[Any] = []
+        for place, computation in enumerate(self.computations):
+            if self.states is None:
+                states.append(computation.build(self.entered, self.key, window))
+            else:
+                states.append(computation.add(self.states[place], self.entered, self.key, window))
+        self.states = states
+        self.entered = []
+        return states
+
+    def results(self, window: Window) -> list[Any]:
+        """Return the result of each module."""
+        states = self.folded_states(window)
+        results: list[Any] = []
+        for computation, state in zip(self.computations, states, strict=True):
+            results.append(computation.result_of_state(state, self.key, window))
+        return results
+
+
+class AggregatesRun(RowsRun):
+    """Emits each window of rows that is computed.
+
+    Cost: each row is a step of the windows, and each window costs what its modules cost: a constant per row for modules
+    that slide, its members for the others.
+    """
+
+    def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        super().__init__(query, start)
+        modules = [binding.module for binding in query.bindings]
+        self._has_states = states_replace_rows(self.windows, modules)
+        self._open: dict[Hashable, _WindowOfRows | _WindowOfStates] = {}
+
+    def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
+        """Process the rows that are released, let time pass, and keep the states that took the place of rows."""
+        self._open = {}
+        super().process_released(released, previous, progress)
+        if self.state.rows is None:
+            return  # the windows were forgotten
+        for partition, window in self._open.items():
+            if isinstance(window, _WindowOfStates):
+                self.state.states[partition] = window.folded_states()
+
+    def process_row(self, event: StoredEvent) -> None:
+        """Process the next released row."""
+        row, member = self.state.next_row(event)
+        self.process_actions(self.windows.step(self.state.rows, row), event.start, member)
+
+    def advance(self, tick: int) -> None:
+        """Let time pass up to a tick."""
+        self.process_actions(self.windows.advance(self.state.rows, tick), tick)
+
+    def is_new(self) -> bool:
+        """Return True if the windows are as good as new ones."""
+        return bool(self.windows.is_empty(self.state.rows))
+
+    def process_actions(self, actions: Iterable[Action], time: int, row: StoredEvent | None = None) -> None:
+        """Apply actions of the windows, and emit the windows that are computed.
+
+        Args:
+            actions: The actions.
+            time: The tick.
+            row: The row that comes, by its number; None if time alone advances.
+        """
+        del time
+        for (kind, partition, _, extent), rows in self.state.apply(actions, row):
+            if kind is INSERT:
+                self._open_window(partition).insert(rows[0])
+                continue
+            if kind is EVICT:
+                window = self._open_window(partition)
+                assert isinstance(window, _WindowOfRows), "windows whose rows leave at once evict none"
+                window.evict(rows)
+                continue
+            if extent is not None:
+                results = self._open_window(partition).results(extent)
+                output_partition = None if self.windows.partition_by is None else partition
+                self.result.windows_closed += 1
+                self.emit(extent, results, output_partition, key=self.key, ends=True)
+            if kind in LEAVING:
+                self._open.pop(partition, None)
+
+    def _open_window(self, partition: Hashable) -> _WindowOfRows | _WindowOfStates:
+        """Return the window of a partition, as it goes through the batch."""
+        window = self._open.get(partition)
+        if window is not None:
+            return window
+        state = self.state
+        if self._has_states:
+            states = state.states.get(partition)
+            if states == []:  # as states are read that all are None
+                states = [None] * len(self.results.computations)
+            window = _WindowOfStates(self.key, self.results.computations, states)
+        else:
+            window = _WindowOfRows(state.members.setdefault(partition, {}), self.results.slides(self.key))
+        self._open[partition] = window
+        return window

@@ -1,0 +1,235 @@
+"""Modules that follow the rows of row windows: the handlers that are called for what happens to rows and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, cast
+
+from muntin import INFINITY, RowOperator, Window
+from muntin.modules.row_operator import HANDLERS
+from muntin.rows import Action, ActionKind, MemberRow, RowsInWindow
+from muntin_engine.evaluators.keyed.computation import results_in_order
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.key_events import ALWAYS
+from muntin_engine.evaluators.keyed.keyed_run import BatchStart
+from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.evaluators.ordered.delay_buffer import Edge
+from muntin_engine.evaluators.ordered.rows_run import RowsRun
+from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING
+from muntin_engine.modules.plain_results import listing, plain_of
+from muntin_engine.modules.skipping import SKIPPED
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
+
+_HANDLER_OF: Final = {
+    ActionKind.TRIGGER: "on_trigger",
+    ActionKind.FLUSH: "on_flush",
+    ActionKind.FULL: "on_full",
+    ActionKind.EMPTY: "on_empty",
+    ActionKind.REMOVE: "on_remove",
+}
+"""The handlers that get a window, and no row."""
+
+
+class Handlers:
+    """The handlers of a module, and its states.
+
+    Attributes:
+        defined: The names of the handlers that it defines.
+        select: Makes the module's input of a row; `SKIPPED` if it does not accept that.
+    """
+
+    def __init__(self, query: EvaluatorQuery) -> None:
+        (binding,) = query.bindings
+        module = binding.module
+        assert isinstance(module, RowOperator), "only such modules have handlers"
+        self.select = binding.select
+        self._create = module.create_state
+        self._call = query.once(results_in_order).computations[0].call
+        self._new_state: list[bytes] | None = None
+
+        defined: set[str] = set()
+        for name in HANDLERS:
+            if getattr(type(module), name) is not getattr(RowOperator, name):
+                defined.add(name)
+        self.defined = frozenset(defined)
+        result_field = module.result_field()
+        evicted_field = module.evicted_field()
+        plain_evicted = None if evicted_field is None else plain_of(evicted_field)
+        self._methods: dict[str, Any] = {}
+        for name in defined:
+            method = getattr(module, name)
+            if name == "on_evict":
+                self._methods[name] = listing(method, plain_evicted, evicted_field)
+            else:
+                self._methods[name] = listing(method, binding.plain, result_field)
+
+    def create_state(self, key: object) -> Any:
+        """Return the state of a new key."""
+        return self._call("create_state", key, ALWAYS, self._create)
+
+    def is_new(self, state: Any, key: object, serializer: StateSerializer) -> bool:
+        """Return True if a state is as good as a new one."""
+        if self._new_state is None:
+            self._new_state = serializer.pack([[self.create_state(key)]], key, [ALWAYS])
+        return serializer.pack([[state]], key, [ALWAYS]) == self._new_state
+
+    def call(self, name: str, key: object, window: Window, *arguments: object) -> list[Any]:
+        """Return the rows of a handler that the module defines."""
+        return self._call(name, key, window, self._methods[name], *arguments)
+
+
+class HandlersRun(RowsRun):
+    """Calls the handlers of a module that follows rows, and emits the rows that they return.
+
+    Time advances tick by tick, so that each result lies where it happens.
+
+    Cost: each row is a step of the windows, and costs what the handlers cost.
+    """
+
+    def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        super().__init__(query, start)
+        self._handlers = query.once(Handlers)
+        partition_by = self.windows.partition_by
+        self._partition_place = None if partition_by is None else self.windows.reads.index(partition_by)
+        # The members of each partition as the module sees them, by number, and the rows of the second output.
+        self._seen: dict[Hashable, dict[int, MemberRow[Any]]] = {}
+        self._evicted: list[OutputChange] = []
+
+    def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
+        """Process the rows that are released, and let time pass; the rows of `on_evict` are the second output."""
+        state = self.state
+        self._evicted = []
+        if state.module_state is None:
+            state.module_state = self._handlers.create_state(self.key)
+        self._seen = {}
+        for partition, rows in state.members.items():
+            seen_rows = [self._see(row) for row in rows.values()]
+            self._seen[partition] = {seen.number: seen for seen in seen_rows if seen is not None}
+        super().process_released(released, previous, progress)
+        if self._evicted:
+            self.result.evicted.append((self.key, self._evicted))
+
+    def process_row(self, event: StoredEvent) -> None:
+        """Process the next released row."""
+        state = self.state
+        time = event.start
+        self.advance(time)
+        if self.is_new():
+            state.rows = self.windows.create_state()
+            state.released = 0
+            state.members = {}
+            self._seen = {}
+        row, member = state.next_row(event)
+        seen = self._see(member)
+        is_inserted = self._process(self.windows.step(state.rows, row), time, member, seen)
+        if seen is not None and not is_inserted:
+            partition = 0 if self._partition_place is None else row.values[self._partition_place]
+            self._call("on_pass", partition, time, None, seen)
+
+    def advance(self, tick: int) -> None:
+        """Let time pass, tick by tick."""
+        while True:
+            due = self.windows.next_tick(self.state.rows)
+            if due > tick or due == INFINITY:
+                return
+            self.process_actions(self.windows.advance(self.state.rows, due), due)
+
+    def is_new(self) -> bool:
+        """Return True if the windows and the module's state are as good as new ones."""
+        state = self.state
+        if state.was_full or not self.windows.is_empty(state.rows):
+            return False
+        return self._handlers.is_new(state.module_state, self.key, self.serializer)
+
+    def _see(self, row: StoredEvent) -> MemberRow[Any] | None:
+        """Return a row as the module sees it; None if the module does not accept it."""
+        payload = self._handlers.select(row.payload)
+        return None if payload is SKIPPED else MemberRow(cast(int, row.id), row.start, payload)
+
+    def process_actions(self, actions: Iterable[Action], time: int) -> None:
+        """Apply the actions that time brings about, and call the handlers of the module."""
+        self._process(actions, time)
+
+    def _process(
+        self,
+        actions: Iterable[Action],
+        time: int,
+        row: StoredEvent | None = None,
+        seen: MemberRow[Any] | None = None,
+    ) -> bool:
+        """Apply actions of the windows, and call the handlers; return True if the row comes into a window.
+
+        Args:
+            actions: The actions.
+            time: The tick.
+            row: The row that comes, by its number; None if time alone advances.
+            seen: The row as the module sees it; None if the module does not accept it.
+        """
+        is_inserted = False
+        for (kind, partition, _, extent), rows in self.state.apply(actions, row):
+            if kind is INSERT:
+                is_inserted = True
+                if seen is not None:
+                    self._seen.setdefault(partition, {})[seen.number] = seen
+                    self._call("on_insert", partition, time, None, seen)
+                continue
+            if kind is not EVICT:
+                self._call(_HANDLER_OF[kind], partition, time, extent)
+            evicted = self._evict(partition, rows)
+            if evicted:
+                self._call("on_evict", partition, time, None, evicted)
+            if kind in LEAVING:
+                self._seen.pop(partition, None)
+        return is_inserted
+
+    def _evict(self, partition: Hashable, rows: Sequence[StoredEvent]) -> list[MemberRow[Any]]:
+        """Remove rows from a partition; return them as the module saw them, without those that it did not accept."""
+        seen_rows = self._seen.get(partition, {})
+        evicted: list[MemberRow[Any]] = []
+        for row in rows:
+            seen = seen_rows.pop(cast(int, row.id), None)
+            if seen is not None:
+                evicted.append(seen)
+        return evicted
+
+    def _call(
+        self,
+        name: str,
+        partition: Hashable,
+        time: int,
+        extent: Window | None,
+        argument: MemberRow[Any] | Sequence[MemberRow[Any]] | None = None,
+    ) -> None:
+        """Call a handler, if the module defines it, and emit its rows.
+
+        Rows of the second output lie at the tick at which their cause left.
+
+        Args:
+            name: The handler.
+            partition: The partition.
+            time: The tick.
+            extent: The extent of the window, for handlers that get a window.
+            argument: The row, or the rows, for handlers that get these.
+        """
+        if name not in self._handlers.defined:
+            return
+        state = self.state
+        if name == "on_full":
+            state.was_full = True
+        window = Window(time, time + 1) if extent is None else extent
+        arguments = () if argument is None else (argument,)
+        view = RowsInWindow(self._seen, partition, time, extent)
+        rows = self._handlers.call(name, self.key, window, state.module_state, *arguments, view)
+        if not rows:
+            return
+        output_partition = None if self._partition_place is None or name == "on_empty" else partition
+        if name != "on_evict":
+            ends = name in ("on_trigger", "on_flush")
+            self.emit(window, [rows], output_partition, key=None, ends=ends)
+            return
+        for row in rows:
+            start = window.start
+            self._evicted.append(
+                OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
+            )

@@ -1,0 +1,130 @@
+"""A micro-batch of row windows: released rows and time drive the windows of a key, and these drive its modules."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, cast
+
+from muntin import EARLIEST, INFINITY, TimestampPolicy, Window
+from muntin.rows import Action, RowWindows
+from muntin_engine.evaluators.keyed.computation import results_in_order
+from muntin_engine.evaluators.keyed.event_index import StoredEvent
+from muntin_engine.evaluators.keyed.keyed_run import BatchStart
+from muntin_engine.evaluators.ordered.delay_buffer import Edge, OrderedRun
+from muntin_engine.evaluators.ordered.rows_state import LATER, RowsState
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.bucket_state import KeyTimer
+from muntin_engine.time.changes import OutputChange, OutputKind, Progress
+
+
+class RowsRun(OrderedRun):
+    """A micro-batch of windows that follow rows.
+
+    Attributes:
+        windows: The windows, as an automaton that rows and time drive.
+        results: Compute the results of the modules.
+    """
+
+    state_class = RowsState
+    state: RowsState
+
+    def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        super().__init__(query, start)
+        self.windows = cast(RowWindows, query.window)
+        self.results = query.once(results_in_order)
+        self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
+        self._start_of_new = self.windows.earliest_start(self.windows.create_state(), LATER)
+
+    @abstractmethod
+    def process_row(self, event: StoredEvent) -> None:
+        """Process the next released row."""
+
+    @abstractmethod
+    def advance(self, tick: int) -> None:
+        """Let time pass up to a tick."""
+
+    @abstractmethod
+    def process_actions(self, actions: Iterable[Action], time: int) -> None:
+        """Apply the actions that time brings about, and pass them on to the modules.
+
+        Args:
+            actions: The actions of the windows.
+            time: The tick.
+        """
+
+    @abstractmethod
+    def is_new(self) -> bool:
+        """Return True if the key can be forgotten: nothing of it differs from a new one."""
+
+    def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
+        """Process the rows that are released, and let time pass."""
+        state = self.state
+        if state.rows is None:
+            state.rows = self.windows.create_state()
+        for edge in released:
+            self.process_row(edge.event)
+        if progress.watermark < INFINITY:
+            self.advance(progress.watermark)
+        else:
+            end = self._end(previous, progress)
+            self.advance(end)
+            self.process_actions(self.windows.close(state.rows, end), end)
+        if progress.watermark == INFINITY or self.is_new():
+            state.clear()
+
+    def _end(self, previous: Progress, progress: Progress) -> int:
+        """Return the tick at which the stream ends for the key.
+
+        A key that is done ends with its own rows and watermarks, and not with the rows of others, which a micro-batch
+        may bring or not.
+        """
+        if self.progress.watermark == INFINITY:
+            return progress.horizon
+        return max(
+            self.state.newest + 1,
+            previous.watermark,
+            self.progress.watermark,
+            self.last_finite_watermark(self.work),
+        )
+
+    def emit(self, window: Window, results: Sequence[Any], partition: Hashable, *, key: object, ends: bool) -> None:
+        """Emit the results of a window.
+
+        Args:
+            window: The window.
+            results: The results of each module.
+            partition: Its partition; None where there are none.
+            key: The key, for errors of aggregates.
+            ends: True if these are all results of the window, so that the last one ends it.
+        """
+        rows = self.results.stamper.rows(key, window, results)
+        for number, (start, end, value) in enumerate(rows, 1):
+            change = OutputChange(
+                OutputKind.INSERT,
+                self.state.next_serial(),
+                window,
+                start,
+                end,
+                value,
+                partition=partition,
+                ends_window=ends and number == len(rows),
+            )
+            self.output.append(change)
+
+    def output_watermark(self, earliest: int) -> int:
+        """Return the least start of a window that a row may yet be in; where results are points, the watermark."""
+        watermark = self.progress.watermark
+        if watermark in (EARLIEST, INFINITY) or not self._is_aligned:
+            return watermark
+        start_of_new = self.windows.earliest_start(self.windows.create_state(), watermark)
+        return min(watermark, start_of_new, earliest)
+
+    def timer_of(self, state: RowsState) -> KeyTimer:
+        """Return the timer of a key: when the next row is released, or time does something."""
+        watermark = self.key_progress.watermark
+        output_watermark = INFINITY
+        if self._is_aligned:
+            output_watermark = state.earliest_start(watermark, self._start_of_new)
+        closing = min(state.due(watermark), state.next_tick())
+        return KeyTimer(closing, INFINITY, output_watermark)
