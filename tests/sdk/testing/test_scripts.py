@@ -172,7 +172,7 @@ def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -
 def test_one_step_may_come_twice_before_the_step_in_between() -> None:
     inserted, deleted = Insertion("a", Event(1, 5, None)), retraction("a", Event(1, 5, None))
     script = Script().add(inserted).batch().add(deleted).add(inserted)
-    twice = Script([script.steps[0], script.steps[0], script.steps[2]])
+    twice = Script((script.steps[0], script.steps[0], script.steps[2]))
     assert twice.history() == script.history() == {None: {("a", 1): Event(1, 5, None)}}
 
 
