@@ -91,6 +91,7 @@ def process(
     completed = query.emission.finish(store, windows, progress)
     query.geometry.write(store, state, progress)
 
+    # Of windows that events have cut, none that changes any more starts before the first open one.
     first_start = query.geometry.first_start(store)
     sizes = store.close(state, first_start)
     output_watermark = query.geometry.output_watermark(progress, first_start)

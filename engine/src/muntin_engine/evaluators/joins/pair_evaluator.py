@@ -13,7 +13,7 @@ from muntin_engine.evaluators.arrays.array_evaluator import bucket_state, evalua
 from muntin_engine.evaluators.arrays.arrays_in_memory import ArraysInMemory, ResultRow, RunsInMemory
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, rows_to_lift
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.evaluators.joins.pair_machine import SIDES, PairQuery, process_pairs, watermarks_of
@@ -99,7 +99,7 @@ class PairsInMemory(RunsInMemory):
         packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
-        rows = InputRows(1, starts, ends, [packed_key], [packed_payload])
+        rows = RowsToLift(1, starts, ends, [packed_key], [packed_payload])
         return lift_each(1, rows, packed=side_mark(row.side))
 
     def process(

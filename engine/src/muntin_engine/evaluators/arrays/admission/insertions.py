@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, StretchTable
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, rows_to_lift
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.changes import InputChange, Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
@@ -88,7 +88,7 @@ class Insertions(RowAdmission[StretchStore]):
         """Yield the partial state of a row."""
         starts = np.array([row.start], np.int64)
         ends = None if self._is_point else np.array([row.end], np.int64)
-        return self._geometry.lift(InputRows(1, starts, ends, keys, payload))
+        return self._geometry.lift(RowsToLift(1, starts, ends, keys, payload))
 
     def admit(
         self, blobs: Sequence[bytes], store: StretchStore, previous: InputsProgress, progress: InputsProgress

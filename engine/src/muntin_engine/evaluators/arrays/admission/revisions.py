@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +14,13 @@ from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.admission.incoming_rows import NO_CHANGES, IncomingRows, PlainChanges, classify
 from muntin_engine.evaluators.arrays.admission.row_admission import NO_KEYS, Admitted, RowAdmission
 from muntin_engine.evaluators.arrays.admission.single_rows import SingleChanges, admit_single_rows
-from muntin_engine.evaluators.arrays.store.event_store import ChangedEvents, EventStore
+from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.live_events import START
 from muntin_engine.evaluators.arrays.stretches.coding import encode
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, named_keys
 from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
-from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable, concat
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.keyed.intake import Filter
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -28,6 +30,24 @@ from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.value_flags import flags
+
+
+class ClassifiedRows(NamedTuple):
+    """The rows of a batch.
+
+    Attributes:
+        rows: The number of rows that the filter of the query counts.
+        keys: The number of keys with rows.
+        plain: The changes that need no look at each row.
+        new_events: The events that plain rows insert.
+        others: The other rows, by the codes of their keys.
+    """
+
+    rows: int = 0
+    keys: int = 0
+    plain: PlainChanges = NO_CHANGES
+    new_events: Sequence[StretchTable] = ()
+    others: Mapping[int, Sequence[InputChange]] = MappingProxyType({})
 
 
 class Revisions(RowAdmission[EventStore]):
@@ -64,50 +84,43 @@ class Revisions(RowAdmission[EventStore]):
         The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
         """
         previously_waiting = self._filter.count(store.waiting.rows)
-        plain = NO_CHANGES
-        plain_events: list[StretchTable] = []
-        other_rows: Mapping[int, Sequence[InputChange]] = {}
-        row_count = 0
-        left_out = 0
-        key_count = 0
-        if blobs:
-            table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()
-            codes = _key_codes(table, store.keys)
-            incoming = IncomingRows.of(table, codes)
-            row_count = len(table)
-            key_count = len(np.unique(codes))
-            plain = classify(incoming, store, previous.least.watermark)
-            event_rows = incoming.event_rows()
-            store.schema = event_rows.schema
-            other_rows = incoming.changes(plain.others)
-            if self._query.keeps is not None:
-                left_out = int(np.count_nonzero(incoming.is_insertion & ~flags(event_rows.columns[-1])))
-            plain_events = self._inserted_events(incoming, plain, event_rows)
-
+        arrived = self._classify(blobs, store, previous.least.watermark)
         single = SingleChanges()
-        if other_rows or store.waiting.by_key:
-            single = admit_single_rows(self._query, store, other_rows, previous, progress)
+        if arrived.others or store.waiting.by_key:
+            single = admit_single_rows(self._query, store, arrived.others, previous, progress)
 
-        inserted = [*self._single_events(single, store.schema), *plain_events]
-        changed = [*_change_live_events(store, plain, single), *inserted]
-        changed_count = sum(map(len, changed))
-        if changed:
-            are_stored = np.arange(changed_count) < changed_count - len(plain.inserted)
-            store.changed = ChangedEvents(concat(changed), are_stored)
+        inserted = [*self._single_events(single, store.schema), *arrived.new_events]
+        changed = [*_change_live_events(store, arrived.plain, single), *inserted]
+        # Only a plain insertion is surely of an event that the log has no record of.
+        store.record_changes(changed, new=sum(map(len, arrived.new_events)))
 
         rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
         now_waiting = self._filter.count(store.waiting.rows)
-        accepted = previously_waiting + row_count - left_out - len(rejections) - now_waiting
+        accepted = previously_waiting + arrived.rows - len(rejections) - now_waiting
         touched = NO_KEYS if store.changed is None else store.changed.events.keys
-        return Admitted(inserted, accepted, key_count, rejections=rejections, touched=touched)
+        return Admitted(inserted, accepted, arrived.keys, rejections=rejections, touched=touched)
 
-    def _inserted_events(self, incoming: IncomingRows, plain: PlainChanges, event_rows: pa.Table) -> list[StretchTable]:
-        """Return the events that plain rows insert."""
+    def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
+        """Decode the rows of a batch, and tell those apart that have to be looked at one by one."""
+        if not blobs:
+            return ClassifiedRows()
+        table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()
+        codes = _key_codes(table, store.keys)
+        incoming = IncomingRows.of(table, codes)
+        event_rows = incoming.event_rows()
+        store.schema = event_rows.schema
+        plain = classify(incoming, store, watermark)
+
+        row_count = len(table)
+        if self._query.keeps is not None:  # events that the filter leaves out are not counted
+            row_count -= int(np.count_nonzero(incoming.is_insertion & ~flags(event_rows.columns[-1])))
+        new_events: list[StretchTable] = []
         places = plain.inserted
-        if not len(places):
-            return []
-        rows = event_rows.take(pa.array(places))
-        return [self._events(incoming.identities.codes[places], incoming.identities.starts[places], plain.ends, rows)]
+        if len(places):
+            identities = incoming.identities.take(places)
+            rows = event_rows.take(pa.array(places))
+            new_events.append(self._events(identities.codes, identities.starts, plain.ends, rows))
+        return ClassifiedRows(row_count, len(np.unique(codes)), plain, new_events, incoming.changes(plain.others))
 
     def _single_events(self, single: SingleChanges, schema: pa.Schema) -> list[StretchTable]:
         """Return the events that rows inserted which were admitted one by one."""

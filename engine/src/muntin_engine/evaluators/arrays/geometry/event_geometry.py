@@ -24,7 +24,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import key_columns
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import slices_of
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat, ends_before
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, row_parts
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, row_parts
 from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
@@ -96,7 +96,7 @@ class EventGeometry(WindowGeometry[EventStore]):
             return
         keys = key_columns(store.keys.take(events.keys))
         inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
-        event_rows = InputRows(1, events.parts[START].array, events.high, keys, inputs)
+        event_rows = RowsToLift(1, events.parts[START].array, events.high, keys, inputs)
         components = row_parts(self._components.forms, event_rows, events.high, np.arange(len(events)))
         store.live.add(replace(events, parts={**events.parts, **components}))
 

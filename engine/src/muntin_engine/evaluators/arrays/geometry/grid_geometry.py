@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import in_ticks, in_windows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
@@ -61,7 +61,7 @@ class GridGeometry(StretchGeometry):
         super().__init__(values, at_end=at_end)
         self._grids = grids
 
-    def lift(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield for each bucket the slices, or runs of slices, that rows are merged into."""
         return self.values.lift_into_slices(rows)
 

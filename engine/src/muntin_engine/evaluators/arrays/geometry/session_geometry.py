@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat, ends_before
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
@@ -51,7 +51,7 @@ class TickGeometry(StretchGeometry):
     def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
         """Return for each stretch of the log whether open windows need it, given all that is live."""
 
-    def lift(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the stretch of each row for each bucket."""
         return self.values.lift_each(rows)
 

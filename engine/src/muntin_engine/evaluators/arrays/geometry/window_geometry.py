@@ -11,7 +11,7 @@ from muntin import INFINITY
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, StretchStore
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
@@ -99,7 +99,7 @@ class StretchGeometry(WindowGeometry[StretchStore]):
         self._at_end = at_end
 
     @abstractmethod
-    def lift(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield for each bucket the stretches that rows become."""
 
     @abstractmethod

@@ -110,6 +110,18 @@ class EventStore(ArrayStore):
         self.ended.renumber(codes)
         self.results.renumber(codes)
 
+    def record_changes(self, tables: Sequence[StretchTable], *, new: int) -> None:
+        """Remember the events that a batch changed until they are written.
+
+        Args:
+            tables: The events as they are now.
+            new: The number of events, the last ones, of which the log has no record.
+        """
+        if tables:
+            events = concat(tables)
+            are_stored = np.arange(len(events)) < len(events) - new
+            self.changed = ChangedEvents(events, are_stored)
+
     def restore_waiting(self, cells: Cells) -> None:
         """Read the rows that wait."""
         self._stored_waiting = cells.get(WAITING)

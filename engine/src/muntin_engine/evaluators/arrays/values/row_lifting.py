@@ -40,7 +40,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True, slots=True)
-class InputRows:
+class RowsToLift:
     """The good rows of a batch.
 
     Attributes:
@@ -62,10 +62,10 @@ class InputRows:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def where(self, is_wanted: BoolArray) -> InputRows:
+    def where(self, is_wanted: BoolArray) -> RowsToLift:
         """Select rows."""
         mask = pa.array(is_wanted)
-        return InputRows(
+        return RowsToLift(
             self.buckets,
             self.starts[is_wanted],
             None if self.ends is None else self.ends[is_wanted],
@@ -90,7 +90,7 @@ class InputRows:
         return RowLists.of(pa.table(columns), np.ones(len(self), np.int64))
 
 
-def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> InputRows:
+def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLift:
     """Return the projected rows of an input as arrays.
 
     Args:
@@ -106,7 +106,7 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> InputRows
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
-    return InputRows(
+    return RowsToLift(
         task.plan.buckets,
         array("start").to_numpy(),
         None if input_task.plan_input.is_point else array("end").to_numpy(),
@@ -149,7 +149,7 @@ class SpreadKeys:
     ends: IntArray
 
     @classmethod
-    def of(cls, rows: InputRows) -> SpreadKeys:
+    def of(cls, rows: RowsToLift) -> SpreadKeys:
         """Sort the keys of rows by their buckets."""
         encoded = encode(rows.keys, len(rows))
         first_rows = pa.array(encoded.first)
@@ -184,7 +184,7 @@ class SpreadKeys:
             yield BucketBlob(bucket, to_blob(keys, bucket_stretches, packed))
 
 
-def group_rows(grid: SliceGrid, rows: InputRows, keys: SpreadKeys) -> Groups:
+def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     """Group rows of the same key and slices, in the order of buckets, then slices, then keys.
 
     This is where the rows of a slice meet on the map side.
@@ -211,7 +211,7 @@ def group_rows(grid: SliceGrid, rows: InputRows, keys: SpreadKeys) -> Groups:
 
 
 def lift_rows(
-    grid: SliceGrid, forms: Sequence[BoundForm], rows: InputRows, *, with_rows: bool = False
+    grid: SliceGrid, forms: Sequence[BoundForm], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
     """Yield the partial states of a batch of rows for each bucket that has any.
 
@@ -246,7 +246,7 @@ def lift_rows(
 
 def lift_each(
     gap: int,
-    rows: InputRows,
+    rows: RowsToLift,
     forms: Sequence[BoundForm] | None = None,
     packed: Sequence[bytes] = (),
     *,
@@ -299,7 +299,7 @@ def counted_until(starts: IntArray, ends: IntArray | None, gap: int) -> IntArray
     return until
 
 
-def row_parts(forms: Sequence[BoundForm], rows: InputRows, until: IntArray, order: IntArray) -> dict[Part, Values]:
+def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, until: IntArray, order: IntArray) -> dict[Part, Values]:
     """Return the components of each row, in some order.
 
     Args:
@@ -323,7 +323,7 @@ def row_parts(forms: Sequence[BoundForm], rows: InputRows, until: IntArray, orde
 
 def lift_parts(  # what merging takes
     forms: Sequence[BoundForm],
-    rows: InputRows,
+    rows: RowsToLift,
     located_at: At,
     codes: IntArray,
     size: int,

@@ -18,7 +18,7 @@ from muntin_engine.evaluators.arrays.stretches.python_states import StateModule,
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, lift_rows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
@@ -72,11 +72,11 @@ class ListedRows(ColumnFormat, StretchValues):
         self._computed = WindowResults(query)
         self._modules = tuple(map(StateModule, query.bindings)) if slides else ()
 
-    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows of slices for each bucket."""
         return lift_rows(self._grids[0], (), rows, with_rows=True)
 
-    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows as they are for each bucket."""
         return lift_each(self._gap, rows, (), with_rows=True)
 

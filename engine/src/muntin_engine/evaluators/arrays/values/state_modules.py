@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.stretches.python_states import ModuleCallEr
 from muntin_engine.evaluators.arrays.stretches.slices import in_windows
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, SpreadKeys, group_rows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, SpreadKeys, group_rows
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.calls import CURRENT_CALL
@@ -195,7 +195,7 @@ def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]
 
 
 def lift_states(
-    modules: StateModules, grids: Sequence[SliceGrid], rows: InputRows, *, with_rows: bool = False
+    modules: StateModules, grids: Sequence[SliceGrid], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
     """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
 
@@ -220,7 +220,9 @@ def lift_states(
         yield from _lifted(None, grids[0], rows.where(~is_in), with_rows=with_rows)
 
 
-def _lifted(modules: StateModules | None, grid: SliceGrid, rows: InputRows, *, with_rows: bool) -> Iterator[BucketBlob]:
+def _lifted(
+    modules: StateModules | None, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool
+) -> Iterator[BucketBlob]:
     """Yield the states of rows for each bucket; without modules, only how many rows there are."""
     keys = SpreadKeys.of(rows)
     groups = group_rows(grid, rows, keys)

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each
 from muntin_engine.evaluators.arrays.values.slice_queues import queue_of_states
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules, lift_states, located, whereabouts
@@ -57,11 +57,11 @@ class PythonStates(StretchValues):
         self._grids = grids
         self._gap = gap
 
-    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the states of slices for each bucket."""
         return lift_states(self._modules, self._grids, rows, with_rows=self.with_late_rows)
 
-    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the payload of each row for each bucket."""
         return lift_each(self._gap, rows, with_rows=self.with_late_rows)
 

@@ -10,7 +10,7 @@ from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat, StretchFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Groups, StretchTable, alike, concat
-from muntin_engine.evaluators.arrays.values.row_lifting import InputRows, lift_each, lift_rows
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.slice_grid import SliceGrid
@@ -27,11 +27,11 @@ class StretchValues(StretchFormat):
         self.with_late_rows = with_late_rows
 
     @abstractmethod
-    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield for each bucket the values of the slices, or runs of them, that rows are merged into."""
 
     @abstractmethod
-    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield for each bucket the value of each row."""
 
     def without_late_rows(self, stretches: StretchTable) -> StretchTable:
@@ -91,10 +91,10 @@ class FormComponents(ColumnFormat, StretchValues):
         self._grids = grids
         self._gap = gap
 
-    def lift_into_slices(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of slices for each bucket."""
         return lift_rows(self._grids[0], self.forms, rows, with_rows=self.with_late_rows)
 
-    def lift_each(self, rows: InputRows) -> Iterator[BucketBlob]:
+    def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of each row for each bucket."""
         return lift_each(self._gap, rows, self.forms, with_rows=self.with_late_rows)
