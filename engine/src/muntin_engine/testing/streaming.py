@@ -31,7 +31,7 @@ from muntin_engine.backends.planned_query import Projection
 from muntin_engine.backends.spark.other_streams import with_marks
 from muntin_engine.backends.spark.session.local import local_session, stop_session
 from muntin_engine.backends.spark.session.worker_settings import KEPT
-from muntin_engine.recording.comparing import unlike
+from muntin_engine.recording.row_differences import row_differences
 
 Row: TypeAlias = dict[str, Any]
 """A row of an output: timestamps are text in UTC, and `start` and `end` stand for the window."""
@@ -266,7 +266,7 @@ def assert_rows(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[s
     Raises:
         AssertionError: Some are missing, or there are others; it lists both.
     """
-    told = unlike(found, expected)
+    told = row_differences(found, expected)
     if told:
         raise AssertionError("\n".join(["the rows differ", *told]))
 

@@ -1,4 +1,4 @@
-"""The folder of a recording, read again, and written as a whole."""
+"""Read the folder of a recording, and write one as a whole."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class RecordedRun:
     """One start of the query.
 
     Attributes:
-        number: Its number, from 0.
+        number: The number of the start, from 0.
         data: The query as data.
         first_batch: The number of its first micro-batch.
-        cells_file: The state that it began with, unless that is what the micro-batches before have left.
+        cells_file: The file of the state that it began with; None if that is what earlier micro-batches have left.
         reads: The places, among the queries before, of those whose results it reads itself.
     """
 
@@ -42,18 +42,24 @@ class RecordedRun:
     reads: tuple[int, ...] = ()
 
     def cells(self) -> CellsOfBuckets:
-        """Return the state that it began with, by bucket and name."""
-        found: dict[int, dict[str, bytes]] = {}
+        """Read the state that it began with, by bucket and name."""
+        cells: dict[int, dict[str, bytes]] = {}
         for row in pq.read_table(self.cells_file).to_pylist():
-            found.setdefault(row["bucket"], {})[row["name"]] = row["data"]
-        return found
+            cells.setdefault(row["bucket"], {})[row["name"]] = row["data"]
+        return cells
 
     def newest(self) -> int:
-        """Return the largest start of an event in that state, or before it."""
+        """Return the largest start of an event that the query had seen when this state was written."""
         codec = Codec()
-        metadata = (split(unseal(METADATA, named[METADATA]))[1] for named in self.cells().values() if METADATA in named)
-        known = (InputsProgress.from_data(data) for _, data in (query_of(one, codec) for one in metadata) if data)
-        return max((progress.least.newest for progress in known), default=EARLIEST)
+        newest = EARLIEST
+        for cells in self.cells().values():
+            if METADATA not in cells:
+                continue
+            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _, progress = query_of(metadata, codec)
+            if progress:
+                newest = max(newest, InputsProgress.from_data(progress).least.newest)
+        return newest
 
 
 def read_runs(folder: Path) -> Iterator[RecordedRun]:
@@ -93,26 +99,29 @@ def read_batches(folder: Path) -> Iterator[RecordedBatch]:
 
 
 def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) -> RecordedBatch | None:
-    """Return the micro-batch after some, of which rows came and which was not committed: one that failed, say.
+    """Return the micro-batch of which rows came and which was not committed: one that failed, say. None without one.
 
     Args:
         folder: The recording.
-        batches: Those that were committed.
+        batches: The micro-batches that were committed.
         run: The number of the last start of the query.
     """
-    number = batches[-1].number + 1 if batches else None
-    started = sorted(int(place.name) for place in (folder / ROWS).glob("[0-9]*"))
-    if number is None and started:
-        number = started[-1]
-    files = () if number is None else tuple(sorted((folder / ROWS / f"{number:08}").glob(f"{run:04}-*.parquet")))
-    return RecordedBatch(number or 0, run, {}, files) if files else None
+    if batches:
+        number = batches[-1].number + 1
+    else:
+        started = [int(place.name) for place in (folder / ROWS).glob("[0-9]*")]
+        if not started:
+            return None
+        number = max(started)
+    files = sorted((folder / ROWS / f"{number:08}").glob(f"{run:04}-*.parquet"))
+    return RecordedBatch(number, run, {}, tuple(files)) if files else None
 
 
 def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence[RecordedBatch]) -> None:
     """Write a recording into a new folder.
 
     Raises:
-        RecordingError: There is something in it.
+        RecordingError: The folder is not empty.
     """
     if folder.exists() and any(folder.iterdir()):
         raise RecordingError(f"{folder} is there already\n  name another folder, or remove this one")
@@ -120,17 +129,17 @@ def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence
         cells = None if run.cells_file is None else pq.read_table(run.cells_file)
         write_run(folder, run.number, run.data, run.first_batch, reads=run.reads, cells=cells)
     for batch in batches:
-        files: dict[str, int] = {}
+        rows_by_file: dict[str, int] = {}
         for part in batch.parts:
             file = rows_file(folder, batch.number, batch.run, part.partition)
             write_part(file, part)
-            files[file.name] = part.rows.num_rows
+            rows_by_file[file.name] = part.rows.num_rows
         write_batch(
             folder,
             batch.number,
             batch.run,
             query_id="",
             metrics=batch.metrics,
-            files=files,
+            files=rows_by_file,
             is_end=batch.is_end,
         )
