@@ -113,7 +113,7 @@ STILL_UP: Mapping[str, tuple[str, ...]] = {
     "evaluators.revised": ("evaluators.arrays",),
     "sinks": ("backends.spark",),
     "backends.spark": ("api.text.writing",),
-    "api": ("monitoring.observer", "sql_text.writing"),
+    "api": ("monitoring.observer", "sql_text.query_writing"),
 }
 """The imports of rooms that still go up."""
 
@@ -286,8 +286,8 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.backends.spark.anything", "from muntin_engine.monitoring import batch_metrics"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from muntin_engine.recording import replay"),
         ("muntin_engine.sinks.recordings.writer", "from muntin_engine.recording import replay"),
-        ("muntin_engine.api.query", "def late():\n    from muntin_engine.sql_text import reading"),
-        ("muntin_engine.sql_text.reading", "from pyspark.sql import DataFrame"),
+        ("muntin_engine.api.query", "def late():\n    from muntin_engine.sql_text import query_reading"),
+        ("muntin_engine.sql_text.query_reading", "from pyspark.sql import DataFrame"),
         ("muntin_engine.sinks.anything", "from muntin_engine.api import query"),
         ("muntin_engine.packages.anything", "from muntin_engine.api.query import Query"),
         ("muntin_engine.monitoring.recent_batches", "from pyspark.sql.streaming import StreamingQuery"),
@@ -311,7 +311,7 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin_engine.backends.spark.anything", "import pyspark, numpy\nfrom muntin_engine.wire import anything"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.backends.spark.session import local"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from pyspark.sql import DataFrame"),
-        ("muntin_engine.monitoring.terminal", "import rich.table"),
+        ("muntin_engine.monitoring.terminal_panels", "import rich.table"),
         ("muntin_cli.anything", "import typer\nfrom muntin import testing\ndef late():\n    import muntin_engine"),
         ("muntin_stats.anything", "import numpy\nfrom muntin import Aggregate\nfrom . import other"),
     ],

@@ -18,7 +18,7 @@ import muntin_engine.sql_text
 from muntin import function
 from muntin.errors import QueryError
 from muntin_engine import sql
-from muntin_engine.sql_text.places import SqlError
+from muntin_engine.sql_text.sql_source import SqlError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,7 +28,7 @@ class EventLifetimes:
         """Yield each event with its start and its end."""
         yield from self._lifetimes.items()
 
-    def set(self, key: Key, event: int, start: int, end: int) -> None:
+    def put(self, key: Key, event: int, start: int, end: int) -> None:
         """Add an event, or give it another lifetime; one that does not end after its start is forgotten."""
         edges = self._edges_of_key[freeze(key)]
         previous = self._lifetimes.pop(event, None)

@@ -121,7 +121,7 @@ class Recording:
         return task_of(data, plan_of(data, self._known, evaluator))
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
-        """Return the same query with other micro-batches; nothing is written."""
+        """Replace the micro-batches, in memory; nothing is written."""
         return self._with(batches=tuple(batches), unfinished=None)
 
     def _with(self, **attributes: Any) -> Recording:

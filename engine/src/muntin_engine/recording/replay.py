@@ -110,7 +110,7 @@ class Replay:
 
 
 def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
-    """Yield what a map task sends to the buckets, a row at a time; the progress is that which was recorded."""
+    """Yield the rows that a map task sends to the buckets, with the progress that was recorded."""
     report = part.report
     for batch in distribute(task, part.batches()):
         for row in batch.to_pylist():

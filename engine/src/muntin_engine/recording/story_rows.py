@@ -141,7 +141,7 @@ class StoryRows:
         end = change.end if change.new_end is None else change.new_end
         is_known = row.event in self.events
         start = self.events.start_of(row.event) if is_known else change.start  # a change moves the end alone
-        self.events.set(row.key or (), row.event, start, INFINITY if end is None else end)
+        self.events.put(row.key or (), row.event, start, INFINITY if end is None else end)
 
 
 class _Insertions:

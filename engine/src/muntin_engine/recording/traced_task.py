@@ -99,10 +99,11 @@ class Notes:
 
     def numbers(self, place: int, key: Hashable, window: Window, result: Any) -> Sequence[int]:
         """Return the rows of a result of a module; those of all results of the window if this one is unknown."""
-        notes = self.notes.get((place, key, window), [])
+        notes: list[Note] = self.notes.get((place, key, window), [])
         for note in reversed(notes):
             if is_same_result(note.result, result):
-                return note.numbers
+                numbers: Sequence[int] = note.numbers
+                return numbers
         all_numbers: set[int] = set()
         for note in notes:
             all_numbers.update(note.numbers)

@@ -51,7 +51,7 @@ class RecordingWriter:
 
     Attributes:
         rows: The folder and the keys for which map tasks record rows.
-        before: The same for each query whose results it reads, each after those that it reads itself.
+        before: A folder for each query whose results it reads, each after those that it reads itself.
     """
 
     def __init__(self, recorder: Recorder, before: int = 0) -> None:

@@ -17,8 +17,8 @@ from muntin_engine.needed import needed
 if TYPE_CHECKING:
     from rich.live import Live
 
-_SLICE: Final = 0.1
-"""For so many seconds at most Ctrl-C goes unanswered."""
+_LONGEST_PAUSE: Final = 0.1
+"""The longest time in seconds for which Ctrl-C goes unanswered."""
 
 
 def monitor(query: Watched, *, refresh: float = 1.0) -> None:
@@ -39,10 +39,10 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         SetupError: rich is not installed.
         ValueError: The time between looks is not above zero.
     """
-    given: Any = type(query)
-    if not (hasattr(given, "isActive") and hasattr(given, "recentProgress")):
+    query_class: Any = type(query)
+    if not (hasattr(query_class, "isActive") and hasattr(query_class, "recentProgress")):
         raise QueryError(
-            f"monitor() watches a streaming query, got {given.__name__}\n"
+            f"monitor() watches a streaming query, got {query_class.__name__}\n"
             "  expected: what query.write(...) or .writeStream.start() returns"
         )
     if not refresh > 0:
@@ -56,11 +56,11 @@ def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float]
 
     Args:
         query: The query.
-        live: Where it is shown.
+        live: The display.
         refresh: Seconds between looks.
-        pause: Waits for some seconds.
+        pause: A function that waits for a number of seconds.
     """
-    from muntin_engine.monitoring.terminal import picture_of  # it imports rich, which is an extra
+    from muntin_engine.monitoring.terminal_panels import picture_of  # it imports rich, which is an extra
 
     with noticing_interrupts() as is_interrupted, live:
         is_active = True
@@ -69,8 +69,8 @@ def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float]
             live.update(picture_of(query, is_active=is_active), refresh=True)
             waited = 0.0
             while is_active and waited < refresh and not is_interrupted():
-                pause(min(_SLICE, refresh - waited))
-                waited += _SLICE
+                pause(min(_LONGEST_PAUSE, refresh - waited))
+                waited += _LONGEST_PAUSE
 
 
 @contextmanager
@@ -89,8 +89,8 @@ def noticing_interrupts() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: has_come
         return
-    before = signal.signal(signal.SIGINT, notice)
+    previous_handler = signal.signal(signal.SIGINT, notice)
     try:
         yield lambda: has_come
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)

@@ -6,12 +6,12 @@ from typing import Final
 
 from muntin import INFINITY, moment
 
-_SIZES: Final = ("bytes", "kB", "MB", "GB", "TB")
+_LARGE_SIZES: Final = ("kB", "MB", "GB", "TB")
 _SPANS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def spell_count(count: float | None) -> str:
-    """Return a number of things.
+    """Spell a number of things.
 
     Example:
         >>> spell_count(1234567), spell_count(None)
@@ -21,7 +21,7 @@ def spell_count(count: float | None) -> str:
 
 
 def spell_bytes(size: float | None) -> str:
-    """Return a size.
+    """Spell a size.
 
     Example:
         >>> spell_bytes(512), spell_bytes(2_400_000)
@@ -29,14 +29,17 @@ def spell_bytes(size: float | None) -> str:
     """
     if size is None:
         return "-"
-    place = 0
-    while size >= 1000 and place < len(_SIZES) - 1:
-        size, place = size / 1000, place + 1
-    return f"{size:.1f} {_SIZES[place]}" if place else f"{size:.0f} {_SIZES[0]}"
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    for unit in _LARGE_SIZES:
+        size /= 1000
+        if size < 1000 or unit == _LARGE_SIZES[-1]:
+            break
+    return f"{size:.1f} {unit}"
 
 
 def spell_seconds(seconds: float | None) -> str:
-    """Return a short time.
+    """Spell a short time.
 
     Example:
         >>> spell_seconds(0.0123), spell_seconds(2.5), spell_seconds(7384)
@@ -52,7 +55,7 @@ def spell_seconds(seconds: float | None) -> str:
 
 
 def spell_tick(tick: int | None, *, is_time: bool) -> str:
-    """Return a point on the axis.
+    """Spell a point on the axis.
 
     Example:
         >>> spell_tick(1_714_550_400_000_000, is_time=True), spell_tick(17, is_time=False)
@@ -66,7 +69,7 @@ def spell_tick(tick: int | None, *, is_time: bool) -> str:
 
 
 def spell_ticks(ticks: int | None, *, is_time: bool) -> str:
-    """Return a length on the axis.
+    """Spell a length on the axis.
 
     Example:
         >>> spell_ticks(600_000_000, is_time=True), spell_ticks(17, is_time=False)
@@ -79,18 +82,18 @@ def spell_ticks(ticks: int | None, *, is_time: bool) -> str:
 
 def _spell_moment(tick: int) -> str:
     try:
-        at = moment(tick)
+        time = moment(tick)
     except OverflowError:  # no year that Python knows
-        at = None
-    return f"{tick:,}" if at is None else at.replace(tzinfo=None).isoformat(" ", "seconds")
+        return f"{tick:,}"
+    return f"{tick:,}" if time is None else time.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def _spell_span(seconds: float) -> str:
-    """Return the two largest units of a longer time."""
-    parts = []
+    """Spell a longer time in its two largest units."""
+    parts: list[tuple[int, str]] = []
     for unit, size in _SPANS:
         count, seconds = divmod(seconds, size)
-        parts.append((int(count), unit))
+        if count or parts:
+            parts.append((int(count), unit))
     parts.append((int(seconds), "s"))
-    first = next(place for place, (count, _) in enumerate(parts) if count)
-    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)

@@ -16,8 +16,8 @@ from rich.live import Live
 
 from muntin import INFINITY
 from muntin_engine import RunningQuery, SetupError, monitor, queries
-from muntin_engine.monitoring.terminal import picture_of
-from muntin_engine.monitoring.watching import watch_on
+from muntin_engine.monitoring.live_monitor import watch_on
+from muntin_engine.monitoring.terminal_panels import picture_of
 from tests.engine.monitoring.queries import FakeQuery, progress, recorded
 
 BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_500_000}) for number in range(4)]

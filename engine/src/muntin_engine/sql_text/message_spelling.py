@@ -24,10 +24,10 @@ from muntin.messages import (
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.api.text.kinds import KIND
 from muntin_engine.api.text.values import write_value
-from muntin_engine.sql_text import windows
 from muntin_engine.sql_text.clauses import EMIT_WORDS, JOINS
-from muntin_engine.sql_text.streams import EVENT_ARGUMENTS
-from muntin_engine.sql_text.values import spell_length, spell_name, spell_value
+from muntin_engine.sql_text.sql_values import spell_length, spell_name, spell_value
+from muntin_engine.sql_text.stream_reading import EVENT_ARGUMENTS
+from muntin_engine.sql_text.window_functions import spell_windows
 
 CLAUSES: Final[Mapping[str, str]] = {
     "at": "DESCRIPTOR",
@@ -77,7 +77,7 @@ def in_sql(code: Code) -> str:
 
 
 def _arguments(code: Argument | Arguments | Alternatives | ParameterName) -> str:
-    """Return arguments of calls, or what a call may have for one."""
+    """Return arguments of calls, or the alternatives for one."""
     match code:
         case Argument():
             return _argument(code.name, code.value)
@@ -101,7 +101,9 @@ def _expression(code: Code) -> str:
         case Seconds():
             return f"INTERVAL '{code.count}' SECOND"
         case SparkFunction():
-            arguments = [spell_name(part) if isinstance(part, str) else in_sql(part) for part in code.arguments]
+            arguments: list[str] = []
+            for argument in code.arguments:
+                arguments.append(spell_name(argument) if isinstance(argument, str) else in_sql(argument))
             return f"{code.name}({', '.join(arguments)})"
     return str(code)
 
@@ -149,7 +151,7 @@ def _call(call: Call) -> str:
         return _events(call)
     if call.function == "early":
         return _emission(call)
-    name, _, _ = windows.spelled(call.function, {})
+    name, _, _ = spell_windows(call.function, {})
     if name != call.function:
         return f"{name}({', '.join(['TABLE ...', *map(_part, call.arguments)])})"
     return f"{call.function}({', '.join(map(_part, call.arguments))})"
@@ -181,7 +183,7 @@ def _emission(value: object) -> str:
     for part in value.arguments:
         if isinstance(part, Argument) and part.name == "refinement":
             words.append(str(part.value).upper())
-        elif isinstance(part, Argument):  # the period, which is the only other one that goes by name
+        elif isinstance(part, Argument):  # the period: no other argument goes by name
             words.append(f"EVERY {_value(part.value)}")
         else:
             words.append(_value(part))
@@ -206,16 +208,21 @@ def _keyword(value: object) -> str:
 
 
 def _clause(name: str, spell: Callable[[object], str]) -> Callable[[object], str]:
-    """Return how a parameter is spelled that is the words of its clause and a value."""
+    """Return a function that spells a clause: its words, and a value as `spell` has it."""
     return lambda value: f"{CLAUSES[name]} {spell(value)}"
 
 
 def _of_side(name: str) -> Callable[[object], str]:
-    """Return how the columns of a stream of a join are spelled."""
+    """Return a function that spells the columns of a stream of a join.
+
+    Args:
+        name: The parameter that names the columns.
+    """
 
     def spell(columns: object) -> str:
         names = columns if isinstance(columns, list | tuple) else [columns]
-        return f"SELECT {', '.join(f'{_SIDES[name]}.{_columns(column)}' for column in names)}"
+        qualified = [f"{_SIDES[name]}.{_columns(column)}" for column in names]
+        return f"SELECT {', '.join(qualified)}"
 
     return spell
 
@@ -235,7 +242,7 @@ _CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
     "watermark": _watermark,
     **{name: _of_side(name) for name in _SIDES},
 }
-"""How the clauses are spelled that arguments are."""
+"""Functions that spell the clauses that arguments are, by parameter."""
 
 
 def _windows(written: WrittenWindows) -> str:
@@ -245,7 +252,7 @@ def _windows(written: WrittenWindows) -> str:
         specification = specification.with_lengths(TimeLength)
     data = write_value(specification)
     parameters = {name: value for name, value in data.items() if name != KIND}
-    name, places, named = windows.spelled(data[KIND], parameters)
+    name, places, named = spell_windows(data[KIND], parameters)
     words = ["TABLE ...", *map(_length_or_value, places)]
     words += [f"{key.upper()} => {_length_or_value(value)}" for key, value in named.items()]
     return f"{name}({', '.join(words)})"

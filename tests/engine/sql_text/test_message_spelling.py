@@ -22,7 +22,7 @@ from muntin.messages import (
 from muntin.rows import last
 from muntin.windows import HoppingWindows
 from muntin.windows.specification import WrittenWindows
-from muntin_engine.sql_text.spelling import in_sql
+from muntin_engine.sql_text.message_spelling import in_sql
 
 HOUR = int(ticks("1 hour"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from muntin_engine.sql_text.places import SqlError, SqlText
-from muntin_engine.sql_text.reading import read
+from muntin_engine.sql_text.query_reading import read
+from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
 HOURS = """SELECT station, window_start, AVG(km) AS km
 FROM TUMBLE(TABLE rides WATERMARK DELAY OF INTERVAL '10' MINUTES, DESCRIPTOR(leaves), INTERVAL '1' HOUR)

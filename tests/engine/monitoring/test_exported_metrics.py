@@ -25,7 +25,7 @@ from muntin_engine import (
 )
 from muntin_engine import needed as needing
 from muntin_engine.errors import SetupError
-from muntin_engine.monitoring.exported import EXPORTED
+from muntin_engine.monitoring.exported_metrics import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
 from tests.engine.monitoring.queries import progress
 

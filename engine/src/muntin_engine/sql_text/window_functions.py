@@ -1,4 +1,4 @@
-"""Window functions of SQL, and the windows that they are."""
+"""The window functions of SQL, by the windows that they stand for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class WindowFunction:
 
     Attributes:
         window: The windows, as the data of a query names them.
-        parameters: Their parameters, in the order of the arguments.
+        parameters: The parameters of the windows, in the order of the arguments.
         by_rows: True if windows follow the events of their key, so that `PARTITION BY` changes where they are cut.
-        other_names: Names that arguments have in Flink.
+        other_names: The names that arguments have in Flink, each with that of the parameter.
     """
 
     window: str
@@ -53,14 +53,15 @@ def follows_rows(window: str) -> bool:
     return window not in _BY_WINDOW or FUNCTIONS[_BY_WINDOW[window]].by_rows
 
 
-def spelled(window: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
+def spell_windows(window: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
     """Return a call of windows in SQL: its function, arguments by place, and those by name."""
     name = _BY_WINDOW.get(window)
     if name is None:
         return window, [], dict(parameters)
-    rest, places = dict(parameters), []
+    named = dict(parameters)
+    places: list[Any] = []
     for parameter in FUNCTIONS[name].parameters:
-        if parameter not in rest or not isinstance(rest[parameter], str | int | float):
+        if parameter not in named or not isinstance(named[parameter], str | int | float):
             break
-        places.append(rest.pop(parameter))
-    return name, places, rest
+        places.append(named.pop(parameter))
+    return name, places, named

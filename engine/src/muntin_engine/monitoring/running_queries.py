@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
-from muntin_engine.monitoring.reasons import reasons_of
+from muntin_engine.monitoring.delay_reasons import reasons_of
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
-from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
+from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
-_PACED: Final = 60
-"""So many micro-batches make the pace."""
+_BATCHES_OF_PACE: Final = 60
+"""The number of micro-batches over which the pace is computed."""
 
 
 class _Active(Protocol):
@@ -33,15 +33,15 @@ class Session(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunningQuery:
-    """A query that runs, as its last micro-batches report it; `str` and `repr` say it in a few lines.
+    """A query that runs, as its last micro-batches report it; `str` and `repr` describe it in a few lines.
 
     Attributes:
-        query_id: Spark's id of the streaming query, the same after a restart.
-        run_id: Spark's id of this run of it.
-        spark_name: Spark's name of it, if it has one.
+        query_id: The id that Spark gave the query, the same after a restart.
+        run_id: The id that Spark gave this run of the query.
+        spark_name: The name that the query has in Spark, if it has one.
         last: The metrics of the last micro-batch; None before the first has ended.
         rows_per_second: Rows that took effect, per second of the time of up to 60 micro-batches.
-        held_back_by: What the results wait for, and what takes most of the time, a sentence each; empty if nothing.
+        held_back_by: The reasons why results wait or most of the time passes, a sentence each; empty without any.
         state_bytes: The size of the state, as far as it is known.
         keys_held: The number of keys with state, where the evaluator knows it.
     """
@@ -66,16 +66,19 @@ class RunningQuery:
         return None if self.last is None else self.last.lag
 
     def __str__(self) -> str:
-        """Return a few lines."""
-        names = ", ".join([*([repr(self.spark_name)] if self.spark_name else []), self.query_id, f"run {self.run_id}"])
-        lines = [f"{self.name or 'a query'} (Spark query {names})"]
-        if (last := self.last) is not None:
+        """Describe the query in a few lines."""
+        names = [self.query_id, f"run {self.run_id}"]
+        if self.spark_name:
+            names.insert(0, repr(self.spark_name))
+        lines = [f"{self.name or 'a query'} (Spark query {', '.join(names)})"]
+        last = self.last
+        if last is not None:
             pace = f"micro-batch {last.batch} took {spell_seconds(last.seconds)}"
-            at = spell_tick(last.watermark, is_time=last.is_time)
+            watermark = spell_tick(last.watermark, is_time=last.is_time)
             keys = "" if self.keys_held is None else f", {spell_count(self.keys_held)} keys"
             lines += [
                 f"  rows       {self.rows_per_second:,.1f} a second; {pace}",
-                f"  watermark  {at}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start",
+                f"  watermark  {watermark}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start",
                 f"  state      {spell_bytes(self.state_bytes)}{keys}",
             ]
         for number, reason in enumerate(self.held_back_by):
@@ -104,23 +107,23 @@ def queries(spark: Session) -> list[RunningQuery]:
           state      2.4 MB, 312 keys
           held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing]
     """
-    found: list[RunningQuery] = []
+    running: list[RunningQuery] = []
     for query in spark.streams.active:
         reported = recent_batches(query)
         for batches in reported.values():
-            found.append(running_query(query, batches))
+            running.append(running_query(query, batches))
         if not reported and not query.recentProgress:
-            found.append(running_query(query))
-    return found
+            running.append(running_query(query))
+    return running
 
 
 def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> RunningQuery:
     """Return the entry of a query, given its last micro-batches, oldest first."""
-    known = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name)
+    entry = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name)
     if not batches:
-        return replace(known, held_back_by=("no micro-batch has ended yet",))
+        return replace(entry, held_back_by=("no micro-batch has ended yet",))
     return replace(
-        known,
+        entry,
         last=batches[-1],
         rows_per_second=_pace(batches),
         held_back_by=tuple(reasons_of(batches)),
@@ -148,10 +151,12 @@ def status_of(query: Watched, reported: Mapping[str, object], *, is_active: bool
 
 
 def _pace(batches: Sequence[BatchMetrics]) -> float:
-    """Return the accepted rows per second, from the start of the first micro-batch of some to the end of the last."""
-    counted = batches[-_PACED:]
-    first, last = counted[0], counted[-1]
+    """Return the accepted rows per second, from the start of the first to the end of the last recent micro-batch."""
+    recent = batches[-_BATCHES_OF_PACE:]
+    first = recent[0]
+    last = recent[-1]
     seconds = last.seconds
     if first.started is not None and last.started is not None:
         seconds += (last.started - first.started).total_seconds()
-    return sum(metrics.accepted for metrics in counted) / seconds if seconds > 0 else 0.0
+    accepted = sum(metrics.accepted for metrics in recent)
+    return accepted / seconds if seconds > 0 else 0.0

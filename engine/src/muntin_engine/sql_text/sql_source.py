@@ -1,11 +1,11 @@
-"""Errors that show their place in a text of SQL."""
+"""A text of SQL, the places of its nodes, and errors that show their place in it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -35,11 +35,12 @@ class SqlError(QueryError):
 
 
 class SqlText:
-    """A text of SQL, and where its nodes stand.
+    """A text of SQL, and the places of its nodes.
 
     Attributes:
         text: The text.
-        nodes: By the `id` of the arguments of a call, the node that they were read from, and the one with its words.
+        nodes: The node that the arguments of a call were read from, and the node with all of its words, by the `id` of
+            the arguments.
     """
 
     def __init__(self, text: str) -> None:
@@ -47,25 +48,26 @@ class SqlText:
         self.nodes: dict[int, tuple[Any, Any]] = {}
 
     def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
-        """Remember the node that the arguments of a call were read from, and the one that has all of its words."""
+        """Remember the node that the arguments of a call were read from, and the node that has all of its words."""
         self.nodes.setdefault(id(arguments), (node, within or node))
         return arguments
 
     def place_of(self, words: str, low: int, high: int) -> int | None:
-        """Return where words first stand in a part of the text, in any case and with any space; None if nowhere.
+        """Find words in a part of the text, in any case and with any space; None if they are not there.
 
         Args:
             words: The words: names, numbers and signs.
-            low: Where the part begins.
-            high: Where it ends.
+            low: The start of the part.
+            high: The end of the part.
         """
-        wanted = [text for text, _, _ in _words(words)]
-        if not wanted:
+        searched = [word.text for word in _words(words)]
+        if not searched:
             return None
-        places = [word for word in self._words if low <= word[1] and word[2] <= high]
-        for first in range(len(places) - len(wanted) + 1):
-            if [text for text, _, _ in places[first : first + len(wanted)]] == wanted:
-                return places[first][1]
+        candidates = [word for word in self._words if low <= word.start and word.end <= high]
+        for first in range(len(candidates) - len(searched) + 1):
+            run = candidates[first : first + len(searched)]
+            if [word.text for word in run] == searched:
+                return run[0].start
         return None
 
     @cached_property
@@ -77,17 +79,32 @@ class SqlText:
         return SqlError(self.text, span_of(node)[0], said, advice)
 
     def edited(self, node: Any, changes: Iterable[tuple[Any, str]]) -> str:
-        """Return the text of a node as it is written, but for other text in the places of some nodes within it."""
+        """Return the text of a node as it is written, with other text in the places of nodes within it.
+
+        Args:
+            node: The node.
+            changes: The nodes within it that are replaced, each with its text.
+        """
         place, end = span_of(node)
-        found = ""
-        for (start, after), text in sorted((span_of(part), text) for part, text in changes):
-            found += self.text[place:start] + text
-            place = after
-        return (found + self.text[place:end]).strip()
+        edited = ""
+        for (part_start, part_end), text in sorted((span_of(part), text) for part, text in changes):
+            edited += self.text[place:part_start] + text
+            place = part_end
+        return (edited + self.text[place:end]).strip()
 
 
-Word: TypeAlias = "tuple[str, int, int]"
-"""A word of a text in small letters, without quotes; where it begins, and where it ends."""
+class Word(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        text: The word in small letters, without quotes.
+        start: The place of its first character.
+        end: The place after its last character.
+    """
+
+    text: str
+    start: int
+    end: int
 
 
 def _words(text: str) -> list[Word]:
@@ -96,22 +113,27 @@ def _words(text: str) -> list[Word]:
         tokens = Spark().tokenize(text)
     except TokenError:
         return []
-    return [(token.text.casefold(), token.start, token.end + 1) for token in tokens]
+    return [Word(token.text.casefold(), token.start, token.end + 1) for token in tokens]
 
 
 def span_of(node: Any) -> tuple[int, int]:
-    """Return where a node begins in the text and where it ends; the start of the text if its nodes do not say."""
+    """Return the start and the end of a node in the text; the start of the text if its nodes have no places."""
     if node is None:
         return 0, 0
     if "from" in node.meta:
         return node.meta["from"], node.meta["from"] + len(node.meta["text"])
-    own = [(node.meta["start"], node.meta["end"] + 1)] if "start" in node.meta else []
-    spans = [*own, *(span for part in node.iter_expressions() if (span := span_of(part))[1])]
+    spans: list[tuple[int, int]] = []
+    if "start" in node.meta:
+        spans.append((node.meta["start"], node.meta["end"] + 1))
+    for part in node.iter_expressions():
+        start, end = span_of(part)
+        if end:
+            spans.append((start, end))
     return min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0)
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return advice that names what is close to a word, or all that there is."""
+    """Return advice that names the known word closest to a word, or all known words."""
     names = sorted(set(known))
     by_case = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), by_case, n=1, cutoff=0.6)

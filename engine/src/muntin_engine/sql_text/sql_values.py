@@ -15,7 +15,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from muntin_engine.api.text.kinds import FUNCTIONS
-from muntin_engine.sql_text.places import SqlText
+from muntin_engine.sql_text.sql_source import SqlText
 
 _MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -40,10 +40,15 @@ def is_name(text: str) -> bool:
 
 
 def column_of(node: Any, *, after: int = 0) -> str:
-    """Return an expression of columns: a name alone where it is one, after some names, else what Spark reads."""
+    """Return an expression of columns: a column by its name, another expression as it is written.
+
+    Args:
+        node: The expression.
+        after: The number of names before that of a column that are left out.
+    """
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-        parts = [part.name for part in node.parts[after:]]
-        return ".".join(name if is_name(name) else spell_name(name) for name in parts)
+        names = [part.name for part in node.parts[after:]]
+        return ".".join(name if is_name(name) else spell_name(name) for name in names)
     return text_of(node)
 
 
@@ -54,8 +59,8 @@ def stream_of(column: Any) -> str:
 
 def text_of(node: Any) -> str:
     """Return the text that a node was read from, or what sqlglot makes of it."""
-    found = node.meta.get("text")
-    return str(found).strip() if found is not None else node.sql(dialect="spark")
+    text = node.meta.get("text")
+    return node.sql(dialect="spark") if text is None else str(text).strip()
 
 
 def length_of(node: Any, source: SqlText) -> str | int | Decimal:
@@ -70,7 +75,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
     """Return a literal, an interval, an array, a map, a call or a column as plain data.
 
     Raises:
-        SqlError: It is none of these.
+        SqlError: The node is none of these.
     """
     match node:
         case exp.Boolean():
@@ -88,7 +93,8 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
         case exp.Interval() | exp.Add():
             return _interval(node, source)
         case exp.VarMap():
-            keys, values = (value_of(node.args[part], source) for part in ("keys", "values"))
+            keys = value_of(node.args["keys"], source)
+            values = value_of(node.args["values"], source)
             return dict(zip(keys, values, strict=True))
         case exp.Array() | exp.Tuple():
             return [value_of(part, source) for part in node.expressions]
@@ -96,9 +102,8 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             return name_of(node)
     call = call_of(node, source)
     if call is None:
-        raise source.error(
-            node, f"{text_of(node)} is no value here", "write a literal, an interval, an array or a call of literals"
-        )
+        advice = "write a literal, an interval, an array or a call of literals"
+        raise source.error(node, f"{text_of(node)} is no value here", advice)
     name, places, named = call
     return {"kind": name, **_by_name(node, name, places, source), **named}
 
@@ -107,15 +112,23 @@ def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]]
     """Return the name of a called function, its arguments by place, and those by name; None if it is no call."""
     prefix = ""
     if isinstance(node, exp.Dot):
-        prefix, node = f"{name_of(node.this)}.", node.expression
+        prefix = f"{name_of(node.this)}."
+        node = node.expression
     if not isinstance(node, exp.Func) or isinstance(node, exp.Cast):
         return None
-    name = str(node.name if isinstance(node, exp.Anonymous) else node.meta.get("name") or node.sql_name())
-    arguments = node.expressions if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
-    places = [value_of(part, source) for part in arguments if not isinstance(part, exp.Kwarg)]
-    named = {
-        part.this.name.lower(): value_of(part.expression, source) for part in arguments if isinstance(part, exp.Kwarg)
-    }
+    if isinstance(node, exp.Anonymous):
+        name = str(node.name)
+        arguments = node.expressions
+    else:  # a function that sqlglot knows
+        name = str(node.meta.get("name") or node.sql_name())
+        arguments = list(node.iter_expressions())
+    places: list[Any] = []
+    named: dict[str, Any] = {}
+    for argument in arguments:
+        if isinstance(argument, exp.Kwarg):
+            named[argument.this.name.lower()] = value_of(argument.expression, source)
+        else:
+            places.append(value_of(argument, source))
     return f"{prefix}{name}".lower(), places, named
 
 
@@ -147,13 +160,15 @@ def name_of(node: Any) -> str:
 def _interval(node: Any, source: SqlText) -> str:
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
-    found = []
+    lengths: list[str] = []
     for number, unit in zip(words[::2], words[1::2], strict=False):
-        found.append(f"{number} {unit.rstrip('s')}{'s' * (number not in ('1', '-1'))}")
-    if len(words) % 2 or not all(_PLAIN_LENGTH.fullmatch(part) for part in found or [""]):
+        plural = "" if number in ("1", "-1") else "s"
+        lengths.append(f"{number} {unit.rstrip('s')}{plural}")
+    is_length = bool(lengths) and all(_PLAIN_LENGTH.fullmatch(length) for length in lengths)
+    if len(words) % 2 or not is_length:
         advice = f"write INTERVAL '10' MINUTES; units are {', '.join(_UNITS)}\n{_MONTHS}"
         raise source.error(node, f"{text} is no length of time", advice)
-    return " ".join(found)
+    return " ".join(lengths)
 
 
 def spell_name(name: str) -> str:
@@ -182,7 +197,8 @@ def spell_value(value: Any) -> str:
         case Mapping() if "kind" in value:
             return spell_call(value["kind"], {name: part for name, part in value.items() if name != "kind"})
         case Mapping():
-            return f"MAP({', '.join(spell_value(part) for pair in value.items() for part in pair)})"
+            pairs = [f"{spell_value(name)}, {spell_value(part)}" for name, part in value.items()]
+            return f"MAP({', '.join(pairs)})"
         case Sequence():
             return f"ARRAY({', '.join(map(spell_value, value))})"
     raise ValueError(f"{value!r} has no literal in SQL")
@@ -190,16 +206,18 @@ def spell_value(value: Any) -> str:
 
 def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
     """Return a call in SQL: the first arguments by place, the others by name."""
-    rest, places = dict(arguments), []
+    by_name = dict(arguments)
+    places: list[Any] = []
     for parameter in _signature(name):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            places = list(rest.pop(parameter.name, ()))
-        elif parameter.name not in rest or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            places = list(by_name.pop(parameter.name, ()))
+        elif parameter.name not in by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             break
         else:
-            places.append(rest.pop(parameter.name))
-    named = [f"{key} => {spell_value(part)}" for key, part in rest.items()]
-    return f"{name}({', '.join([*map(spell_value, places), *named])})"
+            places.append(by_name.pop(parameter.name))
+    words = [spell_value(value) for value in places]
+    words += [f"{key} => {spell_value(value)}" for key, value in by_name.items()]
+    return f"{name}({', '.join(words)})"
 
 
 def spell_text(value: str) -> str:

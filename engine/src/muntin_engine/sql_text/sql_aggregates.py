@@ -29,15 +29,18 @@ AGGREGATES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "COLLECT_LIST": ("stats.collect_list", {}),
     "APPROX_COUNT_DISTINCT": ("stats.approximate_distinct_count", {}),
 }
-"""By the name of an aggregate of SQL, the module and the parameters that compute it over columns."""
+"""The module and the parameters that compute an aggregate of SQL over columns, by the name of the aggregate."""
 
 ROW_COUNT: Final[tuple[str, dict[str, Any]]] = ("stats.count", {})
-"""What `COUNT(*)` is."""
+"""The module and the parameters of `COUNT(*)`."""
 
 DISTINCT_COUNT: Final[tuple[str, dict[str, Any]]] = ("stats.distinct_count", {})
-"""What `COUNT(DISTINCT x)` is."""
+"""The module and the parameters of `COUNT(DISTINCT x)`."""
 
 
-def spelled(module: str, parameters: Mapping[str, Any]) -> str | None:
-    """Return the aggregate of SQL that is a module with these parameters; None if there is none."""
-    return next((name for name, call in AGGREGATES.items() if call == (module, dict(parameters))), None)
+def aggregate_name(module: str, parameters: Mapping[str, Any]) -> str | None:
+    """Return the name of the aggregate of SQL that a module with these parameters is; None if there is none."""
+    for name, aggregate in AGGREGATES.items():
+        if aggregate == (module, dict(parameters)):
+            return name
+    return None

@@ -1,8 +1,8 @@
-"""The metrics of a streaming query as rich draws them."""
+"""The panels that show the metrics of a streaming query in a terminal, drawn by rich."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -10,10 +10,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
-from muntin_engine.monitoring.running import running_query, status_of
-from muntin_engine.monitoring.spelling import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
+from muntin_engine.monitoring.running_queries import running_query, status_of
+from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
 Line = tuple[str, str, str]
 """A label, its value in the last micro-batch, and its sum over the micro-batches that Spark keeps, or nothing."""
@@ -25,7 +25,7 @@ _COUNTS: Final = {
     "results": "results out",
     "windows_closed": "windows closed",
 }
-"""What is always shown."""
+"""The labels of counts that are always shown."""
 
 _RARE_COUNTS: Final = {
     "shed": "shed",
@@ -35,7 +35,7 @@ _RARE_COUNTS: Final = {
     "early": "early results",
     "keys_forgotten": "keys forgotten",
 }
-"""What is shown where there is any; not every query has these."""
+"""The labels of counts that are shown unless they are zero; not every query has these."""
 
 _LEVELS: Final = {
     "windows_open": "windows open",
@@ -47,7 +47,7 @@ _LEVELS: Final = {
 
 
 def picture_of(query: Watched, *, is_active: bool) -> RenderableType:
-    """Return a streaming query as of now: a panel for each Muntin query in it, and whether Spark's query runs."""
+    """Draw a streaming query: a panel for each Muntin query in it, and whether Spark's query runs."""
     reported = recent_batches(query)
     panels = [_panel(query, batches) for batches in reported.values()]
     return Group(*panels, Text(status_of(query, reported, is_active=is_active)))
@@ -77,7 +77,8 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 
 
 def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
-    last, is_time = batches[-1], batches[-1].is_time
+    last = batches[-1]
+    is_time = last.is_time
     yield "watermark", spell_tick(latest(batches, "watermark"), is_time=is_time), ""
     yield "  behind the newest start", spell_ticks(latest(batches, "lag"), is_time=is_time), ""
     yield "  output behind it", spell_ticks(latest(batches, "output_lag"), is_time=is_time), ""
@@ -109,6 +110,7 @@ def _parts(
     for metrics in batches:
         for part, value in getattr(metrics, metric).items():
             values.setdefault(part, []).append(value)
-    for part, known in values.items():
-        if any(known):
-            yield label.format(part), spell(getattr(batches[-1], metric).get(part)), spell(sum(known))
+    last: Mapping[str, float] = getattr(batches[-1], metric)
+    for part, part_values in values.items():
+        if any(part_values):
+            yield label.format(part), spell(last.get(part)), spell(sum(part_values))

@@ -1,4 +1,4 @@
-"""Refuse what a query of streams would not read, so that nothing of a text is silently left out."""
+"""Refuse the parts of a text that a query of streams would not read, so that nothing is silently left out."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.modules import AGGREGATES
-from muntin_engine.sql_text.places import SqlText
-from muntin_engine.sql_text.values import text_of
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES
+from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_values import text_of
 
 _READ: Final[Mapping[type, set[str]]] = {
     exp.Select: {"expressions", "from_", "joins", "match", "where", "group", "having", "with_"},
@@ -35,7 +35,7 @@ _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
 AS_TABLE: Final = (
     "write FROM TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR) around the query"
 )
-"""What to write for windows over the results of a query."""
+"""The advice for windows over the results of a query."""
 
 _GROUPINGS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _IN_MODULES: Final = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Order)
@@ -45,40 +45,52 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
     """Refuse parts of nodes that a query of streams has no meaning for.
 
     Raises:
-        SqlError: There is one; the error says where.
+        SqlError: A node has such a part.
     """
     for node in nodes:
-        known = _READ.get(type(node))
-        for name, part in node.args.items() if known is not None else ():
-            if not part or name in (known or ()):
-                continue
-            found = part[0] if isinstance(part, list) else part
-            at = found if isinstance(found, exp.Expression) else node
-            word = found if isinstance(found, str) else name.strip("_").replace("_", " ")
-            said = (f"{word.upper()} is not read over streams", "write it in the table: TABLE (SELECT ...)")
-            raise source.error(at, *_REFUSED.get(name, said))
+        names_read = _READ.get(type(node))
+        if names_read is not None:
+            for name, part in node.args.items():
+                if part and name not in names_read:
+                    _refuse_part(source, node, name, part[0] if isinstance(part, list) else part)
         alias = node.args.get("alias")
         if isinstance(alias, exp.TableAlias):
             refuse_unread(source, alias)
+
+
+def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
+    """Raise an error about a part of a node, which sqlglot calls by a name.
+
+    Raises:
+        SqlError: Always.
+    """
+    place = part if isinstance(part, exp.Expression) else node
+    word = part if isinstance(part, str) else name.strip("_").replace("_", " ")
+    said = f"{word.upper()} is not read over streams"
+    advice = "write it in the table: TABLE (SELECT ...)"
+    if name in _REFUSED:
+        said, advice = _REFUSED[name]
+    raise source.error(place, said, advice)
 
 
 def refuse_groupings(source: SqlText, group: Any) -> None:
     """Refuse several groupings in one query.
 
     Raises:
-        SqlError: There are.
+        SqlError: The query has several.
     """
     sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
-    if sets or any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all")):
-        at = sets[0] if sets else group
-        raise source.error(at, f"{text_of(at)} is several groupings", "write a query for each, or name the keys")
+    has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
+    if sets or has_sets:
+        node = sets[0] if sets else group
+        raise source.error(node, f"{text_of(node)} is several groupings", "write a query for each, or name the keys")
 
 
 def refuse_other_rows(source: SqlText, output: Any) -> None:
-    """Refuse what an output column computes over several results, or that a module does not read.
+    """Refuse an output column that computes over several results, or has words that modules do not read.
 
     Raises:
-        SqlError: There is some.
+        SqlError: The column does.
     """
     for node in output.walk():
         if isinstance(node, exp.Window | exp.RowNumber):
@@ -97,7 +109,7 @@ def refuse_aggregates(source: SqlText, output: Any) -> None:
     """Refuse aggregates over rows that have no windows: the results of a query, or the pairs of a join.
 
     Raises:
-        SqlError: There is one.
+        SqlError: The column has such an aggregate.
     """
     for call in output.find_all(exp.Anonymous):
         if call.name.upper() in AGGREGATES:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin_engine import sql
-from muntin_engine.sql_text.modules import AGGREGATES
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES
 
 ROWS: Final = (
     # key, minute, x, y

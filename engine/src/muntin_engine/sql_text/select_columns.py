@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.places import SqlText, closest, span_of
-from muntin_engine.sql_text.values import spell_name, text_of
+from muntin_engine.sql_text.sql_source import SqlText, closest, span_of
+from muntin_engine.sql_text.sql_values import spell_name, text_of
 
 WINDOW_COLUMNS: Final[Mapping[str, str]] = {
     "window_start": "window.start",
@@ -19,7 +19,7 @@ WINDOW_COLUMNS: Final[Mapping[str, str]] = {
     "lifetime": "lifetime",
     "window_name": "window_name",
 }
-"""The columns of windows in SQL, and what they are of the results."""
+"""The columns of windows in SQL, each with the expression over the results that it is."""
 
 
 def over_results(
@@ -37,28 +37,39 @@ def over_results(
         source: The text.
         node: The expression.
         alias: The name of the stream or of the inner query, which may stand before its columns.
-        columns: By their names in small letters, what columns are of the results; None if only the query knows them.
-        calls: Calls of modules within it, and the columns of their results.
-        advice: What to write for a column that is none, where `{}` is its name.
+        columns: The expressions over the results that columns are, by their names in small letters; None if only the
+            query knows them.
+        calls: The calls of modules within it, and the columns of their results.
+        advice: The advice for an unknown column, where `{}` is its name.
 
     Raises:
         SqlError: A column is none of the results.
     """
-    changes = [(call, spell_name(name)) for call, name in calls]
-    inside = {id(part) for call, _ in changes for part in call.walk()}
+    changes: list[tuple[Any, str]] = []
+    nodes_of_calls: set[int] = set()
+    for call, name in calls:
+        changes.append((call, spell_name(name)))
+        nodes_of_calls.update(id(part) for part in call.walk())
+
     known = WINDOW_COLUMNS if columns is None else columns
     for column in node.find_all(exp.Column):
-        if id(column) in inside:
+        if id(column) in nodes_of_calls:
             continue
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-        first = parts[1] if len(parts) > 1 and parts[0].name.casefold() == alias.casefold() else parts[0]
-        text = known.get(first.name.lower(), None if columns is not None else spell_name(first.name))
+        has_alias = len(parts) > 1 and parts[0].name.casefold() == alias.casefold()
+        first = parts[1] if has_alias else parts[0]
+        text = known.get(first.name.lower())
+        if text is None and columns is None:
+            text = spell_name(first.name)
         if text is None:
             said = f"{first.name} is neither a key nor an aggregate"
             raise source.error(column, said, f"{closest(first.name, known)}\n{advice.format(first.name)}")
-        rest = source.text[span_of(first)[1] : span_of(column)[1]]
+        _, first_end = span_of(first)
+        _, column_end = span_of(column)
+        fields = source.text[first_end:column_end]  # such as `.start` after a window
         is_path = text.replace("`", "").replace(".", "_").isidentifier()
-        changes.append((column, f"({text}){rest}" if not is_path and (rest or column is not node) else text + rest))
+        needs_parentheses = not is_path and (fields or column is not node)
+        changes.append((column, f"({text}){fields}" if needs_parentheses else text + fields))
     return source.edited(node, changes)
 
 
@@ -68,10 +79,10 @@ class SelectItem:
 
     Attributes:
         node: The node, with its alias.
-        body: The node without.
+        body: The node without the alias.
         alias: The alias; empty without one.
-        calls: The calls of modules in it, each with its data.
-        names: The columns of their results, once they are named.
+        calls: The nodes of the calls of modules in it, each with its data.
+        names: The names of the results of these calls, once `name_modules` has named them.
     """
 
     node: Any
@@ -82,7 +93,7 @@ class SelectItem:
 
     @property
     def is_module(self) -> bool:
-        """True if it is the result of a module as it is."""
+        """True if it is the result of one module and nothing else."""
         return bool(self.calls) and self.calls[0][0] is self.body
 
     @property
@@ -92,30 +103,39 @@ class SelectItem:
             return self.alias or self.names[0]
         return str(self.body.name) if isinstance(self.body, exp.Column) else ""
 
-    def name_modules(self, modules: dict[str, Any], taken: list[str]) -> None:
-        """Name the modules called here, and add them to those of the query; equal calls are one module."""
+    def name_modules(self, modules: dict[str, Any], aliases: list[str]) -> None:
+        """Name the modules called here, and add them to those of the query; equal calls are one module.
+
+        Args:
+            modules: The modules of the query so far, by name.
+            aliases: The aliases of all columns.
+        """
+        is_named = self.is_module and bool(self.alias)
         for _, call in self.calls:
-            known = next((name for name, other in modules.items() if other == call), None)
-            if known is not None and not (self.is_module and self.alias and self.alias != known):
-                self.names.append(known)
+            equal_name = next((name for name, other in modules.items() if other == call), None)
+            needs_other_name = is_named and self.alias != equal_name
+            if equal_name is not None and not needs_other_name:
+                self.names.append(equal_name)
                 continue
-            short = call["module"].rpartition(".")[2]
-            name = self.alias if self.is_module and self.alias else short
+            short_name = call["module"].rpartition(".")[2]
+            name = self.alias if is_named else short_name
             number = 1
-            while name in modules or (name in taken and not (self.is_module and self.alias)):
+            while name in modules or (name in aliases and not is_named):
                 number += 1
-                name = f"{short}_{number}"
+                name = f"{short_name}_{number}"
             modules[name] = call
             self.names.append(name)
 
     def text(self, source: SqlText, alias: str, columns: Mapping[str, str]) -> str:
-        """Return it as an expression of Spark's over the results; see `over_results`."""
+        """Return the column as an expression of Spark's over the results; see `over_results`."""
         if self.is_module:
             return spell_name(self.names[0])
         calls = [(node, name) for (node, _), name in zip(self.calls, self.names, strict=True)]
         advice = "write an aggregate such as MAX({0}), or GROUP BY it"
-        if keys := [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]:
-            advice += f"\nto show the key {keys[0]}, name it in the table: TABLE (SELECT *, {keys[0]} AS k FROM ...)"
+        computed_keys = [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]
+        if computed_keys:
+            key = computed_keys[0]
+            advice += f"\nto show the key {key}, name it in the table: TABLE (SELECT *, {key} AS k FROM ...)"
         return over_results(source, self.body, alias, columns, calls=calls, advice=advice)
 
 
@@ -125,7 +145,7 @@ def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], n
     Args:
         source: The text.
         items: The columns of SELECT.
-        texts: What they are of the results.
+        texts: The columns as expressions over the results.
         natural: The names of the keys, of the window or the lifetime, and of the results of modules.
 
     Raises:
