@@ -18,7 +18,7 @@ from muntin_engine.evaluators.keyed.bucket import BatchResult, KeyedBucket
 from muntin_engine.modules.evaluator_query import EvaluatorQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.testing.meaning import progress_of
+from muntin_engine.testing.reference_output import progress_of
 from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Timing
 
 Part: TypeAlias = Iterable[Bar | str] | str

@@ -80,8 +80,8 @@ class EmitClause(PolicyClause):
         if word in EMITS and len(parts) == 1:
             return EMITS[word]
         if word != "EARLY":
-            said = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
-            raise source.error(parts[0] if parts else clause, said, closest(word, [*EMITS, "EARLY"]))
+            fact = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
+            raise source.error(parts[0] if parts else clause, fact, closest(word, [*EMITS, "EARLY"]))
         early: dict[str, Any] = {"kind": "early"}
         if words[-1].lower() in REFINEMENTS:
             early["refinement"] = words.pop().lower()
@@ -180,8 +180,8 @@ class WatermarkClause(PolicyClause):
             raise source.error(clause, "this is no watermark", advice)
         for column in columns:
             if time and name_of(column).casefold() != time.casefold():
-                said = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"
-                raise source.error(column, said, f"write WATERMARK {time} DELAY OF ...")
+                fact = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"
+                raise source.error(column, fact, f"write WATERMARK {time} DELAY OF ...")
         return policy
 
     def write(self, value: Any) -> str:

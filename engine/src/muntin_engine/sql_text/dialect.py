@@ -252,11 +252,11 @@ def parse(text: str) -> Any:
                 token.token_type = TokenType.VAR
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
-        said = error.errors[0]["description"] if error.errors else str(error)
-        if said.startswith("Required keyword"):  # which names a class of sqlglot's
-            said = "An expression is missing"
+        fact = error.errors[0]["description"] if error.errors else str(error)
+        if fact.startswith("Required keyword"):  # which names a class of sqlglot's
+            fact = "An expression is missing"
         start = getattr(error, "start", len(text))
-        raise SqlError(text, start, f"{said[:1].lower()}{said[1:].rstrip('.')}", _meant(text, start)) from error
+        raise SqlError(text, start, f"{fact[:1].lower()}{fact[1:].rstrip('.')}", _meant(text, start)) from error
     except TokenError as error:
         raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
     if len(trees) != 1:

@@ -45,9 +45,9 @@ class JoinedStreams:
             if alias in (self.left.alias.casefold(), self.right.alias.casefold()):
                 aliases.add(alias)
             elif not _is_lifetime(column):
-                said = f"{text_of(column)} does not say of which stream it is"
+                fact = f"{text_of(column)} does not say of which stream it is"
                 advice = f"write {self.left.alias}.{column.name} or {self.right.alias}.{column.name}"
-                raise self.reader.source.error(column, said, advice)
+                raise self.reader.source.error(column, fact, advice)
         return [stream for stream in (self.left, self.right) if stream.alias.casefold() in aliases]
 
     def is_of_left(self, column: Any) -> bool:
@@ -196,8 +196,8 @@ class JoinColumns:
             return None
         right_alias = self.streams.right.alias
         if stream_of(column) == right_alias.casefold() and self.kind != "inner":
-            said = f"{text_of(column)} is null where {right_alias} has no row"
-            raise self.streams.reader.source.error(column, said, f"write {self.streams.left.alias}.{name}")
+            fact = f"{text_of(column)} is null where {right_alias} has no row"
+            raise self.streams.reader.source.error(column, fact, f"write {self.streams.left.alias}.{name}")
         return _WINDOW_ENDS[name]
 
     def _result_column(self, columns: dict[str, str], text: str, node: Any) -> str:

@@ -49,9 +49,9 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         raise source.error(third, "a query joins two streams", advice)
     kind = _KINDS.get((join.side, join.kind))
     if kind is None:
-        said = f"there is no {join.side} {join.kind} JOIN of streams".replace("  ", " ")
+        fact = f"there is no {join.side} {join.kind} JOIN of streams".replace("  ", " ")
         advice = "write JOIN, LEFT JOIN, LEFT SEMI JOIN or LEFT ANTI JOIN; a RIGHT one turned round"
-        raise source.error(join, said, advice)
+        raise source.error(join, fact, advice)
     left = reader.stream(_stream_table(reader, table))
     right_table = _stream_table(reader, join.this)
     right = reader.stream(right_table)
@@ -65,9 +65,9 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
     reading.read_conditions(tree.args.get("where"))
     for part in ("group", "having"):
         if tree.args.get(part):
-            said = "a join has no windows to group by"
+            fact = "a join has no windows to group by"
             advice = "read it as a stream: FROM TUMBLE(TABLE (SELECT ... JOIN ...), INTERVAL '1' HOUR)"
-            raise source.error(tree.args[part], said, advice)
+            raise source.error(tree.args[part], fact, advice)
     return reading.steps(tree)
 
 
@@ -178,16 +178,16 @@ class _JoinReading:
         column = version.expression
         time = self.left.point_time
         if time is None:
-            said = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
+            fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
             advice = f"{self.left.alias} has to be of points: EVENTS(TABLE ..., DESCRIPTOR(leaves)), without THEN"
-            raise self.source.error(column, said, advice)
+            raise self.source.error(column, fact, advice)
         is_of_left = isinstance(column, exp.Column) and stream_of(column) == self.left.alias.casefold()
         if not is_of_left or column_of(column, after=1).casefold() != time.casefold():
-            said = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
-            raise self.source.error(column, said, f"write FOR SYSTEM_TIME AS OF {self.left.alias}.{time}")
+            fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
+            raise self.source.error(column, fact, f"write FOR SYSTEM_TIME AS OF {self.left.alias}.{time}")
         if self.right.time is None:
-            said = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
-            raise self.source.error(version, said, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
+            fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
+            raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
         self.right.bases[0]["edge"] = True
         self.is_as_of = True
 
@@ -263,8 +263,8 @@ class _JoinReading:
         elif streams == [self.left]:
             self.left.keep(self.reader.column(part, self.left.alias), part, self.source)
         elif self.kind in ("semi", "anti"):
-            said = f"WHERE reads {self.right.alias}, and {_WORDS[self.kind]} has no rows of it"
-            raise self.source.error(part, said, f"write it in ON: AND {text_of(part)}")
+            fact = f"WHERE reads {self.right.alias}, and {_WORDS[self.kind]} has no rows of it"
+            raise self.source.error(part, fact, f"write it in ON: AND {text_of(part)}")
         else:
             self.where.append(part)
 
@@ -292,13 +292,13 @@ class _JoinReading:
                 continue
             streams = self.streams.read_by(argument)
             if len(streams) != 1:
-                said = f"{text_of(argument)} is not of one stream"
+                fact = f"{text_of(argument)} is not of one stream"
                 advice = f"give {name} columns of {self.left.alias}, then columns of {self.right.alias}"
-                raise self.source.error(argument, said, f"{advice}; parameters have names: within => 5")
+                raise self.source.error(argument, fact, f"{advice}; parameters have names: within => 5")
             side = "left" if streams[0] is self.left else "right"
             if side == "left" and data["right"]:
-                said = f"columns of {self.left.alias} come first"
-                raise self.source.error(argument, said, f"write those of {self.right.alias} after them")
+                fact = f"columns of {self.left.alias} come first"
+                raise self.source.error(argument, fact, f"write those of {self.right.alias} after them")
             data[side].append(self.reader.column(argument, streams[0].alias))
         return data
 
@@ -312,9 +312,9 @@ class _JoinReading:
             partition_keys = stream.keys
             if partition_keys is not None and partition_keys != keys:
                 partition = ", ".join(partition_keys)
-                said = f"{stream.alias} has the keys {partition}, and ON has {', '.join(keys) or 'none'}"
+                fact = f"{stream.alias} has the keys {partition}, and ON has {', '.join(keys) or 'none'}"
                 advice = "leave PARTITION BY out: the equal columns of ON are the keys"
-                raise self.source.error(self.join, said, advice)
+                raise self.source.error(self.join, fact, advice)
             if keys:
                 stream.keys = keys
 
@@ -324,23 +324,23 @@ class _JoinReading:
         if window is None and self.right.window is None and not self.shared_ends:
             return
         if window is None or window != self.right.window or self.shared_ends != {*_WINDOW}:
-            said = "two streams meet in their windows, and these are others"
+            fact = "two streams meet in their windows, and these are others"
             ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
             advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
-            raise self.source.error(self.join, said, f"{advice}; without windows: EVENTS(...)")
+            raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
         if window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys():
-            said = "rows share several windows, and SQL has a row for each, where same_window has one for all"
+            fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
             advice = "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)"
-            raise self.source.error(self.join, said, advice)
+            raise self.source.error(self.join, fact, advice)
         self.arguments["same_window"] = window
 
     def _refuse_pair_condition(self, part: Any) -> None:
         """Refuse a condition that only pairs can be tested for, where rows without a pair are wanted too."""
-        said = f"{text_of(part)} is of both streams, and {_WORDS[self.kind]} has to know it before it finds pairs"
+        fact = f"{text_of(part)} is of both streams, and {_WORDS[self.kind]} has to know it before it finds pairs"
         advice = "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
         if self.left.time is None or self.right.time is None:
             advice += "\nrows with a start and an end meet where they overlap, without a condition"
-        raise self.source.error(part, said, advice)
+        raise self.source.error(part, fact, advice)
 
     def steps(self, tree: Any) -> Steps:
         """Return the steps of the whole query, once the conditions are read."""

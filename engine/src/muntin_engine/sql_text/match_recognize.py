@@ -100,8 +100,8 @@ class _MatchReading:
         order = self._match.args["order"].expressions if self._match.args.get("order") else []
         for part in order:
             if part.args.get("desc") or not isinstance(part.this, exp.Column):
-                said = f"rows follow one another by {text_of(part)}"
-                raise self._source.error(part, said, "write ORDER BY leaves, line")
+                fact = f"rows follow one another by {text_of(part)}"
+                raise self._source.error(part, fact, "write ORDER BY leaves, line")
         if not order:
             advice = "write ORDER BY and the column of times, and perhaps one that orders rows of the same time"
             raise self._source.error(self._match, "ORDER BY has no time", advice)
@@ -116,8 +116,8 @@ class _MatchReading:
             return SqlStream(steps, bases, None, False, "", table)
         stream = self._reader.stream(table)
         if stream.window is not None:
-            said = f"{stream.function} has windows, and rows are matched without"
-            raise self._source.error(table, said, "write FROM EVENTS(TABLE ...) MATCH_RECOGNIZE (...)")
+            fact = f"{stream.function} has windows, and rows are matched without"
+            raise self._source.error(table, fact, "write FROM EVENTS(TABLE ...) MATCH_RECOGNIZE (...)")
         if stream.time not in (None, column_of(time)):
             raise self._source.error(order[0], f"the times are {stream.time}", f"write ORDER BY {stream.time}")
         return stream
@@ -139,17 +139,17 @@ class _MatchReading:
         node = self._match.args.get("pattern")
         names = None if node is None else _PATTERN.fullmatch(node.name)
         if names is None:
-            said = f"the pattern {'' if node is None else node.name} is not two rows in order".replace("  ", " ")
+            fact = f"the pattern {'' if node is None else node.name} is not two rows in order".replace("  ", " ")
             advice = f"{_WRITE}; longer ones: patterns.state_machine, or a stream operator of your own"
-            raise self._source.error(node or self._match, said, advice)
+            raise self._source.error(node or self._match, fact, advice)
         rows = self._match.args.get("rows")
         if rows is not None and rows.name.upper() != "ONE ROW PER MATCH":
             raise self._source.error(rows, f"{rows.name} is not there", "write ONE ROW PER MATCH")
         after = self._match.args.get("after")
         if after is None or after.name.upper() != "AFTER MATCH SKIP TO NEXT ROW":
-            said = "a row that closes a match may open the next one, which is not what SKIP PAST LAST ROW says"
+            fact = "a row that closes a match may open the next one, which is not what SKIP PAST LAST ROW says"
             advice = "write AFTER MATCH SKIP TO NEXT ROW before PATTERN"
-            raise self._source.error(after or self._match, said, advice)
+            raise self._source.error(after or self._match, fact, advice)
         return _Pattern(names[1], names[2], names[3])
 
     def _conditions(self, pattern: _Pattern) -> list[str]:
@@ -171,8 +171,8 @@ class _MatchReading:
         node = self._defined[name]
         for column in node.find_all(exp.Column):
             if column.table and column.table.casefold() != name.casefold():
-                said = f"the condition of {name} reads {column.table}, another row"
-                raise self._source.error(column, said, "compare rows in a stream operator of your own")
+                fact = f"the condition of {name} reads {column.table}, another row"
+                raise self._source.error(column, fact, "compare rows in a stream operator of your own")
         if node.find(exp.Anonymous, exp.AggFunc):
             advice = "compute it in the table: FROM (SELECT *, ... AS x FROM rides) MATCH_RECOGNIZE (...)"
             raise self._source.error(node, f"the condition of {name} calls {text_of(node)}", advice)
@@ -184,8 +184,8 @@ class _MatchReading:
         for measure in self._match.args.get("measures") or ():
             for column in measure.find_all(exp.Column):
                 if column.table not in (pattern.first, pattern.second):
-                    said = f"{text_of(column)} is of no row of the pattern"
-                    raise self._source.error(column, said, f"write {pattern.first}.km or {pattern.second}.km")
+                    fact = f"{text_of(column)} is of no row of the pattern"
+                    raise self._source.error(column, fact, f"write {pattern.first}.km or {pattern.second}.km")
                 if column.name not in names:
                     names.append(column.name)
         if not names:
@@ -197,8 +197,8 @@ class _MatchReading:
         """Return the largest time between the two rows; the end of WITHIN is no part of it, as in Flink."""
         node = self._match.args.get("within")
         if node is None:
-            said = "a first row would wait for ever for a second one"
-            raise self._source.error(self._match, said, "write WITHIN INTERVAL '1' HOUR after the pattern")
+            fact = "a first row would wait for ever for a second one"
+            raise self._source.error(self._match, fact, "write WITHIN INTERVAL '1' HOUR after the pattern")
         within = length_of(node, self._source)
         if isinstance(within, Decimal):
             call = "patterns.followed_without(id, a, b, breaks, within => 5)"
@@ -244,19 +244,19 @@ class _MatchReading:
         for node in self._tree.expressions:
             body = node.unalias()
             if not isinstance(body, exp.Column) or body.name not in columns:
-                said = f"{text_of(node)} is neither a key nor a measure"
-                raise self._source.error(node, said, f"there are {', '.join(columns)}")
+                fact = f"{text_of(node)} is neither a key nor a measure"
+                raise self._source.error(node, fact, f"there are {', '.join(columns)}")
             chosen[node.alias or body.name] = columns[body.name]
         return chosen
 
     def _measure(self, measure: Any, pattern: _Pattern, *, has_fields: bool) -> str:
         """Return a measure as an expression over a match, which has the rows `first` and `second`."""
         if call := measure.find(exp.AggFunc, exp.Anonymous):
-            said = f"{text_of(call)} is of several rows, and a match has one of each"
+            fact = f"{text_of(call)} is of several rows, and a match has one of each"
             column = next(call.find_all(exp.Column), None)
             name = "km" if column is None else column.name
             advice = f"write {pattern.first}.{name}; compute more in a query around this one"
-            raise self._source.error(call, said, advice)
+            raise self._source.error(call, fact, advice)
         changes: list[tuple[Any, str]] = []
         for column in measure.find_all(exp.Column):
             row = "second" if column.table == pattern.second else "first"

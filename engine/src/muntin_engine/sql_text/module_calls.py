@@ -85,8 +85,8 @@ class ModuleCalls:
                 columns = columns or ["1"]
                 parameters = {"skip_nulls": True}
             if not columns:
-                said = f"{module} reads no column, so FILTER cannot leave rows out"
-                raise self.source.error(node, said, "filter the events of the query: WHERE")
+                fact = f"{module} reads no column, so FILTER cannot leave rows out"
+                raise self.source.error(node, fact, "filter the events of the query: WHERE")
             columns = [f"CASE WHEN {called.condition} THEN {column} END" for column in columns]
 
         parameters = dict(parameters)
@@ -125,5 +125,5 @@ class ModuleCalls:
         for argument in arguments:
             for inner in argument.find_all(exp.Anonymous, exp.Dot):
                 if self.module_call(inner) is not None:
-                    said = f"{text_of(argument)} is an aggregate within an aggregate"
-                    raise self.source.error(argument, said, "aggregate the results of a query: TABLE (SELECT ...)")
+                    fact = f"{text_of(argument)} is an aggregate within an aggregate"
+                    raise self.source.error(argument, fact, "aggregate the results of a query: TABLE (SELECT ...)")

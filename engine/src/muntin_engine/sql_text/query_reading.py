@@ -206,11 +206,11 @@ class SqlReader:
         names = [stream.alias.casefold() for stream in streams]
         namesakes = [stream for stream in streams if names.count(stream.alias.casefold()) > 1]
         if namesakes:
-            said = f"two streams are called {namesakes[1].alias or 'nothing'}"
-            raise self.source.error(namesakes[1].node, said, "name each: EVENTS(...) AS bikes")
+            fact = f"two streams are called {namesakes[1].alias or 'nothing'}"
+            raise self.source.error(namesakes[1].node, fact, "name each: EVENTS(...) AS bikes")
         if times.columns:
-            said = "the streams of a union have times already"
-            raise self.source.error(times.columns[0], said, "leave DESCRIPTOR out")
+            fact = "the streams of a union have times already"
+            raise self.source.error(times.columns[0], fact, "leave DESCRIPTOR out")
         steps: Steps = [{"union": {"streams": {stream.alias: stream.steps for stream in streams}}}]
         bases = [base for stream in streams for base in stream.bases]
         return EventSteps(steps, bases)
@@ -235,8 +235,8 @@ class SqlReader:
         has_all_columns = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
         has_more = any(select.args.get(name) for name in ("group", "having", "joins", "match", "with_"))
         if stream.window is not None or not has_all_columns or has_more:
-            said = "a union is of events, before windows"
-            raise self.source.error(select, said, "write SELECT * FROM EVENTS(TABLE bikes, DESCRIPTOR(at)) AS bikes")
+            fact = "a union is of events, before windows"
+            raise self.source.error(select, fact, "write SELECT * FROM EVENTS(TABLE bikes, DESCRIPTOR(at)) AS bikes")
         refuse_unread(self.source, select.args["from_"].this, select.expressions[0])
         return stream
 
@@ -247,12 +247,12 @@ class SqlReader:
         computed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
         if computed or "where" in steps[-1]:
             what = ", ".join(computed) or "a condition on results"
-            said = f"{what} is computed after the windows or the join of the inner query"
-            raise self.source.error(query, said, "compute it in the outer one: AVG(km / n), WHERE n > 3")
+            fact = f"{what} is computed after the windows or the join of the inner query"
+            raise self.source.error(query, fact, "compute it in the outer one: AVG(km / n), WHERE n > 3")
         names = [name_of(column).lower() for column in times.columns]
         if names not in ([], ["window_start"], ["window_start", "window_end"]):
-            said = f"results last as long as their window, and DESCRIPTOR names {', '.join(names)}"
-            raise self.source.error(times.columns[0], said, "write DESCRIPTOR(window_start, window_end)")
+            fact = f"results last as long as their window, and DESCRIPTOR names {', '.join(names)}"
+            raise self.source.error(times.columns[0], fact, "write DESCRIPTOR(window_start, window_end)")
         base: dict[str, Any] = {}
         steps.append({"as_events": self.source.mark(base, query)})
         if names == ["window_start"]:
@@ -270,8 +270,8 @@ class SqlReader:
         clauses = tree.meta.get("clauses", ())
         for part in (tree.args.get("group"), tree.args.get("having"), *clauses):
             if part is not None:
-                said = "windows are of a stream, and this reads the results of a query"
-                raise self.source.error(part, said, AS_TABLE)
+                fact = "windows are of a stream, and this reads the results of a query"
+                raise self.source.error(part, fact, AS_TABLE)
         chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
         known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
 
@@ -315,8 +315,8 @@ class _StreamQuery:
         first_call = next(node for item in all_items for node, _ in item.calls)
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], all_items)]
         if operators and len(modules) > 1:
-            said = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
-            raise self._source.error(first_call, said, "ask for the others in a query of their own")
+            fact = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
+            raise self._source.error(first_call, fact, "ask for the others in a query of their own")
 
         steps = self._stream.steps
         steps += self._window_steps(has_operator=bool(operators))
@@ -333,14 +333,14 @@ class _StreamQuery:
     def _read_table(self, table: Any) -> None:
         """Read WHERE, which filters the events."""
         if isinstance(table, exp.Table) and (version := table.args.get("version")):
-            said = "FOR SYSTEM_TIME AS OF is of a join"
-            raise self._source.error(version, said, "write it after the right stream")
+            fact = "FOR SYSTEM_TIME AS OF is of a join"
+            raise self._source.error(version, fact, "write it after the right stream")
         if not self._where:
             return
         if self._stream.by_rows:
-            said = f"WHERE follows {self._stream.function}, whose windows go by the rows that it would leave out"
+            fact = f"WHERE follows {self._stream.function}, whose windows go by the rows that it would leave out"
             advice = "filter before: TABLE (SELECT ... WHERE ...); or after: FILTER"
-            raise self._source.error(self._where, said, advice)
+            raise self._source.error(self._where, fact, advice)
         self._stream.keep(self._column(self._where.this), self._where, self._source)
 
     def _column(self, node: Any) -> str:
@@ -352,8 +352,8 @@ class _StreamQuery:
         grouped = self._tree.args["group"].expressions if self._tree.args.get("group") else []
         for node in grouped:
             if isinstance(node, exp.Literal | exp.Tuple):
-                said = f"{text_of(node)} is no column, and GROUP BY names columns"
-                raise self._source.error(node, said, "write each key by its name")
+                fact = f"{text_of(node)} is no column, and GROUP BY names columns"
+                raise self._source.error(node, fact, "write each key by its name")
         texts = [self._column(node) for node in grouped]
         group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
 
@@ -362,15 +362,15 @@ class _StreamQuery:
             is_same = {key.lower() for key in group_keys} == {key.lower() for key in partition_keys}
             if grouped and not is_same:
                 partition = ", ".join(partition_keys)
-                said = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
-                raise self._source.error(grouped[0], said, "name the same columns in both")
+                fact = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
+                raise self._source.error(grouped[0], fact, "name the same columns in both")
             return list(partition_keys)
         if group_keys:
             if stream.by_rows:
                 cut = f"{stream.function} cuts the events of all keys together"
-                said = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
+                fact = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
                 columns = group_keys[0] if len(group_keys) == 1 else f"({', '.join(group_keys)})"
-                raise self._source.error(grouped[0], said, f"write TABLE ... PARTITION BY {columns}")
+                raise self._source.error(grouped[0], fact, f"write TABLE ... PARTITION BY {columns}")
             stream.keys = group_keys
             return list(group_keys)
         if any("as_events" in step for step in stream.steps):
@@ -393,8 +393,8 @@ class _StreamQuery:
             return self._reader.is_operator(module)
         except MuntinError as error:  # there is no such module
             node = next(node for item in items for node, call in item.calls if call["module"] == module)
-            said, _, advice = str(error).partition("\n")
-            raise self._source.error(node, said, advice.replace("\n  ", "\n").strip()) from error
+            fact, _, advice = str(error).partition("\n")
+            raise self._source.error(node, fact, advice.replace("\n  ", "\n").strip()) from error
 
     def _window_steps(self, *, has_operator: bool) -> Steps:
         """Return the step of the windows with the clauses of the query; none for an operator without windows."""
@@ -406,11 +406,11 @@ class _StreamQuery:
         if has_operator and not clauses:
             return []
         node = stream.node
-        said = f"{EVENTS} has no windows"
+        fact = f"{EVENTS} has no windows"
         if clauses:
             node = self._tree.meta["clauses"][0]
-            said = f"{node.name} is of windows, and {EVENTS} has none"
-        raise self._source.error(node, said, "write GLOBAL_WINDOWS(TABLE ...) for one window over all rows")
+            fact = f"{node.name} is of windows, and {EVENTS} has none"
+        raise self._source.error(node, fact, "write GLOBAL_WINDOWS(TABLE ...) for one window over all rows")
 
     def _check_columns_of_operator(
         self, items: list[SelectItem], having: SelectItem | None, natural_columns: list[str]
@@ -419,9 +419,9 @@ class _StreamQuery:
         for item in [*items, *([having] if having else [])]:
             is_natural = item.is_module or text_of(item.body) in natural_columns
             if item is having or item.alias or not is_natural:
-                said = "the columns of an operator are its own, beside the keys and the window"
+                fact = "the columns of an operator are its own, beside the keys and the window"
                 advice = f"write SELECT {', '.join(natural_columns)}, the operator"
-                raise self._source.error(item.node, said, advice)
+                raise self._source.error(item.node, fact, advice)
 
     def _check_grouped(self) -> None:
         """Refuse aggregates over windows that GROUP BY does not name: in SQL they would be of several windows."""
@@ -430,10 +430,10 @@ class _StreamQuery:
         names_windows = {"window_start", "window_end"} <= texts or "window" in texts
         if names_windows or self._stream.function == "GLOBAL_WINDOWS":
             return
-        said = "each window has a result, and GROUP BY does not name the windows"
+        fact = "each window has a result, and GROUP BY does not name the windows"
         keys = [text for text in texts if text not in WINDOW_COLUMNS] or self._stream.keys or []
         advice = f"write GROUP BY {', '.join([*keys, 'window_start', 'window_end'])}; one over all rows: GLOBAL_WINDOWS"
-        raise self._source.error(group or self._tree.expressions[0], said, advice)
+        raise self._source.error(group or self._tree.expressions[0], fact, advice)
 
     def _result_steps(
         self, items: list[SelectItem], having: SelectItem | None, keys: list[str], natural_columns: list[str]

@@ -66,11 +66,11 @@ def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
     """
     place = part if isinstance(part, exp.Expression) else node
     word = part if isinstance(part, str) else name.strip("_").replace("_", " ")
-    said = f"{word.upper()} is not read over streams"
+    fact = f"{word.upper()} is not read over streams"
     advice = "write it in the table: TABLE (SELECT ...)"
     if name in _REFUSED:
-        said, advice = _REFUSED[name]
-    raise source.error(place, said, advice)
+        fact, advice = _REFUSED[name]
+    raise source.error(place, fact, advice)
 
 
 def refuse_groupings(source: SqlText, group: Any) -> None:
@@ -94,15 +94,15 @@ def refuse_other_rows(source: SqlText, output: Any) -> None:
     """
     for node in output.walk():
         if isinstance(node, exp.Window | exp.RowNumber):
-            said = f"{text_of(node)} reads other rows, and results come one by one"
-            raise source.error(node, said, "stats.top_k and stats.top_by rank within a window; LAST(...) follows rows")
+            fact = f"{text_of(node)} reads other rows, and results come one by one"
+            raise source.error(node, fact, "stats.top_k and stats.top_by rank within a window; LAST(...) follows rows")
         if isinstance(node, exp.AggFunc):
-            said = f"{text_of(node)} is no module"
+            fact = f"{text_of(node)} is no module"
             advice = f"aggregates are {', '.join(AGGREGATES)}, and those of plugins by their names"
-            raise source.error(node, said, advice)
+            raise source.error(node, fact, advice)
         if isinstance(node, _IN_MODULES):
-            said = f"modules do not read {text_of(node)}"
-            raise source.error(node, said, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")
+            fact = f"modules do not read {text_of(node)}"
+            raise source.error(node, fact, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")
 
 
 def refuse_aggregates(source: SqlText, output: Any) -> None:

@@ -62,8 +62,8 @@ def over_results(
         if text is None and columns is None:
             text = spell_name(first.name)
         if text is None:
-            said = f"{first.name} is neither a key nor an aggregate"
-            raise source.error(column, said, f"{closest(first.name, known)}\n{advice.format(first.name)}")
+            fact = f"{first.name} is neither a key nor an aggregate"
+            raise source.error(column, fact, f"{closest(first.name, known)}\n{advice.format(first.name)}")
         _, first_end = span_of(first)
         _, column_end = span_of(column)
         fields = source.text[first_end:column_end]  # such as `.start` after a window

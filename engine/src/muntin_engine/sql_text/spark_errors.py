@@ -29,14 +29,14 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
     raw = _SEARCH_PATH.sub("", _CONDITION.sub("", str(error).strip()))
     end = _END.search(raw)
     sentences = _SENTENCES.split(raw[: end.start()] if end else raw)
-    said = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
+    fact = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
     advice = " ".join(sentences[1:])
     if _is_missing_table(error):
         name = _named(error)
-        said = f"`{name}` cannot be found"
+        fact = f"`{name}` cannot be found"
         advice = f"{closest(name, tables)}\n{_TABLE}" if [*tables] else ""
     start = _place(text, error, str(error))
-    return QueryError(f"{said}\n  {advice}".rstrip()) if start is None else SqlError(text, start, said, advice)
+    return QueryError(f"{fact}\n  {advice}".rstrip()) if start is None else SqlError(text, start, fact, advice)
 
 
 def _is_missing_table(error: Any) -> bool:

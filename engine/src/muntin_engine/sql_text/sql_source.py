@@ -21,7 +21,7 @@ class SqlError(QueryError):
         column: The number of the character in it, from 1 on.
     """
 
-    def __init__(self, text: str, start: int, said: str, advice: str = "") -> None:
+    def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
         start = min(max(start, 0), len(text))
         before = text[:start]
         self.line = before.count("\n") + 1
@@ -31,7 +31,7 @@ class SqlError(QueryError):
         place = f"line {self.line}, column {self.column}"
         caret = " " * (self.column - 1) + "^"
         tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
-        super().__init__(f"{place}: {said}\n  {shown}\n  {caret}{tail}")
+        super().__init__(f"{place}: {fact}\n  {shown}\n  {caret}{tail}")
 
 
 class SqlText:
@@ -74,9 +74,9 @@ class SqlText:
     def _words(self) -> list[Word]:
         return _words(self.text)
 
-    def error(self, node: Any, said: str, advice: str = "") -> SqlError:
+    def error(self, node: Any, fact: str, advice: str = "") -> SqlError:
         """Return an error about a node of the text."""
-        return SqlError(self.text, span_of(node)[0], said, advice)
+        return SqlError(self.text, span_of(node)[0], fact, advice)
 
     def edited(self, node: Any, changes: Iterable[tuple[Any, str]]) -> str:
         """Return the text of a node as it is written, with other text in the places of nodes within it.

@@ -143,8 +143,8 @@ def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[s
     if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
         return {parameters[0].name: places}
     if len(places) > len(parameters):
-        said = f"{name} takes {', '.join(part.name for part in parameters) or 'arguments by name'}"
-        raise source.error(node, said, f"write {name}(parameter => value)")
+        fact = f"{name} takes {', '.join(part.name for part in parameters) or 'arguments by name'}"
+        raise source.error(node, fact, f"write {name}(parameter => value)")
     return dict(zip((part.name for part in parameters), places, strict=False))
 
 

@@ -249,9 +249,9 @@ class _StreamReading:
     def _take_descriptor(self) -> list[Any]:
         """Take the columns of the DESCRIPTOR, which comes second or is called `timecol`; none without one."""
         if any(map(_is_descriptor, self._places[1:])):
-            said = f"{text_of(self._places[0])} stands before the DESCRIPTOR"
+            fact = f"{text_of(self._places[0])} stands before the DESCRIPTOR"
             advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
-            raise self._source.error(self._places[0], said, advice)
+            raise self._source.error(self._places[0], fact, advice)
         if self._places and _is_descriptor(self._places[0]):
             return list(self._places.pop(0).expressions)
         descriptor = _unnamed(self._named.pop("timecol", None))
@@ -274,9 +274,9 @@ class _StreamReading:
             event_arguments: The arguments of `events`; those that the function has by name are added.
         """
         if len(self._places) > len(self._parameters):
-            said = f"{self._name} takes {', '.join(self._parameters) or 'no more'} after the DESCRIPTOR"
+            fact = f"{self._name} takes {', '.join(self._parameters) or 'no more'} after the DESCRIPTOR"
             advice = f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}"
-            raise self._source.error(self._places[len(self._parameters)], said, advice)
+            raise self._source.error(self._places[len(self._parameters)], fact, advice)
         window: dict[str, Any] = {}
         for parameter, argument in zip(self._parameters, self._places, strict=False):
             window[parameter] = value_of(argument, self._source)
@@ -320,9 +320,9 @@ def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
         return {"at": names[0]}
     if len(names) == 2:
         return {"start": names[0], "end": names[1]}
-    said = "no time column is named" if not names else f"{len(names)} time columns are named"
+    fact = "no time column is named" if not names else f"{len(names)} time columns are named"
     node = times.columns[2] if names else times.node
-    raise source.error(node, said, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
+    raise source.error(node, fact, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
 
 
 def _unnamed(argument: Any) -> Any:

@@ -102,16 +102,16 @@ class TimeBounds:
         """
         comparisons = list(self._comparisons(node))
         if not comparisons:
-            said = f"{text_of(node)} does not say how far apart the times may be"
-            raise self.source.error(node, said, self._advice())
+            fact = f"{text_of(node)} does not say how far apart the times may be"
+            raise self.source.error(node, fact, self._advice())
         for difference, is_strict in comparisons:
             if (difference.left, difference.right) == (-1, 1):
                 self.least.append(_Bound(difference.negated().length, is_strict, node))
             elif (difference.left, difference.right) == (1, -1):
                 self.most.append(_Bound(difference.length, is_strict, node))
             else:
-                said = f"{text_of(node)} does not compare the time of one stream with that of the other"
-                raise self.source.error(node, said, self._advice())
+                fact = f"{text_of(node)} does not compare the time of one stream with that of the other"
+                raise self.source.error(node, fact, self._advice())
 
     def steps(self) -> Steps:
         """Return the steps that let a right point last while left points may meet it; none without bounds.
@@ -126,14 +126,14 @@ class TimeBounds:
             return []
         if not self.least or not self.most:
             node = (self.least or self.most)[0].node
-            said = f"{text_of(node)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
-            raise self.source.error(node, said, self._advice())
+            fact = f"{text_of(node)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
+            raise self.source.error(node, fact, self._advice())
         is_time = any(bound.length[0] for bound in (*self.least, *self.most))
         is_number = any(bound.length[1] for bound in (*self.least, *self.most))
         if is_time and is_number:
             node = next(bound.node for bound in (*self.most, *self.least) if bound.length[1])
-            said = f"{text_of(node)} has a bare number, and another bound has an interval"
-            raise self.source.error(node, said, "write both as intervals, or both as numbers")
+            fact = f"{text_of(node)} has a bare number, and another bound has an interval"
+            raise self.source.error(node, fact, "write both as intervals, or both as numbers")
         least = max(self._included(bound, is_time, 1) for bound in self.least)
         most = min(self._included(bound, is_time, -1) for bound in self.most)
         if least > most:
@@ -197,8 +197,8 @@ class TimeBounds:
             return length
         decimals = [other for other in (*self.least, *self.most) if isinstance(other.length[1], Decimal)]
         if decimals:
-            said = "a decimal has no next one, so a bound over decimals is included"
-            raise self.source.error(bound.node, said, self._advice("2.5"))
+            fact = "a decimal has no next one, so a bound over decimals is included"
+            raise self.source.error(bound.node, fact, self._advice("2.5"))
         return length + inwards
 
     def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:

@@ -50,8 +50,8 @@ def write_run(
     """
     (folder / RUNS).mkdir(parents=True, exist_ok=True)
     name = f"{number:04}"
-    cells_file = None if cells is None else f"{name}.cells.parquet"
-    if cells_file is not None:
+    cells_file = f"{name}.cells.parquet"
+    if cells is not None:
         pq.write_table(cells.cast(CELLS), folder / RUNS / cells_file)
     data = {
         "format": FORMAT,
@@ -59,7 +59,7 @@ def write_run(
         "first_batch": first_batch,
         "keys": keys,
         "reads": list(reads),
-        "cells": cells_file,
+        "cells": None if cells is None else cells_file,
         "query": query,
     }
     write_json(folder / RUNS / f"{name}.json", data)

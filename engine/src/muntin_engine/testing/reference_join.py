@@ -39,7 +39,7 @@ def join(
     Args:
         kind: The kind of the join.
         left: The rows of the left canonical history table, in any order.
-        right: The rows of the right one.
+        right: The rows of the right canonical history table.
         on: The condition on the payloads of a left and a right event. If it is false or None, they make no pair, and
             the right one neither covers nor clips the left one. None if all events meet.
 
@@ -59,32 +59,38 @@ def join(
         >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right, lambda a, x: x == "y")]
         [(0, 3), (6, 10)]
     """
-    known = list(right)
+    right_events = list(right)
     output: list[JoinedEvent] = []
     for event in left:
-        rights = [other for other in known if on is None or on(event.payload, other.payload)]
+        partners = [other for other in right_events if on is None or on(event.payload, other.payload)]
         if kind.pairs:
-            for other in rights:
-                start, end = max(event.start, other.start), min(event.end, other.end)
+            for partner in partners:
+                start = max(event.start, partner.start)
+                end = min(event.end, partner.end)
                 if start < end:
-                    output.append(JoinedEvent(start, end, event.payload, other.payload))
+                    output.append(JoinedEvent(start, end, event.payload, partner.payload))
         if kind is JoinKind.CLIP:
-            end = min([event.end, *(other.start for other in rights if other.start > event.start)])
-            output.append(JoinedEvent(event.start, end, event.payload))
+            later_starts = [partner.start for partner in partners if partner.start > event.start]
+            output.append(JoinedEvent(event.start, min([event.end, *later_starts]), event.payload))
         elif kind is not JoinKind.INNER:
-            wanted = kind is JoinKind.SEMI
-            output += [JoinedEvent(*part, event.payload) for part in parts(event, rights, are_covered=wanted)]
+            for start, end in parts(event, partners, are_covered=kind is JoinKind.SEMI):
+                output.append(JoinedEvent(start, end, event.payload))
     return output
 
 
 def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool) -> list[tuple[int, int]]:
     """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers."""
-    known = list(others)
-    ticks = {event.start, event.end, *(tick for other in known for tick in (other.start, other.end))}
-    found: list[tuple[int, int]] = []
+    other_events = list(others)
+    ticks = {event.start, event.end}
+    for other in other_events:
+        ticks.update((other.start, other.end))
+    stretches: list[tuple[int, int]] = []
     for start, end in pairwise(sorted(tick for tick in ticks if event.start <= tick <= event.end)):
-        is_covered = any(other.start <= start < other.end for other in known)
-        if is_covered is are_covered:
-            goes_on = bool(found) and found[-1][1] == start
-            found.append((found.pop()[0] if goes_on else start, end))
-    return found
+        is_covered = any(other.start <= start < other.end for other in other_events)
+        if is_covered is not are_covered:
+            continue
+        if stretches and stretches[-1][1] == start:
+            stretches[-1] = (stretches[-1][0], end)  # it continues the last stretch
+        else:
+            stretches.append((start, end))
+    return stretches

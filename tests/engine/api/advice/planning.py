@@ -1,4 +1,4 @@
-"""What the calls of `test_advice` name, and what plans a query with the value of a call."""
+"""The names that wrong calls and right calls read, and the planning of a query with the value of a call."""
 
 from __future__ import annotations
 

@@ -13,33 +13,35 @@ from muntin_engine.time.changes import Progress
 
 def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
     """Return the progress of the whole input that a batch implies."""
-    starts = [step.change.event.start for step in batch.changes]
-    ends = [end + window.reach for step in batch.changes for end in _ends_of(step) if end != INFINITY]
     watermark = EARLIEST if batch.punctuation is None else batch.punctuation
-    finite = [watermark] if watermark != INFINITY else []
-    horizon = max([*(start + 1 for start in starts), *ends, *finite], default=EARLIEST)
-    return Progress(watermark, horizon, max(starts, default=EARLIEST))
+    starts = [step.change.event.start for step in batch.changes]
+    seen = [start + 1 for start in starts]  # the horizon is past all of these
+    for step in batch.changes:
+        seen += [end + window.reach for end in _ends_of(step) if end != INFINITY]
+    if watermark != INFINITY:
+        seen.append(watermark)
+    return Progress(watermark, max(seen, default=EARLIEST), max(starts, default=EARLIEST))
 
 
 def live_output(
-    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[object]], now: Progress
+    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[object]], progress: Progress
 ) -> list[OutputEvent]:
-    """Return the output of one key that must stand when the input has come so far.
+    """Return the live output of one key at a progress of the input.
 
-    Final: that of the closed windows. Speculative: that of the windows which the max event time has passed. Eager:
-    that of all windows the reference knows.
+    Final: of the closed windows. Speculative: of the windows that the max event time has passed. Eager: of all windows
+    that the reference knows.
 
     Args:
         query: The query.
         emit: The emission of results.
         events: The events of the key, as they stand.
-        now: How far the whole input is.
+        progress: The progress of the whole input.
     """
     if emit is EmitPolicy.FINAL:
-        return reference.evaluate(query, events, now.watermark, now.horizon)
-    visible = INFINITY if emit is EmitPolicy.EAGER else now.max_event_time
+        return reference.evaluate(query, events, progress.watermark, progress.horizon)
+    visible = INFINITY if emit is EmitPolicy.EAGER else progress.max_event_time
     output: list[OutputEvent] = []
-    for _, window, members in reference.windows_with_members(query, events, now.horizon):
+    for _, window, members in reference.windows_with_members(query, events, progress.horizon):
         if window.end <= visible:
             output += reference.evaluate_window(query, window, members)
     return output

@@ -38,10 +38,10 @@ class _Move:
 
     Attributes:
         kind: The kind of step.
-        key: Its key.
+        key: The key.
         time: The start of an event, or the time of punctuation.
         length: The length of the event.
-        payload: Its payload.
+        payload: The payload of the event.
     """
 
     kind: _Kind
@@ -56,17 +56,18 @@ def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Scrip
     """Return legal streams that end, of up to seven steps before the end.
 
     Args:
-        payloads: What events carry.
+        payloads: The payloads of events.
         kind: `"points"`; `"intervals"` too, some without an end; or `"revised"`, with revisions and retractions.
     """
     lengths = st.integers(0, 12) if kind == "points" else st.integers(0, 12) | st.just(INFINITY)
-    kinds, keys = st.sampled_from(_SHARES[kind]), st.sampled_from(_KEYS)
-    moves = st.builds(_Move, kinds, keys, st.integers(0, 25), lengths, payloads)
+    times = st.integers(0, 25)
+    moves = st.builds(_Move, st.sampled_from(_SHARES[kind]), st.sampled_from(_KEYS), times, lengths, payloads)
     return st.lists(moves, min_size=1, max_size=_MOST_MOVES).map(_script)
 
 
 def _script(moves: Sequence[_Move]) -> Script:
-    script, punctuation = Script(), EARLIEST
+    script = Script()
+    punctuation = EARLIEST
     for id, move in enumerate(moves):
         if move.kind is _Kind.PUNCTUATION:
             punctuation = max(punctuation, move.time)
@@ -82,12 +83,15 @@ def _script(moves: Sequence[_Move]) -> Script:
 
 
 def _revised(script: Script, move: _Move, punctuation: int) -> Script:
-    """Give one of the events another end, if there is one that may have it still."""
-    alive = [(key, id, event) for key, events in script.history().items() for (id, _), event in events.items()]
-    may = [(key, id, event) for key, id, event in alive if min(event.end, _new_end(event, move)) >= punctuation]
-    if not may:
+    """Revise the end of an event, if there is one that punctuation still lets change."""
+    revisable = []
+    for key, events in script.history().items():
+        for (id, _), event in events.items():
+            if min(event.end, _new_end(event, move)) >= punctuation:
+                revisable.append((key, id, event))
+    if not revisable:
         return script
-    key, id, event = may[move.time % len(may)]
+    key, id, event = revisable[move.time % len(revisable)]
     return script.revise(id, _new_end(event, move), key=key)
 
 

@@ -12,8 +12,9 @@ from muntin.testing import Boundary, equal
 from muntin.testing.batches import Step
 from muntin.testing.timeline import row_of, spell_value
 from muntin_engine.errors import StateError
-from muntin_engine.testing.following import LiveResult, Mishap
+from muntin_engine.testing.live_results import LiveResult
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.testing.stepwise_run import Mishap
 from muntin_engine.time.changes import Timing
 
 _IN_THE_STATE: Final = (
@@ -57,12 +58,12 @@ class OutputDifference:
 
     Attributes:
         tested: The query and its stream.
-        evaluator: What evaluated it.
-        mishap: What happened.
-        place: The step after which the output is another, or which raised.
-        wanted: The output that is live then without the mishap, and not with it; without one, the reference's.
-        got: The output that is live instead.
-        error: What was raised, if anything.
+        evaluator: The name of the evaluator.
+        mishap: The mishap.
+        place: The step after which the output differs, or which raised.
+        expected: The output that is live then without the mishap, and not with it; without one, the reference's.
+        actual: The output that is live instead.
+        error: The exception, if the step raised one.
         breaks_contract: True if the output differs only because a module promises to be time-bound and is not.
         only_after: The one step after which it need happen; None if it must happen several times.
     """
@@ -71,8 +72,8 @@ class OutputDifference:
     evaluator: str
     mishap: Mishap
     place: int
-    wanted: Sequence[LiveResult] = ()
-    got: Sequence[LiveResult] = ()
+    expected: Sequence[LiveResult] = ()
+    actual: Sequence[LiveResult] = ()
     error: Exception | None = None
     only_after: int | None = None
     breaks_contract: bool = False
@@ -98,19 +99,22 @@ class OutputDifference:
     @property
     def drawing(self) -> str:
         """The stream, with the mishap, and the lines of the output that differ."""
-        one, other = _LABELS[self.mishap]
-        bars = [_bar(one, line, self.tested) for line in self.wanted]
-        bars += [_bar(other, line, self.tested) for line in self.got]
-        return timeline([*map(row_of, self._steps()), *[""] * bool(bars), *bars])
+        expected_label, actual_label = _LABELS[self.mishap]
+        bars = [_bar(expected_label, result, self.tested) for result in self.expected]
+        bars += [_bar(actual_label, result, self.tested) for result in self.actual]
+        rows = [row_of(step) for step in self._steps()]
+        if bars:
+            rows += ["", *bars]
+        return timeline(rows)
 
     @property
     def _when(self) -> str:
         if self.mishap in (Mishap.NOTHING, Mishap.SECOND_RUN):
             return "without any restart"
+        step = "each step" if self.only_after is None else f"step {self.only_after + 1}"
         if self.mishap is Mishap.RESTART:
-            return "with a restart after " + ("each step" if self.only_after is None else f"step {self.only_after + 1}")
-        again = "each step" if self.only_after is None else f"step {self.only_after + 1}"
-        return f"with {again} run again, as after a crash before its state was kept"
+            return f"with a restart after {step}"
+        return f"with {step} run again, as after a crash before its state was kept"
 
     def _steps(self) -> Iterator[Step]:
         steps = [step for step in self.tested.script.steps if not isinstance(step, Boundary)]
@@ -121,23 +125,28 @@ class OutputDifference:
 
 
 def bag_difference(left: Sequence[LiveResult], right: Sequence[LiveResult], tolerance: float) -> list[LiveResult]:
-    """Return the lines on the left that are not on the right; values are compared within a tolerance."""
-    rest, missing = list(right), list[LiveResult]()
-    for line in left:
-        place = next((place for place, other in enumerate(rest) if _is_same(line, other, tolerance)), None)
+    """Return the results on the left that are not on the right; values are compared within a tolerance."""
+    unmatched = list(right)
+    missing: list[LiveResult] = []
+    for result in left:
+        place = next((place for place, other in enumerate(unmatched) if _is_same(result, other, tolerance)), None)
         if place is None:
-            missing.append(line)
+            missing.append(result)
         else:
-            del rest[place]
+            del unmatched[place]
     return missing
 
 
-def _is_same(line: LiveResult, other: LiveResult, tolerance: float) -> bool:
-    return line._replace(value=None) == other._replace(value=None) and equal(line.value, other.value, tolerance)
+def _is_same(result: LiveResult, other: LiveResult, tolerance: float) -> bool:
+    has_same_place = result._replace(value=None) == other._replace(value=None)
+    return has_same_place and equal(result.value, other.value, tolerance)
 
 
-def _bar(label: str, line: LiveResult, tested: QueryUnderTest) -> Bar:
-    name = label if line.key is None else f"{label} {line.key!r}"
-    early = f", early, firing {line.firing}" if line.timing is Timing.EARLY else ""
-    value = repr(line.value) if line.is_evicted else spell_value(line.value, tested.query)
-    return Bar(name, line.start, line.end, f"{value}{', given by rows that left' * line.is_evicted}{early}")
+def _bar(label: str, result: LiveResult, tested: QueryUnderTest) -> Bar:
+    name = label if result.key is None else f"{label} {result.key!r}"
+    value = repr(result.value) if result.is_evicted else spell_value(result.value, tested.query)
+    if result.is_evicted:
+        value += ", given by rows that left"
+    if result.timing is Timing.EARLY:
+        value += f", early, firing {result.firing}"
+    return Bar(name, result.start, result.end, value)
