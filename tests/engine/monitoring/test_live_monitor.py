@@ -24,7 +24,7 @@ BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_
 
 
 def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
-    """Return what a terminal shows of a query all of whose micro-batches have ended."""
+    """Draw a query all of whose micro-batches have ended, as text."""
     query.looks = len(query.batches)
     console = Console(file=StringIO(), record=True, width=120)
     console.print(picture_of(query, is_active=is_active))

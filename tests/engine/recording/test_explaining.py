@@ -1,4 +1,4 @@
-"""A story has the results of its query, whatever evaluator computed them, and says of each row what became of it."""
+"""A story has the results of its query, whatever evaluator computed them, and the fate of each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from muntin import JoinKind
 from muntin.testing import Script
-from muntin_engine.recording.story import Fate
+from muntin_engine.recording.story import Fate, Story
 from tests.engine.recording.live import live_results
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.drawing import FAMILIES, drawn
@@ -32,15 +32,15 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
     assert isinstance(scenario, Scenario)
     run, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path)
     story = recording.story()
-    wanted: Counter[Any] = Counter()
+    expected: Counter[Any] = Counter()
     for row, number in run.output.items():
         key = row.key if isinstance(row.key, tuple) else (row.key,)
-        wanted[key, row.window, row.lifetime, row.values] += number
-    got = Counter(
-        (one.key, one.window or (one.start, one.end), (one.start, one.end), tuple(map(plain, one.values.values())))
-        for one in live_results(story)
-    )
-    assert got == wanted
+        expected[key, row.window, row.lifetime, row.values] += number
+    results: Counter[Any] = Counter()
+    for result in live_results(story):
+        lifetime = (result.start, result.end)
+        results[result.key, result.window or lifetime, lifetime, tuple(map(plain, result.values.values()))] += 1
+    assert results == expected
     assert all(change.members for change in story.changes)
     assert [row.number for row in story.rows] == list(range(len(story.rows)))
     fates = Counter(str(row.fate) for row in story.rows)
@@ -52,22 +52,14 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
 
 @pytest.mark.parametrize("family", ["cutting", "of_sessions", "in_order", "joined", "united"])
 def test_a_story_of_one_key_is_that_part_of_the_story_of_all(family: str, tmp_path: Path) -> None:
-    scenario = next(one for seed in range(99) if len(_keys(one := drawn(family, seed))) > 1)
+    scenario = next(scenario for seed in range(99) if len(_keys(scenario := drawn(family, seed))) > 1)
     assert isinstance(scenario, Scenario)
     _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path)
-    whole, key = recording.story(), next(iter(_keys(scenario)))
+    whole = recording.story()
+    key = next(iter(_keys(scenario)))
     part = recording.story(keys=[key])
     assert {row.key for row in part.rows} <= {(key,), None}
-
-    def said(story: Any) -> list[Any]:
-        rows = story.rows
-        own = [change for change in story.changes if change.key == (key,)]
-        shown = [[str(rows[number].values) for number in change.members] for change in own]
-        return [
-            (c.batch, c.change, c.window, c.start, c.end, str(c.values), m) for c, m in zip(own, shown, strict=True)
-        ]
-
-    assert said(part) == said(whole)
+    assert _changes_of_key(part, key) == _changes_of_key(whole, key)
 
 
 def test_a_micro_batch_says_which_input_holds_the_watermark_back(tmp_path: Path) -> None:
@@ -77,9 +69,21 @@ def test_a_micro_batch_says_which_input_holds_the_watermark_back(tmp_path: Path)
     query = Join(JoinKind.INNER, ("intervals", "intervals"))
     scenario = Scenario(query, (left, right), Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
     _, recording = recorded(scenario, next(iter(query.evaluators)), tmp_path)
-    told = [(batch.watermark, batch.held_by) for batch in recording.story().batches]
-    assert told[0] == (5, "left")
-    assert told[-1][1] is None
+    batches = recording.story().batches
+    assert batches[0].watermark == 5
+    assert batches[0].held_by == "left"
+    assert batches[-1].held_by is None
+
+
+def _changes_of_key(story: Story, key: Any) -> list[Any]:
+    """Return the changes of a key, with their members by value: the numbers of rows differ between stories."""
+    changes: list[Any] = []
+    for change in story.changes:
+        if change.key == (key,):
+            members = [str(story.rows[number].values) for number in change.members]
+            extent = (change.window, change.start, change.end)
+            changes.append((change.batch, change.change, extent, str(change.values), members))
+    return changes
 
 
 def _keys(scenario: Any) -> set[Any]:

@@ -345,7 +345,7 @@ class _JoinReading:
     def steps(self, tree: Any) -> Steps:
         """Return the steps of the whole query, once the conditions are read."""
         columns = JoinColumns(self.streams, self.kind, "same_window" in self.arguments, self.pair_conditions)
-        chosen = columns.read(tree)
+        chosen: dict[str, str] | None = columns.read(tree)
         if columns.is_natural(chosen) and not self.where and not self.pair_conditions:
             chosen = None
         condition = self._condition_on_results(columns)

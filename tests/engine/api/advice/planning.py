@@ -304,8 +304,8 @@ def plan_value(value: object, names: Names, *, with_results: bool) -> None:
     """Plan a query with the value of a call.
 
     Args:
-        value: What the call returns.
-        names: What the call may read.
+        value: The value of the call.
+        names: The names that the call may read.
         with_results: Have Spark plan the results of the query too, where a query is refused that is planned already.
 
     Raises:

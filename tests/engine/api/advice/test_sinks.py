@@ -93,6 +93,17 @@ CASES: Final[Cases] = (
         r"or (sqlite:path/of/file\.db\?table=name)",
         "query.write(checkpoint='c', results='CODE'.replace('path/of/', ''))",
     ),
+    # recordings
+    (
+        "query.write(checkpoint='c', results='r', record=Recorder('f', keys='a'))",
+        r"a list of keys, (keys=\['a'\])",
+        "query.write(checkpoint='c', results='r', record=Recorder('f', CODE))",
+    ),
+    (
+        "query.write(checkpoint='c', results='r', record=Recorder('f', most_bytes='much'))",
+        "such as ('500 MB'), or a number",
+        "query.write(checkpoint='c', results='r', record=Recorder('f', most_bytes=CODE))",
+    ),
 )
 
 
