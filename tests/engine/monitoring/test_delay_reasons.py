@@ -22,8 +22,8 @@ def reported(feed: Feed, *results: Result) -> RunningQuery:
     batches = [progress(number, muntin={**one.counts, **constants}) for number, one in enumerate(results)]
     running = SimpleNamespace(id="id", runId="run", name=None, recentProgress=batches)
     session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
-    (found,) = queries(session)
-    return found
+    (running,) = queries(session)
+    return running
 
 
 def emits_nothing(*results: Result) -> bool:
@@ -45,9 +45,9 @@ def test_late_rows_are_told_with_how_late_they_are() -> None:
     feed = Feed(query(tumbling(10), Members(), lifetimes="points"), "general")
     results = [feed.batch(at(95), watermark=100), *(feed.batch(at(start), at(start + 1)) for start in (20, 60))]
     results[0].counts["accepted"] = 0  # its row was emitted before anybody looked
-    found = reported(feed, *results[1:])
+    running = reported(feed, *results[1:])
     assert emits_nothing(*results[1:])
-    assert found.held_back_by == (
+    assert running.held_back_by == (
         "all 4 rows of the last 2 micro-batches with rows were late, by up to 80 ticks: the watermark had passed them",
     )
 
@@ -97,5 +97,5 @@ def test_of_a_join_the_input_that_is_behind_is_named() -> None:
         id="id", runId="run", name=None, recentProgress=[progress(both={**metrics, "time_axis": 0})]
     )
     session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
-    (found,) = queries(session)
-    assert found.held_back_by == ("the watermark is 70 ticks behind the newest start: the input 'left' is at 20",)
+    (running,) = queries(session)
+    assert running.held_back_by == ("the watermark is 70 ticks behind the newest start: the input 'left' is at 20",)

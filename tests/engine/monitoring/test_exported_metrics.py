@@ -62,24 +62,24 @@ def test_prometheus_reads_counters_that_add_up_and_gauges_of_the_last_value_in_b
     families = list(text_string_to_metric_families(generate_latest(registry).decode()))
     named = {family.name for family in families if not family.name.endswith("_created")}
     assert named == {metric.name for metric in EXPORTED}
-    found = {
+    values = {
         (sample.name, *(sample.labels[label] for label in ("module", "source") if label in sample.labels)): sample.value
         for family in families
         for sample in family.samples
         if sample.labels.get("query") == "rides" and not sample.name.endswith("_created")
     }
-    assert found["muntin_micro_batches_total",] == 2
-    assert found["muntin_accepted_rows_total",] == 140
-    assert found["muntin_micro_batch_seconds_total",] == 1.0
-    assert found["muntin_source_rows_total", "north"] == 150
-    assert found["muntin_source_late_rows_total", "north"] == 10
-    assert found["muntin_module_seconds_total", "longest"] == 0.25
-    assert found["muntin_state_bytes",] == 500, "the last that is known"
-    assert found["muntin_watermark_lag_seconds",] == 60
-    assert found["muntin_late_by_seconds",] == 60
-    assert found["muntin_watermark_timestamp_seconds",] == EIGHT / 1e6
-    assert found["muntin_source_watermark_timestamp_seconds", "north"] == EIGHT / 1e6
-    assert ("muntin_watermark_lag_ticks",) not in found
+    assert values["muntin_micro_batches_total",] == 2
+    assert values["muntin_accepted_rows_total",] == 140
+    assert values["muntin_micro_batch_seconds_total",] == 1.0
+    assert values["muntin_source_rows_total", "north"] == 150
+    assert values["muntin_source_late_rows_total", "north"] == 10
+    assert values["muntin_module_seconds_total", "longest"] == 0.25
+    assert values["muntin_state_bytes",] == 500, "the last that is known"
+    assert values["muntin_watermark_lag_seconds",] == 60
+    assert values["muntin_late_by_seconds",] == 60
+    assert values["muntin_watermark_timestamp_seconds",] == EIGHT / 1e6
+    assert values["muntin_source_watermark_timestamp_seconds", "north"] == EIGHT / 1e6
+    assert ("muntin_watermark_lag_ticks",) not in values
 
 
 def test_where_ticks_are_no_time_lengths_are_in_ticks() -> None:
@@ -109,15 +109,15 @@ def test_opentelemetry_gets_the_same_with_units_apart() -> None:
     data: Any = reader.get_metrics_data()
     (scope,) = data.resource_metrics[0].scope_metrics
     assert scope.scope.name == "muntin"
-    found = {metric.name: (metric.unit, metric.data.data_points) for metric in scope.metrics}
-    unit, points = found["muntin.accepted_rows"]
+    values = {metric.name: (metric.unit, metric.data.data_points) for metric in scope.metrics}
+    unit, points = values["muntin.accepted_rows"]
     assert (unit, [point.value for point in points]) == ("{rows}", [140])
     assert dict(points[0].attributes) == {"query": "rides", "query_id": ""}
-    unit, points = found["muntin.state"]
+    unit, points = values["muntin.state"]
     assert (unit, [point.value for point in points]) == ("By", [500])
-    unit, points = found["muntin.module_time"]
+    unit, points = values["muntin.module_time"]
     assert (unit, points[0].value, points[0].attributes["module"]) == ("s", 0.25, "longest")
-    unit, points = found["muntin.watermark_lag"]
+    unit, points = values["muntin.watermark_lag"]
     assert (unit, points[0].value) == ("s", 60)
 
 

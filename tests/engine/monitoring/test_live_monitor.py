@@ -33,8 +33,8 @@ def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
 
 def line(text: str, label: str) -> str:
     """Return the line of a label, with single spaces."""
-    (found,) = [some for some in text.splitlines() if re.match(rf"│\s+{label}  ", some)]
-    return re.sub(r"\s+", " ", found.replace("│", "")).strip()
+    (matching_line,) = [line for line in text.splitlines() if re.match(rf"│\s+{label}  ", line)]
+    return re.sub(r"\s+", " ", matching_line.replace("│", "")).strip()
 
 
 def watched(query: FakeQuery, *, width: int = 100) -> Console:
@@ -137,15 +137,15 @@ EIGHT = 1_714_550_400_000_000
 
 def session(*batches: Sequence[Mapping[str, Any]], name: str | None = None) -> Any:
     active = [
-        SimpleNamespace(id=f"id-{place}", runId=f"run-{place}", name=name, recentProgress=some)
-        for place, some in enumerate(batches)
+        SimpleNamespace(id=f"id-{place}", runId=f"run-{place}", name=name, recentProgress=recent_progress)
+        for place, recent_progress in enumerate(batches)
     ]
     return SimpleNamespace(streams=SimpleNamespace(active=active))
 
 
 def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
-    (found,) = queries(session(batches, name=name))
-    return found
+    (running,) = queries(session(batches, name=name))
+    return running
 
 
 def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
@@ -156,8 +156,8 @@ def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
 
 
 def test_the_pace_is_that_of_all_kept_batches_with_the_time_between_them() -> None:
-    found = only(*(progress(number, muntin={"accepted": 10}) for number in range(4)))  # one starts each second
-    assert found.rows_per_second == 40 / 3.5
+    running = only(*(progress(number, muntin={"accepted": 10}) for number in range(4)))  # one starts each second
+    assert running.rows_per_second == 40 / 3.5
 
 
 def test_a_query_says_what_its_results_wait_for() -> None:
@@ -167,8 +167,8 @@ def test_a_query_says_what_its_results_wait_for() -> None:
         "watermark": EIGHT - 10 * MINUTE,
         "output_watermark": EIGHT - 40 * MINUTE,
     }
-    found = only(progress(4, muntin={**metrics, "state_bytes": 2_400_000, "keys_held": 1312}), name="rides")
-    assert str(found).splitlines() == [
+    running = only(progress(4, muntin={**metrics, "state_bytes": 2_400_000, "keys_held": 1312}), name="rides")
+    assert str(running).splitlines() == [
         "muntin (Spark query 'rides', id-0, run run-0)",
         "  rows       18.0 a second; micro-batch 4 took 500 ms",
         "  watermark  2024-05-01 07:50:00, 10 min behind the newest start",
@@ -176,7 +176,7 @@ def test_a_query_says_what_its_results_wait_for() -> None:
         "  held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing",
         "             the output is 30 min behind the watermark: windows from 2024-05-01 07:20:00 on are open",
     ]
-    assert repr(found) == str(found)
+    assert repr(running) == str(running)
 
 
 def test_what_takes_most_of_a_batch_is_named() -> None:
@@ -203,4 +203,4 @@ def test_a_query_that_has_not_begun_or_not_heard_of_its_input_or_has_ended_says_
 def test_a_query_of_others_is_left_out_and_several_in_one_have_an_entry_each() -> None:
     theirs = {"batchId": 0, "observedMetrics": {"theirs": {"rows": 1}}}
     assert queries(session([theirs])) == []
-    assert [found.name for found in queries(session([progress(left={}, right={})]))] == ["left", "right"]
+    assert [running.name for running in queries(session([progress(left={}, right={})]))] == ["left", "right"]

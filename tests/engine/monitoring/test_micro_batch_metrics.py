@@ -25,19 +25,19 @@ def numbers(**metrics: Any) -> BatchMetrics:
 
 
 def test_what_a_query_reports_is_read_back() -> None:
-    found = [batch_metrics(some)["muntin"] for some in recorded()]
-    assert [some.batch for some in found] == [0, 1, 2, 3]
-    assert [(some.accepted, some.late, some.rejected, some.results) for some in found] == [
+    metrics = [batch_metrics(report)["muntin"] for report in recorded()]
+    assert [report.batch for report in metrics] == [0, 1, 2, 3]
+    assert [(report.accepted, report.late, report.rejected, report.results) for report in metrics] == [
         (3, 0, 0, 0),
         (2, 0, 0, 2),
         (1, 1, 1, 0),
         (1, 0, 0, 2),
     ]
-    assert [some.windows_closed for some in found] == [0, 2, 0, 2]
-    assert all(some.seconds > 0 and some.started is not None for some in found)
-    assert all(some.is_time for some in found)
-    assert all(set(some.stages) == {"distribute", "lift", "intake", "evaluate", "encode"} for some in found)
-    assert all(set(some.modules) == {"longest"} for some in found)
+    assert [report.windows_closed for report in metrics] == [0, 2, 0, 2]
+    assert all(report.seconds > 0 and report.started is not None for report in metrics)
+    assert all(report.is_time for report in metrics)
+    assert all(set(report.stages) == {"distribute", "lift", "intake", "evaluate", "encode"} for report in metrics)
+    assert all(set(report.modules) == {"longest"} for report in metrics)
 
 
 def as_on_connect(progress: dict[str, Any]) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def as_on_connect(progress: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("read", [dict, json.dumps, StreamingQueryProgress.fromJson, as_on_connect])
 def test_progress_is_read_in_each_form_that_spark_gives_it_in(read: Any) -> None:
-    for some in recorded():
-        assert batch_metrics(read(some)) == batch_metrics(some)
+    for report in recorded():
+        assert batch_metrics(read(report)) == batch_metrics(report)
 
 
 def test_metrics_of_others_are_left_alone() -> None:
@@ -63,26 +63,26 @@ def test_metrics_of_others_are_left_alone() -> None:
 
 
 def test_what_nobody_was_asked_is_not_known() -> None:
-    found = numbers(state_bytes=None, accepted=0, watermark=None)
-    assert (found.state_bytes, found.watermark, found.accepted) == (None, None, 0)
+    metrics = numbers(state_bytes=None, accepted=0, watermark=None)
+    assert (metrics.state_bytes, metrics.watermark, metrics.accepted) == (None, None, 0)
 
 
 def test_what_the_input_has_not_said_is_not_known() -> None:
-    found = numbers(watermark=EARLIEST, newest=EARLIEST, clock=EARLIEST, output_watermark=EARLIEST)
-    assert (found.watermark, found.newest, found.clock, found.output_watermark) == (None, None, None, None)
-    assert (found.lag, found.output_lag, found.clock_lag) == (None, None, None)
+    metrics = numbers(watermark=EARLIEST, newest=EARLIEST, clock=EARLIEST, output_watermark=EARLIEST)
+    for name in ("watermark", "newest", "clock", "output_watermark", "lag", "output_lag", "clock_lag"):
+        assert getattr(metrics, name) is None
 
 
 def test_times_are_seconds() -> None:
-    found = numbers(**{"evaluate_us": 1_500_000, "module_us:delay_p90": 250_000})
-    assert found.stages == {"evaluate": 1.5}
-    assert found.modules == {"delay_p90": 0.25}
-    assert found.seconds == 0.5
+    metrics = numbers(**{"evaluate_us": 1_500_000, "module_us:delay_p90": 250_000})
+    assert metrics.stages == {"evaluate": 1.5}
+    assert metrics.modules == {"delay_p90": 0.25}
+    assert metrics.seconds == 0.5
 
 
 def test_a_lag_is_how_far_the_punctuation_is_behind() -> None:
-    found = numbers(newest=EIGHT + 5 * MINUTE, watermark=EIGHT, output_watermark=EIGHT - 10 * MINUTE)
-    assert (found.lag, found.output_lag) == (5 * MINUTE, 10 * MINUTE)
+    metrics = numbers(newest=EIGHT + 5 * MINUTE, watermark=EIGHT, output_watermark=EIGHT - 10 * MINUTE)
+    assert (metrics.lag, metrics.output_lag) == (5 * MINUTE, 10 * MINUTE)
     ahead = numbers(newest=EIGHT, watermark=EIGHT + MINUTE, output_watermark=EIGHT + MINUTE)
     assert (ahead.lag, ahead.output_lag) == (0, 0)
 
@@ -111,7 +111,7 @@ def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
     kept = [progress(0, left={"late": 1}, right={"late": 2}), {"batchId": 1}, progress(2, left={"late": 3}, right={})]
     query = FakeQuery(kept, looks=len(kept))
     reported = recent_batches(query)
-    assert {name: [(some.batch, some.late) for some in batches] for name, batches in reported.items()} == {
+    assert {name: [(report.batch, report.late) for report in batches] for name, batches in reported.items()} == {
         "left": [(0, 1), (2, 3)],
         "right": [(0, 2), (2, 0)],
     }
@@ -139,7 +139,10 @@ def test_the_first_late_rows_are_told_at_once_and_the_others_once_a_minute() -> 
     rows, told = UnreadRows(), []
     for number, (second, late) in enumerate([(1, 3), (20, 5), (50, 1), (59.9, 0), (30, 0)]):
         told.append(
-            [some.message.splitlines()[0] for some in rows.warnings_of(batch(number, second, accepted=7, late=late))]
+            [
+                report.message.splitlines()[0]
+                for report in rows.warnings_of(batch(number, second, accepted=7, late=late))
+            ]
         )
     assert told[0] == [
         "muntin (Spark query d7dbda75): 3 of 10 rows were late, up to micro-batch 0, and no sink takes them"
@@ -172,7 +175,7 @@ def test_rows_that_a_sink_takes_or_nobody_wants_are_not_told() -> None:
 def test_queries_and_runs_count_apart_and_a_micro_batch_counts_once() -> None:
     rows = UnreadRows()
     both = {**batch(0, 0), **progress(0, 0, left={**UNREAD, "late": 1}, right={**UNREAD, "late": 2, "rejected": 4})}
-    assert sorted((some.kind, some.message.partition(":")[0]) for some in rows.warnings_of(both)) == [
+    assert sorted((report.kind, report.message.partition(":")[0]) for report in rows.warnings_of(both)) == [
         ("late", "left (Spark query d7dbda75)"),
         ("late", "right (Spark query d7dbda75)"),
         ("rejected", "right (Spark query d7dbda75)"),

@@ -15,7 +15,7 @@ class EventLifetimes:
 
     def __init__(self) -> None:
         self._lifetimes: dict[int, tuple[int, int]] = {}
-        self._edges_of_key: dict[Hashable, _Edges] = defaultdict(_Edges)
+        self._edges_of_key: dict[Hashable, _LifetimeEdges] = defaultdict(_LifetimeEdges)
 
     def __contains__(self, event: int) -> bool:
         return event in self._lifetimes
@@ -79,7 +79,7 @@ class EventLifetimes:
         return overlapping
 
 
-class _Edges:
+class _LifetimeEdges:
     """The events of a key by the ticks at which they begin or end."""
 
     def __init__(self) -> None:

@@ -77,7 +77,7 @@ def read_input_rows(
         numbers: The numbers of the rows.
     """
     table = pa.table(batch)
-    columns = _Columns(batch)
+    columns = _BatchColumns(batch)
     read_columns = input_task.plan_input.columns.payload[:-1]  # the last one has the numbers
     read_names = [column.name for column in read_columns]
     payload_names = input_task.payload_names[: len(read_columns)]
@@ -116,7 +116,7 @@ def read_input_rows(
         yield InputRow(row, input_task.side, id, carries_number=carried is not None)
 
 
-class _Columns:
+class _BatchColumns:
     """The columns of a batch as Python values; one that the batch lacks has the same value in each row."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:

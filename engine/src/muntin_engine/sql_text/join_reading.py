@@ -345,9 +345,9 @@ class _JoinReading:
     def steps(self, tree: Any) -> Steps:
         """Return the steps of the whole query, once the conditions are read."""
         columns = JoinColumns(self.streams, self.kind, "same_window" in self.arguments, self.pair_conditions)
-        chosen: dict[str, str] | None = columns.read(tree)
-        if columns.is_natural(chosen) and not self.where and not self.pair_conditions:
-            chosen = None
+        selected = columns.read(tree)
+        is_natural = columns.is_natural(selected) and not self.where and not self.pair_conditions
+        chosen = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
         how = self.kind

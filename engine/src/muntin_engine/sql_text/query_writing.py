@@ -103,7 +103,7 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
     ((call, arguments),) = remaining.pop(0).items()
     if call == "join":
         joined = JoinedQuery(stream, _inner_stream(arguments["right"]), arguments)
-        selection = _Selection.take(remaining)
+        selection = _ResultSelection.take(remaining)
         return joined.text(selection.conditions, selection.columns)
     window: Mapping[str, Any] | None = None
     clauses: dict[str, Any] = {}
@@ -111,14 +111,14 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
         clauses = dict(arguments)
         window = clauses.pop("specification")
         ((call, arguments),) = remaining.pop(0).items()
-    selection = _Selection.take(remaining)
+    selection = _ResultSelection.take(remaining)
     if call == "aggregate":
         return _AggregateQuery(stream, window, clauses, arguments["modules"], selection).text()
     return _operator_text(stream, window, clauses, arguments["operator"], selection)
 
 
 @dataclass(frozen=True)
-class _Selection:
+class _ResultSelection:
     """The steps after results: conditions on them, and the columns that are selected.
 
     Attributes:
@@ -130,7 +130,7 @@ class _Selection:
     columns: dict[str, str] | None
 
     @classmethod
-    def take(cls, remaining: Steps) -> _Selection:
+    def take(cls, remaining: Steps) -> _ResultSelection:
         """Take the conditions and selections away from the steps that remain."""
         conditions: list[str] = []
         columns: dict[str, str] | None = None
@@ -173,7 +173,7 @@ def _operator_text(
     window: Mapping[str, Any] | None,
     clauses: Mapping[str, Any],
     operator: Mapping[str, Any],
-    selection: _Selection,
+    selection: _ResultSelection,
 ) -> str:
     """Return a query of an operator, whose columns are its own."""
     extent = "window" if window is not None else "lifetime"
@@ -201,7 +201,7 @@ class _AggregateQuery:
     window: Mapping[str, Any] | None
     clauses: Mapping[str, Any]
     modules: Mapping[str, Any]
-    selection: _Selection
+    selection: _ResultSelection
 
     def text(self) -> str:
         """Return the query; where SELECT computes with what is no column of SQL, as one around another."""

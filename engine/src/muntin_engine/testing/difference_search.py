@@ -132,7 +132,7 @@ class _OutputHistory:
     error: Exception | None = None
 
 
-class _Difference(NamedTuple):
+class _StepDifference(NamedTuple):
     """The first difference of two histories.
 
     Attributes:
@@ -162,20 +162,20 @@ def _history_of(
 
 def _first_difference(
     expected: Sequence[Sequence[LiveResult]], history: _OutputHistory, tolerance: float
-) -> _Difference | None:
+) -> _StepDifference | None:
     for place, (expected_results, results) in enumerate(zip_longest(expected, history.steps)):
         if results is None:
-            return _Difference(place, error=history.error)
+            return _StepDifference(place, error=history.error)
         missing = bag_difference(expected_results, results, tolerance)
         surplus = bag_difference(results, expected_results, tolerance)
         if missing or surplus:
-            return _Difference(place, missing, surplus)
+            return _StepDifference(place, missing, surplus)
     return None
 
 
 def _difference_from_reference(
     tested: QueryUnderTest, straight: _OutputHistory, tolerance: float
-) -> _Difference | None:
+) -> _StepDifference | None:
     """Compare with the reference evaluator, which knows of no early results, nor of the pieces of a result."""
     if tested.query.timestamps is TimestampPolicy.TIME_BOUND:
         return None  # the same rows are live at each tick, but one that was shortened and continued is in two pieces
