@@ -22,8 +22,8 @@ def reported(feed: Feed, *results: Result) -> RunningQuery:
     batches = [progress(number, muntin={**one.counts, **constants}) for number, one in enumerate(results)]
     running = SimpleNamespace(id="id", runId="run", name=None, recentProgress=batches)
     session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
-    (running,) = queries(session)
-    return running
+    (listed,) = queries(session)
+    return listed
 
 
 def emits_nothing(*results: Result) -> bool:
@@ -97,5 +97,5 @@ def test_of_a_join_the_input_that_is_behind_is_named() -> None:
         id="id", runId="run", name=None, recentProgress=[progress(both={**metrics, "time_axis": 0})]
     )
     session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
-    (running,) = queries(session)
-    assert running.held_back_by == ("the watermark is 70 ticks behind the newest start: the input 'left' is at 20",)
+    (listed,) = queries(session)
+    assert listed.held_back_by == ("the watermark is 70 ticks behind the newest start: the input 'left' is at 20",)
