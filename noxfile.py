@@ -53,7 +53,7 @@ LIBRARY_TESTS: Final = (
     "tests/engine/sinks/test_databases.py",
     "tests/engine/sinks/test_table_sinks.py",
     "tests/engine/sinks/test_kafka_topic.py",
-    "tests/engine/monitoring/test_exporters.py",
+    "tests/engine/monitoring/test_exported_metrics.py",
     "tests/cli/test_check.py",
 )
 """What is run besides where all requirements are as old as they may be."""

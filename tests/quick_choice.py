@@ -28,6 +28,7 @@ LEFT_OUT: Final = {
     "tests/docs/test_reference": "builds the pages of the site",
     "tests/docs/test_site": "builds the site",
     "tests/docs/tutorial/": "makes environments, and starts Spark in them",
+    "tests/engine/api/advice/": "plans queries in a Spark session",
     "tests/engine/evaluators/joins/test_bounds": "long streams, to see what a join keeps of them",
     "tests/engine/recording/test_causes": "records queries, and replays them for each row that made a number",
     "tests/engine/recording/test_replay": "records every kind of query, and replays it",

@@ -19,7 +19,7 @@ from muntin_engine.evaluators.keyed.keyed_run import BatchResult
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
-from muntin_engine.testing.meaning import progress_of
+from muntin_engine.testing.reference_output import progress_of
 from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Timing
 from muntin_engine.wire.input_report import InputReport
 

@@ -11,7 +11,7 @@ import pytest
 import muntin
 from muntin import rows as row_windows
 from muntin_engine.evaluators.declarations.combinations import COMBINATIONS
-from muntin_engine.monitoring.exported import EXPORTED
+from muntin_engine.monitoring.exported_metrics import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS

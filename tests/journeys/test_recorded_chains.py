@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin_engine import Query, Recording, events, module, union
-from muntin_engine.recording.comparing import unlike_exactly
+from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.story import Story
 from tests.engine.recording.live import live_results
 from tests.journeys.running import read_stream, write_batches
@@ -47,13 +47,13 @@ def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queri
     for one in (*later.before, later):
         assert one.runs[0].cells_file is not None
         assert [batch.number for batch in one.batches] == [4]
-    assert unlike_exactly(later.replay().changes, sink.rows.pop(4)) == []
+    assert exact_row_differences(later.replay().changes, sink.rows.pop(4)) == []
     assert {row["km"] for row in later.before[1].replay().changes} == {2.0}
     recording = Recording(record)
     for one in (*recording.before, recording):
         assert [(batch.number, batch.run) for batch in one.batches] == [(0, 0), (1, 1), (2, 1), (3, 1)]
     for batch in recording.replay().batches:
-        assert unlike_exactly(batch.changes, sink.rows[batch.number]) == []
+        assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
     assert sink.all() == [row for batch in recording.replay().batches for row in batch.changes]
     assert [one.runs[0].reads for one in (*recording.before, recording)] == [(), (0,), (1,)]
     first, second = recording.before

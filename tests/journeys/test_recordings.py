@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, Recorder, Recording, RecordingError, events, module, one_pass
-from muntin_engine.recording.comparing import unlike_exactly
+from muntin_engine.recording.row_differences import exact_row_differences
 from tests.journeys.running import read_stream, write_batches
 from tests.modules.members import Members, Total
 
@@ -112,7 +112,7 @@ def test_a_replay_is_what_the_sink_holds(
     for evaluator in (None, *recording.evaluators):
         replayed = recording.replay(evaluator)
         for batch in replayed.batches:
-            assert unlike_exactly(batch.changes, sink.rows[batch.number]) == []
+            assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
     recording.check_evaluators()
     assert recording.differences == ()
     assert sink.all(), "there are results to compare"
@@ -135,7 +135,7 @@ def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, 
     batches = [(batch.number, batch.run, batch.is_end) for batch in recording.batches]
     assert batches == [(2, 1, False), (3, 1, False), (4, 1, True)]
     for batch in recording.replay().batches:
-        assert unlike_exactly(batch.changes, sink.rows[batch.number]) == []
+        assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
     with pytest.raises(RecordingError, match="begins with a state of the sliced evaluator"):
         recording.replay("general")
     again = per_hour(read_stream(spark, tmp_path / "stream"))

@@ -14,7 +14,7 @@ from muntin.testing.batches import matches
 from muntin.testing.stream_history import StreamHistory
 from muntin.windows import CalendarWindows, CumulateWindows, HoppingWindows, LandmarkWindows, WindowSpecification
 from muntin_engine.plan.window_steps import steps_of
-from muntin_engine.testing.meaning import progress_of
+from muntin_engine.testing.reference_output import progress_of
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.lifetimes import LifetimeChange
 from tests.engine.time.histories import Row, implied

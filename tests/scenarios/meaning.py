@@ -32,7 +32,7 @@ from muntin.windows import (
     WindowKind,
     WindowSpecification,
 )
-from muntin_engine.testing.meaning import live_output
+from muntin_engine.testing.reference_output import live_output
 from tests.scenarios.columns import values_of
 from tests.scenarios.early import EarlyMeaning
 from tests.scenarios.known import Arrival, Histories, Known

@@ -34,8 +34,8 @@ from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.plan import NamedColumn
-from muntin_engine.testing.following import Mishap, follow
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.testing.stepwise_run import Mishap, run_steps
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.modules.members import Count
 from tests.modules.stream_operators import Silence
@@ -144,7 +144,7 @@ class Drawn:
         return query
 
     def on_the_engine(self) -> None:
-        """Plan it as for a stream, and if it is accepted follow the rows of the script."""
+        """Plan it as for a stream, and if it is accepted run_steps the rows of the script."""
         is_followed = isinstance(self.window, Unwindowed) or self.window.name in ("last", "batch")
         ends = {} if self.are_points else {"end": NamedColumn("end", "bigint")}
         plan_of(
@@ -161,7 +161,7 @@ class Drawn:
 
     def followed(self, query: WindowedQuery) -> None:
         tested = QueryUnderTest(self.script.close(), query, self.emit)
-        list(chain(*follow(tested, tested.evaluators[0], Mishap.NOTHING)))
+        list(chain(*run_steps(tested, tested.evaluators[0], Mishap.NOTHING)))
 
 
 def refusal(call: Any, *arguments: Any) -> str | None:

@@ -15,9 +15,10 @@ from muntin.rows import batch, last
 from muntin.testing import Batch, Computation, WindowedQuery, equal
 from muntin_engine.errors import StateError
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
-from muntin_engine.testing.following import LiveOutput, LiveResult, rows_of, start
-from muntin_engine.testing.meaning import progress_of
+from muntin_engine.testing.live_results import LiveOutput, LiveResult
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.testing.reference_output import progress_of
+from muntin_engine.testing.stepwise_run import rows_of, start
 from tests.torture.damage import damaged_bytes
 from tests.torture.evaluators import WINDOWS, make, stream_for
 from tests.torture.kind import Figures
@@ -39,7 +40,7 @@ class _Run:
         held: Held | None = None,
         live: Sequence[Any] = (),
     ) -> None:
-        self.cells, self.live = MemoryCells(), LiveOutput([*live])
+        self.cells, self.live = MemoryCells(), LiveOutput(live)
         self.cells.cells |= held or {}
         self._tested, self._evaluator, self._origin = tested, evaluator, origin
 
@@ -52,7 +53,7 @@ class _Run:
             self.live.apply(key, key, change)
         for (key,), change in process.evicted:
             self.live.apply(key, key, change, is_evicted=True)
-        return self.live.lines()
+        return self.live.results()
 
 
 def misplaced(seed: int, folder: Path) -> Figures:
@@ -66,7 +67,7 @@ def misplaced(seed: int, folder: Path) -> Figures:
     for place, given in places:
         own.take(place, given)
         after.append(dict(own.cells.cells))
-        lives.append([*own.live._lines])
+        lives.append([*own.live.emitted])
         for other in others:
             other.take(place, given)
         elsewhere.append([dict(other.cells.cells) for other in others])
@@ -82,7 +83,8 @@ def misplaced(seed: int, folder: Path) -> Figures:
         try:
             for number, given in places[place:]:
                 damaged.take(number, given)
-                wanted, found = (LiveOutput([*some]).lines() for some in (lives[number + 1], damaged.live._lines))
+                wanted = LiveOutput(lives[number + 1]).results()
+                found = damaged.live.results()
                 assert _same(found, wanted), f"{how} before step {place} of {evaluator}: {found} instead of {wanted}"
         except StateError:
             figures["refused"] += 1

@@ -18,7 +18,7 @@ from tests.cli.story_page.chromium import LOOK
 from tests.cli.story_page.crowds import crowd
 from tests.cli.story_page.stories import NOON, WRONG, flights, short_rides
 from tests.engine.recording.recorded import recorded
-from tests.engine.recording.test_telling import TOLD
+from tests.engine.recording.test_explaining import TOLD
 from tests.scenarios.drawing import drawn as drawn_scenario
 from tests.scenarios.scenario import Scenario
 

@@ -47,10 +47,10 @@ def main() -> None:
     spark = local_session("muntin record")
     try:
         with TemporaryDirectory() as folder:
-            found = run(spark, Path(folder))
+            batches = run(spark, Path(folder))
     finally:
         stop_session(spark)
-    RECORDED.write_text("".join(f"{json.dumps(some)}\n" for some in found), encoding="utf-8")
+    RECORDED.write_text("".join(f"{json.dumps(batch_progress)}\n" for batch_progress in batches), encoding="utf-8")
 
 
 def run(spark: Any, folder: Path) -> list[dict[str, Any]]:
@@ -61,10 +61,10 @@ def run(spark: Any, folder: Path) -> list[dict[str, Any]]:
     writer = results.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
     running = writer.trigger(availableNow=True).start()
     running.awaitTermination()
-    recent = [json.loads(some.json) for some in running.recentProgress]
+    recent = [json.loads(batch_progress.json) for batch_progress in running.recentProgress]
     return [
-        {**some, "stateOperators": [], "sources": [], "sink": {"description": "noop", "numOutputRows": -1}}
-        for some in recent
+        {**batch_progress, "stateOperators": [], "sources": [], "sink": {"description": "noop", "numOutputRows": -1}}
+        for batch_progress in recent
     ]
 
 

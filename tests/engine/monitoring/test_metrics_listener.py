@@ -50,7 +50,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     spark.streams.addListener(listener)
     try:
         results = query.aggregate(m=module(Members, "x")).named("seconds").results()
-        reports = [found["seconds"] for found in report(results, tmp_path / "checkpoint")]
+        reports = [times["seconds"] for times in report(results, tmp_path / "checkpoint")]
         told = [heard.get(timeout=60) for _ in reports]
     finally:
         spark.streams.removeListener(listener)
@@ -68,7 +68,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     assert all(first.stages[stage] > 0 for stage in ("distribute", "intake", "evaluate"))
     assert 0 < second.modules["m"] < second.stages["evaluate"]
     assert others
-    assert all((some.accepted, some.state_bytes, some.watermark) == (0, None, None) for some in others)
+    assert all((reported.accepted, reported.state_bytes, reported.watermark) == (0, None, None) for reported in others)
     assert told == reports
 
 
@@ -104,9 +104,9 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
         assert numbers.watermark > EARLIEST
         assert numbers.state_bytes
         assert (third[name].late, third[name].late_by, len(third[name].unread)) == (1, 6 * SECOND, 2)
-        (text,) = [some.getMessage() for some in caplog.records if some.getMessage().startswith(f"{name} ")]
+        (text,) = [reported.getMessage() for reported in caplog.records if reported.getMessage().startswith(f"{name} ")]
         assert "1 of 5 rows were late, by up to 6.00 s, up to micro-batch 2" in text
-    assert {some.query_id for some in told} == {third["general"].query_id}
+    assert {reported.query_id for reported in told} == {third["general"].query_id}
     assert third["general"].run_id
     assert second["columnar"].keys_held is None
     assert second["columnar"].stages["lift"] > 0

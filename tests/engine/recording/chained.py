@@ -20,7 +20,7 @@ from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.bucket_ids import bucket_ids
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_as_data import task_to_data
-from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
+from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules
 from tests.scenarios.query import Query
 from tests.scenarios.running import plain
 from tests.scenarios.scenario import Scenario
@@ -39,7 +39,7 @@ class Reading(Query):
 class ChainedRun(RecordedRun):
     """A run of two queries, the second of which reads the results of the first.
 
-    What a row of the second query holds is a number that stands for the result.
+    A row of the second query holds a number that stands for the result.
 
     Attributes:
         numbers: The numbers by results: their keys, starts and values.
@@ -73,54 +73,56 @@ class ChainedRun(RecordedRun):
 
     def _pass_on(self) -> None:
         buckets = self._random.sample(self.task.buckets, BUCKETS)
-        sent = [
-            row
-            for partition, some in enumerate((buckets[:1], buckets[1:]))
-            for out in self._read(partition, some)
-            for row in out.to_pylist()
-        ]
-        told = list[dict[str, Any]]()
+        sent: list[dict[str, Any]] = []
+        for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):
+            for batch in self._read(partition, task_buckets):
+                sent += batch.to_pylist()
+        results: list[dict[str, Any]] = []
         for bucket, cells in self._second_cells.items():
-            arrived = collect([row for row in sent if row["bucket"] == bucket], 1)
-            for blob in run_bucket(self._second, bucket, cells, arrived):
-                told += from_blob(blob.data).to_pylist() if blob.stream == "results" and blob.data else []
-        self.emitted.append(told)
+            arrivals = collect([row for row in sent if row["bucket"] == bucket], 1)
+            for blob in run_bucket(self._second, bucket, cells, arrivals):
+                if blob.stream == "results" and blob.data:
+                    results += from_blob(blob.data).to_pylist()
+        self.emitted.append(results)
 
     def _read(self, partition: int, buckets: list[int]) -> Iterator[pa.RecordBatch]:
-        """Yield what a task of the second query sends, which has the results of some buckets of the first."""
+        """Run a task of the second query, which reads the results of these buckets of the first."""
         schema = self.task.results.append(pa.field(CHANGE, pa.string())).append(pa.field(SOURCE, pa.string()))
-        rows = list(EventReader(schema, self.task.plan.lifetime_column)([self._blobs(buckets)]))
+        batches = list(EventReader(schema, self.task.plan.lifetime_column)([self._blobs(buckets)]))
         passed = self._writer.before[0].of_task(self._number, partition, PASSED_ON)
         assert passed is not None
-        for some in rows:
-            passed.write(some)
+        rows: list[dict[str, Any]] = []
+        for batch in batches:
+            passed.write(batch)
+            rows += map(self._projected, batch.to_pylist())
         passed.finish((), ())
-        projected = self._reading.projected([self._projected(row) for some in rows for row in some.to_pylist()])
+        projected = self._reading.projected(rows)
         return distribute(self._second, [projected], self._writer.rows.of_task(self._number, partition))
 
     def _blobs(self, buckets: list[int]) -> pa.RecordBatch:
-        found: list[dict[str, Any]] = []
+        """Return the results of these buckets as blobs, each after its output watermark."""
+        blobs: list[dict[str, Any]] = []
         for bucket in buckets:
             place = self.task.buckets.index(bucket)
-            told = [row for row in self.told if self.bucket_of(row["key"]) == place]
-            found.append({"bucket": bucket, "rows": self.promised[bucket], "data": None})
-            blob = to_blob(pa.Table.from_pylist(told, self.task.results))
-            found.append({"bucket": bucket, "rows": len(told), "data": blob})
+            results = [row for row in self.told if self.bucket_of(row["key"]) == place]
+            blobs.append({"bucket": bucket, "rows": self.promised[bucket], "data": None})
+            blob = to_blob(pa.Table.from_pylist(results, self.task.results))
+            blobs.append({"bucket": bucket, "rows": len(results), "data": blob})
         return pa.RecordBatch.from_pylist(
-            found, pa.schema([("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())])
+            blobs, pa.schema([("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())])
         )
 
     def _projected(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a result as Spark would project it for the second query."""
         lifetime = row[self.task.plan.lifetime_column]
         values = tuple(plain(row[part.name]) for part in self.task.outputs)
-        told = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
+        projected = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
         if row[CHANGE] in ("punctuate", "close"):
-            return {**told, "key": None, "id": None, "new_end": None}
+            return {**projected, "key": None, "id": None, "new_end": None}
         number = self.number(row["key"], Event(lifetime["start"], lifetime["end"], values))
         name = row["key"], row.get("event_id")
         return {
-            **told,
+            **projected,
             "key": "all" if self._is_regrouped else row["key"],
             "id": self._ids.setdefault(name, len(self._ids)),
             "new_end": row.get("new_end"),
@@ -133,5 +135,6 @@ def chained(scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped:
     run = ChainedRun(scenario, reading, folder, is_regrouped=is_regrouped)
     for arrival in arrivals(scenario):
         run.take(arrival)
-    given = [*given_to(scenario.query.evaluators[next(iter(scenario.query.evaluators))]), *given_to(run.reading_plan)]
-    return run, Recording(folder, modules=given)
+    first_plan = next(iter(scenario.query.evaluators.values()))
+    modules = [*program_modules(first_plan), *program_modules(run.reading_plan)]
+    return run, Recording(folder, modules=modules)

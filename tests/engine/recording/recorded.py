@@ -35,7 +35,9 @@ class RecordedRun(Run):
         plan = scenario.query.evaluators[evaluator]
         super().__init__(scenario.query, plan, scenario.mishaps)
         self._data = task_to_data(plan, self.task)
-        self._recorder, self._number, self._partitions = Recorder(folder, **limits), -1, itertools.count()
+        self._recorder = Recorder(folder, **limits)
+        self._number = -1
+        self._partitions = itertools.count()
         self.changes: list[list[dict[str, Any]]] = []
         self.start()
 
@@ -46,7 +48,8 @@ class RecordedRun(Run):
 
     def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
-        self._number, self._partitions = self._number + 1, itertools.count()
+        self._number += 1
+        self._partitions = itertools.count()
         super().take(arrival, more)
         self.changes.append(self.told)
         self._pass_on()
@@ -62,21 +65,20 @@ class RecordedRun(Run):
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))
         recorded = self._rows_recording.of_task(self._number, next(self._partitions))
-        batches = [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some]
+        batches = [self._query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
         return distribute(self.task, batches, recorded)
 
     def _cells_table(self) -> pa.Table:
-        rows = [
-            {"bucket": bucket, "name": name, "data": data}
-            for bucket, cells in self.cells.items()
-            for name, data in cells.cells.items()
-        ]
+        rows: list[dict[str, Any]] = []
+        for bucket, cells in self.cells.items():
+            rows += [{"bucket": bucket, "name": name, "data": data} for name, data in cells.cells.items()]
         return pa.Table.from_pylist(rows, CELLS)
 
 
 def arrivals(scenario: Scenario) -> Iterator[Arrival]:
-    """Yield what comes, micro-batch by micro-batch."""
-    random, clock = Random(scenario.mishaps.seed), EARLIEST
+    """Draw the arrivals of a scenario, micro-batch by micro-batch."""
+    random = Random(scenario.mishaps.seed)
+    clock = EARLIEST
     for batches in itertools.zip_longest(*(stream.batches() for stream in scenario.arriving), fillvalue=Batch(())):
         if scenario.query.has_clock and random.random() < 0.5:
             clock = max(clock, 0) + random.randint(0, 20)
@@ -84,8 +86,8 @@ def arrivals(scenario: Scenario) -> Iterator[Arrival]:
         yield Arrival(batches, clock, signals)
 
 
-def given_to(plan: Plan) -> list[Any]:
-    """Return what a plan runs, which no plugin offers."""
+def program_modules(plan: Plan) -> list[Any]:
+    """Return the modules and functions of a plan, which no plugin offers."""
     modules: list[Module] = [module.module for module in plan.modules]
     condition = [] if plan.join is None or plan.join.on is None else [plan.join.on.function]
     return [*modules, *condition]
@@ -96,4 +98,4 @@ def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) ->
     run = RecordedRun(scenario, evaluator, folder, **limits)
     for arrival in arrivals(scenario):
         run.take(arrival)
-    return run, Recording(folder, modules=given_to(scenario.query.evaluators[evaluator]))
+    return run, Recording(folder, modules=program_modules(scenario.query.evaluators[evaluator]))

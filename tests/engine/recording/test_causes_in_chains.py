@@ -15,7 +15,7 @@ import pytest
 from muntin import INFINITY, EmitPolicy, Event, JoinKind, hopping, session, snapshot, tumbling
 from muntin.testing import evaluate
 from muntin_engine import Recording
-from muntin_engine.recording.comparing import unlike_exactly
+from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join
 from tests.engine.recording.chained import Reading, chained
@@ -107,7 +107,7 @@ def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
     is_regrouped = random.random() < 0.5
     run, recording = chained(given.scenario, reading, tmp_path, is_regrouped=is_regrouped)
     for batch, emitted in zip(recording.replay().batches, run.emitted, strict=True):
-        assert unlike_exactly(batch.changes, emitted) == []
+        assert exact_row_differences(batch.changes, emitted) == []
 
     def last_results(events: Mapping[Hashable, list[Event[Any]]]) -> Counter[Any]:
         read: dict[Hashable, list[Event[Any]]] = {}

@@ -11,7 +11,7 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.errors import ModuleFailedError
 from muntin.testing import Script
 from muntin_engine import Recording
-from tests.engine.recording.recorded import RecordedRun, arrivals, given_to
+from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
@@ -64,7 +64,7 @@ def test_a_micro_batch_that_failed_fails_again_and_shrinks_to_the_row_that_made_
     run.take(first)
     with pytest.raises(ModuleFailedError, match="unlucky"):
         run.take(second)
-    modules = given_to(QUERY.evaluators[evaluator])
+    modules = program_modules(QUERY.evaluators[evaluator])
     recording = Recording(tmp_path / "whole", modules=modules)
     assert [batch.number for batch in recording.batches] == [0]
     assert recording.unfinished is not None

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from muntin_engine.recording.comparing import unlike_exactly
+from muntin_engine.recording.row_differences import exact_row_differences
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.scenario import Scenario
@@ -25,6 +25,6 @@ def test_a_replay_emits_what_the_query_emitted(family: str, tmp_path: Path) -> N
         replayed = recording.replay()
         assert [batch.number for batch in replayed.batches] == list(range(len(run.changes)))
         for batch, emitted in zip(replayed.batches, run.changes, strict=True):
-            assert unlike_exactly(batch.changes, emitted) == []
+            assert exact_row_differences(batch.changes, emitted) == []
         assert set(recording.evaluators) == set(scenario.query.evaluators)
         recording.check_evaluators()

@@ -12,7 +12,7 @@ from muntin import Aggregate, tumbling
 from muntin.errors import ModuleFailedError
 from muntin.testing import Script
 from muntin_engine import Recording, RecordingError
-from tests.engine.recording.recorded import given_to, recorded
+from tests.engine.recording.recorded import program_modules, recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
@@ -66,7 +66,7 @@ def test_rows_that_a_failure_does_not_need_go(
     assert [row["i0"] for row in payloads(small)] == [7, 13]
     assert all(row["k0"] == "b" for row in payloads(small))
     small.save(tmp_path / "small")
-    again = Recording(tmp_path / "small", modules=given_to(recording.plan))
+    again = Recording(tmp_path / "small", modules=program_modules(recording.plan))
     with pytest.raises(ModuleFailedError, match="7 and 13"):
         again.replay()
     with pytest.raises(RecordingError, match="is there already"):

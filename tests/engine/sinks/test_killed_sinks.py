@@ -15,7 +15,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from muntin_engine.testing.sink_stream import changed_columns, expected
+from muntin_engine.testing.sink_stream import changed_columns, expected_rows
 from tests.engine.sinks.kafka_brokers import brokers
 from tests.engine.sinks.killed_sink import rows_in
 from tests.engine.sinks.postgresql_server import running_server
@@ -63,7 +63,7 @@ def test_a_sink_whose_process_is_killed_has_each_row_once(
         done = max(done, _done(progress))
     assert done >= 2 * KILLS - 1, "each process does two micro-batches at the least"
     found = Counter(map(str, _rows(kind, place, changes)))
-    whole = [Counter(map(str, expected(range(number + 1), changes=changes))) for number in (done, done + 1)]
+    whole = [Counter(map(str, expected_rows(range(number + 1), changes=changes))) for number in (done, done + 1)]
     is_in_parts = kind == "kafka" and whole[0] <= found <= whole[1]  # readers see messages one by one
     assert found in whole or is_in_parts, f"missing {whole[0] - found}, too many {found - whole[1]}"
     sys.stdout.write(f"{kind}: {KILLS} kills, {done + 1} micro-batches, {found.total()} rows\n")

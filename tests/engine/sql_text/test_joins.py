@@ -15,7 +15,7 @@ import pytest
 from muntin_engine import sql
 from muntin_engine.plan.plan_as_data import plan_to_data
 from muntin_engine.sql_text.dialect import parse
-from muntin_engine.sql_text.places import SqlText
+from muntin_engine.sql_text.sql_source import SqlText
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

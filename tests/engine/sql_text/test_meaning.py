@@ -209,8 +209,8 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
     ],
 )
 def test_what_would_mean_something_else_is_refused_at_its_place(text: str, at: str, said: str) -> None:
-    from muntin_engine.sql_text.places import SqlError, SqlText
-    from muntin_engine.sql_text.reading import read
+    from muntin_engine.sql_text.query_reading import read
+    from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
     with pytest.raises(SqlError) as refused:
         read(SqlText(text), lambda name: False)

@@ -39,8 +39,8 @@ from muntin.testing import Computation, IncrementalAggregateLaws, LawError, Scri
 from muntin.triggers import every, every_count, when
 from muntin.windows import WindowKind
 from muntin_engine import StateError
-from muntin_engine.testing import RestartError, crash_everywhere, random_stream, searching
-from muntin_engine.testing.following import Mishap, follow, meant
+from muntin_engine.testing import RestartError, crash_everywhere, difference_search, random_stream
+from muntin_engine.testing.stepwise_run import Mishap, reference_steps, run_steps
 from tests.modules.every_shape import OWN_TIMES, SHAPES
 from tests.modules.restarts import (
     Buffer,
@@ -329,7 +329,7 @@ def test_a_module_that_breaks_its_time_bound_promise_is_blamed_and_not_the_engin
 
 def test_there_are_four_runs_of_each_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[Mishap] = []
-    straight = follow
+    straight = run_steps
 
     def counted(tested: Any, evaluator: str, mishap: Mishap, only_after: int | None = None) -> Any:
         runs.append(mishap)
@@ -337,10 +337,10 @@ def test_there_are_four_runs_of_each_evaluator(monkeypatch: pytest.MonkeyPatch) 
 
     def reference(tested: Any) -> Any:
         runs.append(Mishap.SECOND_RUN)
-        return meant(tested)
+        return reference_steps(tested)
 
-    monkeypatch.setattr(searching, "follow", counted)
-    monkeypatch.setattr(searching, "meant", reference)
+    monkeypatch.setattr(difference_search, "run_steps", counted)
+    monkeypatch.setattr(difference_search, "reference_steps", reference)
     survived = crash_everywhere(POINTS, WindowedQuery(tumbling(10), [Computation(Total())]))
     assert len(runs) == 4 * len(survived.evaluators)
     assert "There are four runs" in (crash_everywhere.__doc__ or "")

@@ -43,7 +43,7 @@ class Appending(Store):
 
 
 class InTwoSteps(Store):
-    """Says that it has a micro-batch before it has."""
+    """A sink that reports a micro-batch before it is written."""
 
     def write(self, batch: Any, batch_id: int) -> None:
         if (self.query_id, batch_id) not in self.rows:
@@ -83,7 +83,7 @@ class Narrow(Store):
 
 
 class Remembering(Store):
-    """Says what it has written, whether or not that is there."""
+    """A sink that reports the last micro-batch whether or not its rows are there."""
 
     numbers: ClassVar[defaultdict[tuple[str, str], int]] = defaultdict(lambda: -1)
 

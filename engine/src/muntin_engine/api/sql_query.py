@@ -29,7 +29,7 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     Args:
         spark: The session, whose tables and views the text may name.
         text: One query over windows, joined streams or patterns of rows.
-        modules: What is not installed, as for `query_from_dict`.
+        modules: Modules that are not installed, as for `query_from_dict`.
         tables: DataFrames by the names that the text has for them.
 
     Raises:
@@ -48,9 +48,9 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
     from muntin_engine.backends.spark.pipeline import check_progress
     from muntin_engine.backends.spark.tables import table_of
     from muntin_engine.sql_text.call_errors import call_error
-    from muntin_engine.sql_text.places import SqlText
-    from muntin_engine.sql_text.reading import read
-    from muntin_engine.sql_text.steps import packed
+    from muntin_engine.sql_text.query_reading import read
+    from muntin_engine.sql_text.sql_source import SqlText
+    from muntin_engine.sql_text.step_forms import packed
 
     program_modules = tuple(modules)
     classes = GivenClasses.of(program_modules).classes
@@ -79,18 +79,18 @@ def is_streaming_sql(text: str) -> bool:
     """Return True if a text is a query of windows, streams or patterns, and False if it is Spark's SQL alone.
 
     Raises:
-        QueryError: It is not SQL.
+        QueryError: The text is not SQL.
         SetupError: `sqlglot` is not installed.
     """
     needed("sqlglot", "sql(...)", "sql")
     from muntin_engine.sql_text.dialect import parse
-    from muntin_engine.sql_text.streams import is_streaming
+    from muntin_engine.sql_text.stream_reading import is_streaming
 
     return is_streaming(parse(text))
 
 
 def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
-    """Have what Spark raises in the block raised as our errors are, at its place in a text of SQL.
+    """Raise errors of Spark in the block as ours are raised, with their place in a text of SQL.
 
     Args:
         text: The text that the block runs.

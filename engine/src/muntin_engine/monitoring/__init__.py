@@ -1,7 +1,8 @@
 """The metrics that streaming queries report: read, explained, shown and exported."""
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, SourceMetrics, batch_metrics
-from muntin_engine.monitoring.running import RunningQuery, queries
-from muntin_engine.monitoring.watching import monitor
+from muntin_engine.monitoring.live_monitor import monitor
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics, SourceMetrics
+from muntin_engine.monitoring.progress_reading import batch_metrics
+from muntin_engine.monitoring.running_queries import RunningQuery, queries
 
 __all__ = ["BatchMetrics", "RunningQuery", "SourceMetrics", "batch_metrics", "monitor", "queries"]

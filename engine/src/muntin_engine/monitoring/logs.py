@@ -1,4 +1,4 @@
-"""Logs for machines: JSON lines of our loggers, and a line for each micro-batch."""
+"""Logs for machines: records as lines of JSON, and a record for each micro-batch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 
 LOG: Final = logging.getLogger("muntin.metrics")
 """The logger of micro-batches, at the level `INFO`."""
 
 METRICS_OF: Final = "muntin_metrics"
-"""The attribute of a record of the log that has metrics."""
+"""The attribute of a log record that has the metrics of a micro-batch."""
 
 
 class JsonFormatter(logging.Formatter):
@@ -33,28 +33,31 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as JSON."""
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told: dict[str, Any] = {"time": at, "level": record.levelname, "logger": record.name}
-        told["message"] = record.getMessage()
-        told |= getattr(record, METRICS_OF, {})
+        created = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, Any] = {
+            "time": created.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= getattr(record, METRICS_OF, {})
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False, default=str)
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def log_metrics(logger: logging.Logger = LOG) -> Callable[[BatchMetrics], None]:
     """Return a function for `MetricsListener` that logs a line for each micro-batch, with its metrics.
 
     Args:
-        logger: Where it logs, at the level `INFO`; `muntin.metrics` by default.
+        logger: The logger, at the level `INFO`; `muntin.metrics` by default.
     """
 
-    def take(metrics: BatchMetrics) -> None:
-        told = {name: value for name, value in asdict(metrics).items() if value is not None and value != {}}
-        told["unread"] = sorted(metrics.unread)
-        text = (
-            f"{metrics.spelled_query}: micro-batch {metrics.batch}, {metrics.accepted} rows, {metrics.results} results"
-        )
-        logger.info(text, extra={METRICS_OF: told})
+    def log(metrics: BatchMetrics) -> None:
+        known = {name: value for name, value in asdict(metrics).items() if value is not None and value != {}}
+        known["unread"] = sorted(metrics.unread)
+        counts = f"{metrics.accepted} rows, {metrics.results} results"
+        message = f"{metrics.spelled_query}: micro-batch {metrics.batch}, {counts}"
+        logger.info(message, extra={METRICS_OF: known})
 
-    return take
+    return log

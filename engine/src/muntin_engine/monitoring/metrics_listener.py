@@ -1,4 +1,4 @@
-"""The metrics of every query of a session, as they come."""
+"""A listener that hands the metrics of every query of a session to functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 
 from muntin_engine.backends.spark.progress_listener import ProgressListener
 from muntin_engine.monitoring.alerts import Alert, AlertChanges
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.progress_reading import batch_metrics
 
 LOG: Final = logging.getLogger("muntin.alerts")
 """The logger of alerts."""
@@ -22,7 +23,7 @@ class MetricsListener(ProgressListener):
     """
 
     def __init__(self, *take: Callable[[BatchMetrics], None], alerts: Iterable[Alert] = ()) -> None:
-        """Listen for some functions.
+        """Choose the functions and the alerts.
 
         Args:
             take: The functions.
@@ -37,5 +38,5 @@ class MetricsListener(ProgressListener):
         for metrics in batch_metrics(progress).values():
             for take in self._take:
                 take(metrics)
-            for begins, text in self._changes.take(metrics):
-                LOG.log(logging.WARNING if begins else logging.INFO, text)
+            for change in self._changes.changes_of(metrics):
+                LOG.log(logging.WARNING if change.is_exceeded else logging.INFO, change.message)

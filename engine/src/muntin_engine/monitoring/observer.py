@@ -1,4 +1,4 @@
-"""What is told of every query unasked: warnings in the log, and how a query does when a notebook shows it."""
+"""Warnings in the log about every query, and the description of a query that a notebook shows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final
 from muntin_engine.backends.spark.observed_queries import QueryObserver, attach
 from muntin_engine.monitoring.overflowing_columns import OverflowingColumns
 from muntin_engine.monitoring.recent_batches import recent_batches
-from muntin_engine.monitoring.running import running_query, status_of
+from muntin_engine.monitoring.running_queries import running_query, status_of
 from muntin_engine.monitoring.unread_rows import UnreadRows, UnreadWarning
 
 LOGS: Final = {kind: logging.getLogger(f"muntin.{kind}") for kind in ("late", "rejected")}
-"""The loggers of the warnings of rows that no sink takes, by side output."""
+"""The loggers of warnings of rows that no sink takes, by side output."""
 
 LOG_OF_OVERFLOWS: Final = logging.getLogger("muntin.overflows")
 """The logger of the warnings of columns that could not hold a value."""
@@ -28,12 +28,12 @@ class Warner(QueryObserver):
 
     def on_progress(self, progress: Mapping[str, Any]) -> None:
         """Count the rows and the overflows of a micro-batch, and warn of them where a warning is due."""
-        _log_unread(self._unread_rows.take(progress))
-        for warning in self._overflows.take(progress):
+        _log_unread(self._unread_rows.warnings_of(progress))
+        for warning in self._overflows.warnings_of(progress):
             LOG_OF_OVERFLOWS.warning("%s", warning)
 
     def on_end(self, run: str) -> None:
-        """Warn of what is left of a run."""
+        """Warn of the rows since the last warning, when a run ends."""
         _log_unread(self._unread_rows.end(run))
         self._overflows.end(run)
 
@@ -45,7 +45,7 @@ class Warner(QueryObserver):
 
 
 def observe_all_queries() -> None:
-    """Have what is told unasked told of every query that this process starts."""
+    """Warn of the queries that this process starts, and describe them in notebooks."""
     attach(Warner())
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin_engine.monitoring.exported import EXPORTED, LABELS, ExportedMetric
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.exported_metrics import EXPORTED, LABELS, ExportedMetric
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     """Return a function for `MetricsListener` that hands the metrics of queries to OpenTelemetry.
 
     Args:
-        provider: Makes the meter; by default the program's own, as `opentelemetry.metrics.set_meter_provider` set it.
+        provider: The maker of the meter; by default the program's own, as `opentelemetry.metrics.set_meter_provider`
+            set it.
 
     Raises:
         SetupError: `opentelemetry-api` is not installed.
@@ -29,22 +30,25 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     api: Any = needed("opentelemetry.metrics", "opentelemetry_metrics()", "opentelemetry")
     meter = api.get_meter("muntin", version("muntin-engine"), meter_provider=provider)
 
-    def make(metric: ExportedMetric) -> Any:
+    instruments: list[tuple[ExportedMetric, Any]] = []
+    for metric in EXPORTED:
         create = meter.create_counter if metric.is_counter else meter.create_gauge
         unit = _UNITS.get(metric.unit, f"{{{metric.unit}}}")
-        return create(otel_name(metric), unit=unit, description=metric.text)
+        instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
-    made = [(metric, make(metric)) for metric in EXPORTED]
-
-    def take(metrics: BatchMetrics) -> None:
+    def export(metrics: BatchMetrics) -> None:
         common = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
-        for metric, one in made:
+        for metric, instrument in instruments:
             for label, value in metric.read(metrics).items():
-                if value is not None:
-                    attributes = {**common, **({metric.label: label} if metric.label else {})}
-                    (one.add if metric.is_counter else one.set)(value, attributes)
+                if value is None:
+                    continue
+                attributes = {**common, metric.label: label} if metric.label else common
+                if metric.is_counter:
+                    instrument.add(value, attributes)
+                else:
+                    instrument.set(value, attributes)
 
-    return take
+    return export
 
 
 def otel_name(metric: ExportedMetric) -> str:

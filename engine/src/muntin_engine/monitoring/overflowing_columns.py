@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
-from muntin_engine.monitoring.spelling import spell_count
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.progress_reading import batch_metrics
+from muntin_engine.monitoring.spelled_numbers import spell_count
 from muntin_engine.plan.metrics import overflow_metric
 
 
@@ -16,8 +17,8 @@ class OverflowingColumns:
     def __init__(self) -> None:
         self._warned: dict[str, set[tuple[str, str]]] = {}
 
-    def take(self, progress: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a warning of each column of which none was given for this run."""
+    def warnings_of(self, progress: Mapping[str, Any]) -> Iterator[str]:
+        """Yield a warning of each column that overflows for the first time in this run."""
         warned = self._warned.setdefault(str(progress.get("runId")), set())
         for metrics in batch_metrics(progress).values():
             for column, number in metrics.overflows.items():

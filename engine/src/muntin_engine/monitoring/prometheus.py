@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from muntin_engine.monitoring.exported import EXPORTED, LABELS, ExportedMetric
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics
+from muntin_engine.monitoring.exported_metrics import EXPORTED, LABELS, ExportedMetric
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
     """Return a function for `MetricsListener` that keeps the metrics of queries for Prometheus.
 
     Args:
-        registry: Where the metrics are registered; by default that of `prometheus_client`, which its
+        registry: The registry of the metrics; by default that of `prometheus_client`, which its
             `start_http_server(port)` serves.
 
     Raises:
@@ -25,20 +25,24 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
         ValueError: The registry has these metrics already.
     """
     client: Any = needed("prometheus_client", "prometheus_metrics()", "prometheus")
-    into = client.REGISTRY if registry is None else registry
+    if registry is None:
+        registry = client.REGISTRY
+    collectors: list[tuple[ExportedMetric, Any]] = []
+    for metric in EXPORTED:
+        labels = [*LABELS, metric.label] if metric.label else LABELS
+        collector = client.Counter if metric.is_counter else client.Gauge
+        collectors.append((metric, collector(metric.name, metric.text, labels, registry=registry)))
 
-    def make(metric: ExportedMetric) -> Any:
-        labels = [*LABELS, *([metric.label] if metric.label else [])]
-        kind = client.Counter if metric.is_counter else client.Gauge
-        return kind(metric.name, metric.text, labels, registry=into)
-
-    made = [(metric, make(metric)) for metric in EXPORTED]
-
-    def take(metrics: BatchMetrics) -> None:
-        for metric, one in made:
+    def export(metrics: BatchMetrics) -> None:
+        common = (metrics.query, metrics.query_id or "")
+        for metric, collector in collectors:
             for label, value in metric.read(metrics).items():
-                if value is not None:
-                    labelled = one.labels(metrics.query, metrics.query_id or "", *([label] if metric.label else []))
-                    (labelled.inc if metric.is_counter else labelled.set)(value)
+                if value is None:
+                    continue
+                labelled = collector.labels(*common, label) if metric.label else collector.labels(*common)
+                if metric.is_counter:
+                    labelled.inc(value)
+                else:
+                    labelled.set(value)
 
-    return take
+    return export

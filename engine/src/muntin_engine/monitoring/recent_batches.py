@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.progress_reading import batch_metrics
 
 
 class Watched(Protocol):
@@ -13,17 +14,17 @@ class Watched(Protocol):
 
     @property
     def id(self) -> object:
-        """Spark's id of the query."""
+        """The id that Spark gave the query."""
         ...
 
     @property
     def runId(self) -> object:
-        """Spark's id of this run of it."""
+        """The id that Spark gave this run of the query."""
         ...
 
     @property
     def name(self) -> str | None:
-        """Its name, if it was given one."""
+        """The name of the query, if it has one."""
         ...
 
     @property
@@ -33,7 +34,7 @@ class Watched(Protocol):
 
     @property
     def recentProgress(self) -> Sequence[Mapping[str, object]]:
-        """Its progress, batch by batch, oldest first."""
+        """The progress of the query, batch by batch, oldest first."""
         ...
 
     def exception(self) -> Exception | None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
-from muntin_engine.monitoring.spelling import spell_count, spell_ticks
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.progress_reading import batch_metrics
+from muntin_engine.monitoring.spelled_numbers import spell_count, spell_ticks
 
 PAUSE: Final = timedelta(minutes=1)
 """The least time between two warnings of a query about one kind of rows."""
@@ -35,13 +36,37 @@ class UnreadWarning(NamedTuple):
 
 @dataclass(slots=True)
 class _Count:
-    """The rows of one kind since the last warning of a query."""
+    """The rows of one kind since the last warning of a query.
+
+    Attributes:
+        last: The last micro-batch of the query.
+        rows: The number of rows of the kind.
+        all_rows: The number of all rows.
+        late_by: The largest lateness in ticks.
+        warned_at: The start of the micro-batch of the last warning; None before the first.
+    """
 
     last: BatchMetrics
     rows: int = 0
-    of: int = 0
+    all_rows: int = 0
     late_by: int = 0
-    warned: datetime | None = None
+    warned_at: datetime | None = None
+
+    def add(self, metrics: BatchMetrics, kind: str) -> None:
+        """Add the rows of a micro-batch."""
+        self.last = metrics
+        self.rows += getattr(metrics, kind)
+        self.all_rows += metrics.accepted + metrics.late + metrics.rejected
+        self.late_by = max(self.late_by, metrics.late_by or 0)
+
+    @property
+    def is_due(self) -> bool:
+        """True if there are rows to warn of, and the last warning is long enough ago."""
+        if not self.rows:
+            return False
+        if self.warned_at is None or self.last.started is None:
+            return True
+        return self.last.started - self.warned_at >= PAUSE
 
 
 class UnreadRows:
@@ -49,45 +74,41 @@ class UnreadRows:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], _Count] = {}
-        self._seen: dict[str, int] = {}
+        self._last_batches: dict[str, int] = {}
 
-    def take(self, progress: Mapping[str, Any]) -> Iterator[UnreadWarning]:
-        """Take in the progress of a micro-batch, and yield the warnings that are due.
+    def warnings_of(self, progress: Mapping[str, Any]) -> Iterator[UnreadWarning]:
+        """Count the rows of a micro-batch, and yield the warnings that are due.
 
-        A micro-batch that was seen before changes nothing.
+        A micro-batch that was counted before changes nothing.
         """
-        run, batch = str(progress.get("runId")), int(progress.get("batchId", -1))
-        if self._seen.get(run, -1) >= batch:
+        run = str(progress.get("runId"))
+        batch = int(progress.get("batchId", -1))
+        if self._last_batches.get(run, -1) >= batch:
             return
-        self._seen[run] = batch
+        self._last_batches[run] = batch
         for metrics in batch_metrics(progress).values():
             for kind in sorted(metrics.unread):
                 count = self._counts.setdefault((run, metrics.query, kind), _Count(metrics))
-                count.last = metrics
-                count.rows += getattr(metrics, kind)
-                count.of += metrics.accepted + metrics.late + metrics.rejected
-                count.late_by = max(count.late_by, metrics.late_by or 0)
-                at = metrics.started
-                if count.rows and (count.warned is None or at is None or at - count.warned >= PAUSE):
-                    yield self._warning(kind, count)
+                count.add(metrics, kind)
+                if count.is_due:
+                    self._counts[run, metrics.query, kind] = _Count(metrics, warned_at=metrics.started)
+                    yield _warning(kind, count)
 
     def end(self, run: str) -> Iterator[UnreadWarning]:
-        """Yield the warnings of the rest, when a run of a query has ended."""
-        self._seen.pop(run, None)
-        for name in [name for name in self._counts if name[0] == run]:
+        """Yield the warnings of the rows since the last ones, when a run of a query has ended."""
+        self._last_batches.pop(run, None)
+        names = [name for name in self._counts if name[0] == run]
+        for name in names:
             count = self._counts.pop(name)
             if count.rows:
-                yield self._warning(name[2], count)
+                _, _, kind = name
+                yield _warning(kind, count)
 
-    @staticmethod
-    def _warning(kind: str, count: _Count) -> UnreadWarning:
-        last = count.last
-        is_late = kind == "late" and count.late_by
-        by = f", by up to {spell_ticks(count.late_by, is_time=last.is_time)}" if is_late else ""
-        rows = f"{spell_count(count.rows)} of {spell_count(count.of)} rows were {kind}{by}"
-        message = (
-            f"{last.spelled_query}: {rows}, up to micro-batch {last.batch}, and no sink takes them\n  {_ADVICE[kind]}"
-        )
-        count.rows = count.of = count.late_by = 0
-        count.warned = last.started
-        return UnreadWarning(kind, message)
+
+def _warning(kind: str, count: _Count) -> UnreadWarning:
+    last = count.last
+    rows = f"{spell_count(count.rows)} of {spell_count(count.all_rows)} rows were {kind}"
+    if kind == "late" and count.late_by:
+        rows += f", by up to {spell_ticks(count.late_by, is_time=last.is_time)}"
+    where = f"up to micro-batch {last.batch}"
+    return UnreadWarning(kind, f"{last.spelled_query}: {rows}, {where}, and no sink takes them\n  {_ADVICE[kind]}")

@@ -22,18 +22,24 @@ _KINDS: Final[tuple[tuple[Callable[[pa.DataType], bool], ScalarKind], ...]] = (
 )
 
 
-def field_of(name: str, of: pa.DataType) -> Field:
-    """Return an Arrow type as the SDK describes it; one that no module can read is a variable without a name.
+def field_of(name: str, data_type: pa.DataType) -> Field:
+    """Describe a column of an Arrow type as the SDK does; a type that no module can read is a variable without a name.
 
     Example:
         >>> field_of("km", pa.list_(pa.float64())).type
         ListOf(element=Field(name='element', type=Scalar(kind=<ScalarKind.FLOAT: 'float'>), is_nullable=True))
     """
-    if pa.types.is_list(of):
-        return Field(name, ListOf(field_of("element", of.value_type)), is_nullable=True)
-    if pa.types.is_map(of):
-        return Field(name, MapOf(field_of("key", of.key_type), field_of("value", of.item_type)), is_nullable=True)
-    if pa.types.is_struct(of):
-        return Field(name, Struct(tuple(field_of(part.name, part.type) for part in of), dict), is_nullable=True)
-    kind = next((kind for is_it, kind in _KINDS if is_it(of)), None)
-    return Field(name, Variable("") if kind is None else Scalar(kind), is_nullable=True)
+    if pa.types.is_list(data_type):
+        element = field_of("element", data_type.value_type)
+        return Field(name, ListOf(element), is_nullable=True)
+    if pa.types.is_map(data_type):
+        key = field_of("key", data_type.key_type)
+        value = field_of("value", data_type.item_type)
+        return Field(name, MapOf(key, value), is_nullable=True)
+    if pa.types.is_struct(data_type):
+        parts = tuple(field_of(part.name, part.type) for part in data_type)
+        return Field(name, Struct(parts, dict), is_nullable=True)
+    for is_of_kind, kind in _KINDS:
+        if is_of_kind(data_type):
+            return Field(name, Scalar(kind), is_nullable=True)
+    return Field(name, Variable(""), is_nullable=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +16,12 @@ class RecordedBatch:
     """One micro-batch.
 
     Attributes:
-        number: Its number, as Spark counted.
+        number: The number of the micro-batch, as Spark counted.
         run: The number of the start of the query that it is of.
         metrics: The metrics after it, by name: `watermark`, `newest`, `accepted`, ...
         files: The files of its rows.
         is_end: True if it is no rows but the end of the stream: open windows are emitted.
-        kept: The rows themselves, where they are not read from files.
+        selected: A selection of the rows; None for those of the files.
     """
 
     number: int
@@ -29,12 +29,14 @@ class RecordedBatch:
     metrics: Mapping[str, int] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     is_end: bool = False
-    kept: tuple[RecordedPart, ...] | None = None
+    selected: tuple[RecordedPart, ...] | None = None
 
     @cached_property
     def parts(self) -> tuple[RecordedPart, ...]:
-        """The rows of its map tasks, which are read when they are first wanted."""
-        return tuple(map(read_part, self.files)) if self.kept is None else self.kept
+        """The rows of its map tasks, which are read on first use."""
+        if self.selected is not None:
+            return self.selected
+        return tuple(map(read_part, self.files))
 
     @property
     def rows(self) -> int:
@@ -42,7 +44,12 @@ class RecordedBatch:
         return sum(part.rows.num_rows for part in self.parts)
 
     def of_keys(self, keys: Sequence[Any]) -> RecordedBatch:
-        """Return the rows of some keys, and those of no key, under the progress that all rows made."""
-        named = [key if isinstance(key, tuple) else (key,) for key in keys]
-        parts = (part._replace(rows=part.rows.filter(is_of_keys(part.rows, named))) for part in self.parts)
-        return replace(self, kept=tuple(parts))
+        """Select the rows of given keys, and those of no key, under the progress that all rows made."""
+        key_tuples = [key if isinstance(key, tuple) else (key,) for key in keys]
+        return self.with_parts(
+            part._replace(rows=part.rows.filter(is_of_keys(part.rows, key_tuples))) for part in self.parts
+        )
+
+    def with_parts(self, parts: Iterable[RecordedPart]) -> RecordedBatch:
+        """Return the micro-batch with a selection of its rows."""
+        return replace(self, selected=tuple(parts))

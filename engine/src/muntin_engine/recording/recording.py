@@ -1,10 +1,10 @@
-"""A recording of a query: what came, micro-batch by micro-batch, as plain data in a folder."""
+"""A recording of a query: its input rows, micro-batch by micro-batch, as plain data in a folder."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -16,20 +16,26 @@ from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode
-from muntin_engine.recording.comparing import unlike_exactly
 from muntin_engine.recording.described_query import evaluators_of, plan_of
-from muntin_engine.recording.layout import (
+from muntin_engine.recording.passed_results import (
+    PassedResult,
+    emitted_results,
+    find_passed_rows,
+    passed_results,
+    with_origins,
+)
+from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.recording.recording_folder import (
     folders_before,
     read_batches,
     read_runs,
     read_unfinished,
     write_recording,
 )
-from muntin_engine.recording.passing import passed_on, results_of, rows_passed_on, with_origins
-from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed
-from muntin_engine.recording.shrinking import Shows, smallest
+from muntin_engine.recording.row_differences import exact_row_differences
+from muntin_engine.recording.shrinking import Condition, shrink_batches
 from muntin_engine.recording.story import Story, without_earlier
 from muntin_engine.sinks.recordings.files import BEFORE
 from muntin_engine.state.frozen_values import freeze
@@ -42,15 +48,15 @@ class Recording:
     """A recording of a query that `write(record=...)` made, which can be replayed without Spark.
 
     Attributes:
-        path: Its folder.
+        path: The folder of the recording.
         runs: The starts of the query, in order.
-        batches: Its micro-batches, in order; each that was committed is there once.
+        batches: The micro-batches that were committed, in order.
         unfinished: The micro-batch after these that was not committed, as far as its rows came: one in which a module
             raised an exception, say. None if there is none.
-        stopped: Why it goes no further, in words; empty if nothing stopped it.
+        stopped: The reason why it goes no further, in words; empty if nothing stopped it.
         before: The recordings of the queries whose results the query reads, each after those that it reads itself.
 
-    Cost: rows are read when they are wanted, and kept from then on.
+    Cost: rows are read on first use, and stay in memory.
 
     Example:
         >>> Recording("recordings/rides").replay().results  # doctest: +SKIP
@@ -61,7 +67,7 @@ class Recording:
         """Open a recording.
 
         Args:
-            path: Its folder.
+            path: The folder of the recording.
             modules: Modules of the query that no installed plugin offers and that were not imported: their classes, or
                 modules themselves where a parameter is no plain data; functions, and classes of windows, triggers and
                 progress policies, too.
@@ -90,21 +96,25 @@ class Recording:
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
         """The evaluators that can replay it, the cheapest first; where it begins with a state, that of the state."""
-        if any(run.cells_file is not None for run in self.runs):
+        if self._begins_with_state:
             return (self.plan.choice.evaluator,)
         return tuple(evaluators_of(self.runs[0].data, self._known))
 
     @property
+    def _begins_with_state(self) -> bool:
+        return any(run.cells_file is not None for run in self.runs)
+
+    @property
     def differences(self) -> tuple[str, ...]:
-        """What is not of the version here that was recorded, in words: Muntin, and modules."""
+        """The versions here that are not those that were recorded, in words: of Muntin, and of modules."""
         from importlib.metadata import version
 
-        here = version("muntin-engine")
-        of_muntin = {run.data["muntin"] for run in self.runs} - {here}
+        installed = version("muntin-engine")
+        recorded = {run.data["muntin"] for run in self.runs} - {installed}
+        of_muntin = [f"muntin-engine was {name}, and is {installed} here" for name in sorted(recorded)]
         for run in self.runs:
-            plan_of(run.data, self._known)  # which finds the modules
-        told = [f"muntin-engine was {there}, and is {here} here" for there in sorted(of_muntin)]
-        return (*told, *dict.fromkeys(self._known.differences))
+            plan_of(run.data, self._known)  # it looks the modules up, which notes their versions
+        return (*of_muntin, *dict.fromkeys(self._known.differences))
 
     def task(self, run: int = 0, evaluator: str | None = None) -> TaskPayload:
         """Return the query of a run, as a new process has it."""
@@ -112,10 +122,14 @@ class Recording:
         return task_from_data(data, plan_of(data, self._known, evaluator))
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
-        """Return the same query with other micro-batches; nothing is written."""
-        found = object.__new__(Recording)
-        vars(found).update({**vars(self), "batches": tuple(batches), "unfinished": None})
-        return found
+        """Replace the micro-batches, in memory; nothing is written."""
+        return self._with(batches=tuple(batches), unfinished=None)
+
+    def _with(self, **attributes: Any) -> Recording:
+        """Return the recording with other attributes, without reading its folder again."""
+        recording = object.__new__(Recording)
+        vars(recording).update({**vars(self), **attributes})
+        return recording
 
     def replay(self, evaluator: str | None = None, *, restarts: bool = True) -> Replayed:
         """Run the query again, in this process and without Spark.
@@ -141,40 +155,52 @@ class Recording:
 
         Cost: that of the query, in one thread.
         """
-        if evaluator is not None and evaluator not in self.evaluators:
-            plan_of(self.runs[0].data, self._known, evaluator)  # which says why it cannot run the query
-            only = self.plan.choice.evaluator
-            has_state = any(run.cells_file is not None for run in self.runs)
-            why = f"begins with a state of the {only} evaluator" if has_state else f"is of the {only} evaluator"
-            raise RecordingError(
-                f"the recording {why}, so {evaluator} cannot go on\n"
-                "  leave evaluator= out; or record the query from its first micro-batch on"
-            )
+        self._check_evaluator(evaluator)
         run = self.batches[0].run if self.batches else 0
-        replay, taken = Replay(self.task(run, evaluator)), []
-        states = [one for one in self.runs if one.cells_file is not None]
+        replay = Replay(self.task(run, evaluator))
+        runs_with_state = [recorded_run for recorded_run in self.runs if recorded_run.cells_file is not None]
+        replayed_batches = []
         for batch in self.batches:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
-            while states and states[0].first_batch <= batch.number:
-                replay.start_from(states.pop(0).cells())
-            took = replay.close(batch.number, run) if batch.is_end else replay.take(batch.number, batch.parts, run)
-            taken.append(took)
-        if (last := self.unfinished) is not None:
+            while runs_with_state and runs_with_state[0].first_batch <= batch.number:
+                replay.load_state(runs_with_state.pop(0).cells())
+            if batch.is_end:
+                replayed_batches.append(replay.close(batch.number, run))
+            else:
+                replayed_batches.append(replay.process(batch.number, batch.parts, run))
+
+        last = self.unfinished
+        if last is not None:
             if last.run != run and restarts:
                 replay.restart(self.task(last.run, evaluator))
-            replay.take(last.number, last.parts, last.run)  # what it raises counts, and no result of it
-        return Replayed(replay.task, taken)
+            replay.process(last.number, last.parts, last.run)  # for its exception: it was not committed
+        return Replayed(replay.task, replayed_batches)
+
+    def _check_evaluator(self, evaluator: str | None) -> None:
+        """Raise unless an evaluator can replay the recording."""
+        if evaluator is None or evaluator in self.evaluators:
+            return
+        plan_of(self.runs[0].data, self._known, evaluator)  # it raises if the evaluator cannot run the query
+        recorded = self.plan.choice.evaluator
+        if self._begins_with_state:
+            why = f"begins with a state of the {recorded} evaluator"
+        else:
+            why = f"is of the {recorded} evaluator"
+        raise RecordingError(
+            f"the recording {why}, so {evaluator} cannot go on\n"
+            "  leave evaluator= out; or record the query from its first micro-batch on"
+        )
 
     def story(self, keys: Sequence[Any] | None = None) -> Story:
-        """Return what became of each row, and what made and changed each result.
+        """Explain the fate of each row, and which rows made and changed each result.
 
-        It is told by evaluating the query key by key, whatever evaluator ran it. So a result may differ in the last
-        digits of a float.
+        The query is evaluated key by key for it, whatever evaluator ran it. So a result may differ in the last digits
+        of a float.
 
         Args:
-            keys: The keys that it is told of, each a value, or a tuple of one per key column. None for all.
+            keys: The keys that are explained, each a value, or a tuple of one per key column. None for all.
 
         Returns:
             The story as data: its `rows`, its `changes` and its `batches`.
@@ -185,50 +211,58 @@ class Recording:
 
         Cost: that of the general evaluator, which computes each result from all rows that are in it.
         """
-        kept = self if keys is None else self.with_batches(batch.of_keys(keys) for batch in self.batches)
-        told: list[Story] = []
-        for one in self.before:
-            told.append(one._told(self.before[: len(told)], told))
-        return replace(kept._told(self.before, told), before=tuple(told))
+        recording = self
+        if keys is not None:
+            recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
+        stories: list[Story] = []
+        for earlier in self.before:
+            stories.append(earlier._own_story(self.before[: len(stories)], stories))
+        return replace(recording._own_story(self.before, stories), before=tuple(stories))
 
-    def _told(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
-        """Return the story of its own query, whose rows say which results they are of the stories before."""
-        from muntin_engine.recording.telling import tell
+    def _own_story(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
+        """Return the story of this query alone, whose rows name the results of earlier stories that they are.
 
-        story = with_origins(
-            tell(self.plan, self.task(), self.batches),
-            [one.plan for one in before],
-            stories,
-            ((batch, self._results_read(before, batch)) for batch in self.batches),
-        )
+        Args:
+            before: The recordings of the queries before.
+            stories: The stories of the queries before.
+        """
+        from muntin_engine.recording.explaining import explain_batches
+
+        results_by_batch = ((batch, self._results_read(before, batch)) for batch in self.batches)
+        story = explain_batches(self.plan, self.task(), self.batches)
+        story = with_origins(story, [recording.plan for recording in before], stories, results_by_batch)
         if self.runs[0].cells_file is None or not self.batches:
             return story
-        since = self.runs[0].newest()
         note = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
-        return replace(story, notes=(note,), changes=without_earlier(story.changes, since))
+        changes = without_earlier(story.changes, self.runs[0].newest())
+        return replace(story, notes=(note,), changes=changes)
 
-    def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[Any]:
-        """Return the result that each row of a micro-batch is; None of one that is none."""
-        found: list[Any] = []
+    def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
+        """Return the result of a query before that each row of a micro-batch is; None of one that is none."""
+        folders = [recording.path for recording in before]
+        results: list[PassedResult | None] = []
         for part in batch.parts:
-            passed = passed_on([one.path for one in before], self.runs[0].reads, batch, part)
             nth = part.rows.column(NTH).to_pylist()
-            found += [None] * len(nth) if passed is None else results_of(passed, before[passed.place].plan, nth)
-        return found
+            passed = find_passed_rows(folders, self.runs[0].reads, batch, part)
+            if passed is None:
+                results += [None] * len(nth)
+            else:
+                results += passed_results(passed, before[passed.place].plan, nth)
+        return results
 
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
-        """Return the smallest part of the recording on which something still holds: keys, micro-batches and rows.
+        """Return the smallest recording for which a condition still holds: the fewest keys, micro-batches and rows.
 
         Rows that go leave the progress as it was recorded, so no watermark moves. Of the queries before, the rows are
         left that give the results which are still read.
 
         Args:
-            holds: What holds of a replay, such as `lambda replayed: any(row["km"] > 100 for row in replayed.results)`.
-                None: the replay raises an exception, of the class that the whole recording raises.
-            differs: Instead of a condition: the results differ from those of this evaluator.
+            holds: The condition on a replay, such as `lambda replayed: any(row["km"] > 100 for row in
+                replayed.results)`. None: the replay raises an exception, of the class that the whole recording raises.
+            differs: The name of an evaluator, instead of a condition: the results differ from those of this evaluator.
 
         Raises:
-            RecordingError: It does not hold of the whole recording; or both `holds` and `differs` are given.
+            RecordingError: The condition does not hold of the whole recording; or both `holds` and `differs` are given.
 
         Cost: up to 1,000 replays, most of them of few rows.
 
@@ -241,57 +275,78 @@ class Recording:
                 f"shrink() takes a condition or an evaluator, and got both: {safe_repr(holds)}, differs={differs!r}\n"
                 "  give one of them; to have both hold, compare in the condition, which is given each replay"
             )
-        shows, last = self._shows(holds, differs), self.unfinished
-        raises = holds is None and differs is None
-        whole = (*self.batches, last) if raises and last is not None else self.batches
-        if not shows(whole):
+        condition = self._condition(holds, differs)
+        batches = self.batches
+        is_about_failures = holds is None and differs is None
+        if is_about_failures and self.unfinished is not None:
+            batches = (*batches, self.unfinished)
+        if not condition(batches):
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
-        small = self.with_batches(smallest(whole, shows))
+        small = self.with_batches(shrink_batches(batches, condition))
+        # A query before is shrunk after those that read its results.
         for place in reversed(range(len(self.before))):
-            small = small._with_least_before(place)
+            small = small._with_shrunk_before(place)
         return small
 
-    def _with_least_before(self, place: int) -> Recording:
-        """Return it with the rows of a query before that give the results which are still read."""
-        one, wanted = self.before[place], Counter[Any]()
-        for reading in (*self.before, self):
-            for batch in reading.batches if place in reading.runs[0].reads else ():
-                for part in batch.parts:
-                    passed = passed_on([each.path for each in self.before], [place], batch, part)
-                    rows = [] if passed is None else rows_passed_on(passed, part.rows.column(NTH).to_pylist())
-                    wanted.update((batch.number, freeze(row)) for row in rows)
-
-        def gives(some: Sequence[RecordedBatch]) -> bool:
-            replayed = one.with_batches(some).replay()
-            return not wanted - Counter((each.number, freeze(row)) for each in replayed.batches for row in each.changes)
-
-        if not gives(one.batches):  # its modules give others here: what it was given stays whole
-            return self
-        found = self.with_batches(self.batches)
-        vars(found)["before"] = tuple(
-            each if each is not one else one.with_batches(smallest(one.batches, gives)) for each in self.before
-        )
-        return found
-
-    def _shows(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Shows:
+    def _condition(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Condition:
+        """Return the condition on micro-batches that the arguments of `shrink` stand for."""
         if differs is not None:
-            return lambda some: _differs(self.with_batches(some), differs)
+            return lambda batches: _differs(self.with_batches(batches), differs)
         if holds is not None:
-            return lambda some: holds(self.with_batches(some).replay())
-        wanted = _raised(self)
-        return lambda some: wanted is not None and _raised(self.with_batches(some)) is wanted
+            return lambda batches: holds(self.with_batches(batches).replay())
+        exception = _raised_class(self)
+        if exception is None:
+            return lambda batches: False
+        return lambda batches: _raised_class(self.with_batches(batches)) is exception
+
+    def _with_shrunk_before(self, place: int) -> Recording:
+        """Keep only the upstream rows that the remaining rows depend on.
+
+        Args:
+            place: The place of the query before.
+        """
+        upstream = self.before[place]
+        results_read = self._results_read_of(place)
+
+        def emits_all(batches: Sequence[RecordedBatch]) -> bool:
+            emitted: Counter[Hashable] = Counter()
+            for batch in upstream.with_batches(batches).replay().batches:
+                emitted.update((batch.number, freeze(row)) for row in batch.changes)
+            return not results_read - emitted
+
+        if not emits_all(upstream.batches):
+            return self  # its modules emit other results here than those that were recorded: it stays whole
+        before = list(self.before)
+        before[place] = upstream.with_batches(shrink_batches(upstream.batches, emits_all))
+        return self._with(before=tuple(before))
+
+    def _results_read_of(self, place: int) -> Counter[Hashable]:
+        """Count the results of a query before that other queries read, each with the number of its micro-batch."""
+        folders = [recording.path for recording in self.before]
+        results: Counter[Hashable] = Counter()
+        for reader in (*self.before, self):
+            if place not in reader.runs[0].reads:
+                continue
+            for batch in reader.batches:
+                for part in batch.parts:
+                    passed = find_passed_rows(folders, [place], batch, part)
+                    if passed is not None:
+                        rows = emitted_results(passed, part.rows.column(NTH).to_pylist())
+                        results.update((batch.number, freeze(row)) for row in rows)
+        return results
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it into a new folder: what is left of it, where it was shrunk.
+        """Write the recording, or what is left of it after `shrink`, into a new folder.
 
         Raises:
-            RecordingError: The folder has something in it.
+            RecordingError: The folder is not empty.
         """
         folder = Path(fspath(path))
         write_recording(folder, self.runs, self.batches)
-        for one in self.before:
-            write_recording(folder / BEFORE / one.path.name, one.runs, one.batches)
-            copytree(one.path / PASSED_ON, folder / BEFORE / one.path.name / PASSED_ON)
+        for earlier in self.before:
+            earlier_folder = folder / BEFORE / earlier.path.name
+            write_recording(earlier_folder, earlier.runs, earlier.batches)
+            copytree(earlier.path / PASSED_ON, earlier_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.
@@ -299,16 +354,19 @@ class Recording:
         Raises:
             AssertionError: Two differ; it names the evaluators, the micro-batch and the rows.
         """
-        one, *others = self.evaluators
-        expected = list(self.replay(one).live())
+        first, *others = self.evaluators
+        expected = list(self.replay(first).live())
         for other in others:
-            for place, (wanted, found) in enumerate(zip(expected, self.replay(other).live(), strict=True)):
-                if told := unlike_exactly(found, wanted):
+            results = self.replay(other).live()
+            for place, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
+                differences = exact_row_differences(rows, expected_rows)
+                if differences:
                     number = self.batches[place - 1].number
-                    raise AssertionError("\n".join([f"{other} differs from {one} after micro-batch {number}:", *told]))
+                    title = f"{other} differs from {first} after micro-batch {number}:"
+                    raise AssertionError("\n".join([title, *differences]))
 
 
-def _raised(recording: Recording) -> type[Exception] | None:
+def _raised_class(recording: Recording) -> type[Exception] | None:
     """Return the class of the exception that a replay raises; None if it raises none."""
     try:
         recording.replay()
@@ -318,5 +376,5 @@ def _raised(recording: Recording) -> type[Exception] | None:
 
 
 def _differs(recording: Recording, evaluator: str) -> bool:
-    """Return True if an evaluator has other results in the end than the one that the query ran in."""
-    return bool(unlike_exactly(recording.replay(evaluator).results, recording.replay().results))
+    """Return True if an evaluator has other final results than the one that the query ran in."""
+    return bool(exact_row_differences(recording.replay(evaluator).results, recording.replay().results))

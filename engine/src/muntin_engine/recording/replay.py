@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, Final
 
-from muntin_engine.recording.layout import CellsOfBuckets
+from muntin_engine.recording.live_table import Row
+from muntin_engine.recording.recording_folder import CellsOfBuckets
+from muntin_engine.recording.replayed import ReplayedBatch
 from muntin_engine.sinks.recordings.totals import totals_of
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
@@ -19,99 +20,97 @@ from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import SIDE, collect
 from muntin_engine.wire.task_payload import TaskPayload
 
-Row: TypeAlias = dict[str, Any]
-
-_OUTPUTS = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
-_OUTPUT_OF = {stream: output for output, streams in STREAMS.items() for stream in streams}
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedBatch:
-    """The output of a micro-batch.
-
-    Attributes:
-        number: Its number, as Spark counted.
-        run: Which start of the query it is of, from 0.
-        changes: The rows of the results, as sinks got them.
-        late_rows: The rows that came behind the watermark, or were shed, with their reasons.
-        rejected_rows: The rows that could not be events, with their reasons.
-        evicted_rows: The rows of the second output.
-        metrics: The metrics by name, over all buckets.
-    """
-
-    number: int
-    run: int = 0
-    changes: list[Row] = field(default_factory=list)
-    late_rows: list[Row] = field(default_factory=list)
-    rejected_rows: list[Row] = field(default_factory=list)
-    evicted_rows: list[Row] = field(default_factory=list)
-    metrics: Mapping[str, int] = field(default_factory=dict)
+_OUTPUT_OF_STREAM: Final = {stream: output for output, streams in STREAMS.items() for stream in streams}
 
 
 class Replay:
     """A query that runs in this process, micro-batch by micro-batch."""
 
     def __init__(self, task: TaskPayload, cells: CellsOfBuckets | None = None) -> None:
-        """Take a query, and the state that it begins with."""
-        self.task = task
-        self.start_from(cells or {})
+        """Open a query.
 
-    def start_from(self, cells: CellsOfBuckets) -> None:
-        """Begin with a state: the cells of each bucket."""
+        Args:
+            task: The query, as its workers get it.
+            cells: The state that it begins with; None for no state.
+        """
+        self.task = task
+        self.load_state(cells or {})
+
+    def load_state(self, cells_of_buckets: CellsOfBuckets) -> None:
+        """Replace the state by the cells of each bucket."""
         self._cells = {bucket: MemoryCells() for bucket in self.task.buckets}
-        for bucket, named in cells.items():
-            for name, data in named.items():
+        for bucket, cells in cells_of_buckets.items():
+            for name, data in cells.items():
                 self._cells[bucket].put(name, data)
 
     def restart(self, task: TaskPayload) -> None:
         """Go on as a new process, which has the cells and the query alone."""
         self.task = task
 
-    def take(self, number: int, parts: Sequence[RecordedPart], run: int = 0) -> ReplayedBatch:
+    def process(self, number: int, parts: Sequence[RecordedPart], run: int = 0) -> ReplayedBatch:
         """Evaluate a micro-batch.
 
         Args:
-            number: Its number.
-            parts: The rows of its map tasks, or some of them; progress is as recorded, whatever rows are left.
-            run: Which start of the query it is of.
+            number: The number of the micro-batch.
+            parts: The rows of its map tasks, or a part of them; progress is as recorded, whatever rows are left.
+            run: The number of the start of the query that it is of.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
         if not self.task.plan.choice.keeps_state:
-            return self._gathered(number, run, (blob for part in parts for blob in run_task(self.task, part.batches())))
-        sent: dict[int, list[Mapping[str, Any]]] = {}
+            return self._replayed(number, run, self._run_stateless(parts))
+        rows_by_bucket: dict[int, list[Mapping[str, Any]]] = {}
         for part in parts:
             for row in exchanged_rows(self.task, part):
-                sent.setdefault(row["bucket"], []).append(row)
-        return self._gathered(number, run, self._evaluated(self.task, sent))
+                rows_by_bucket.setdefault(row["bucket"], []).append(row)
+        return self._replayed(number, run, self._run_buckets(self.task, rows_by_bucket))
 
     def close(self, number: int, run: int = 0) -> ReplayedBatch:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
         task = replace(self.task, is_static=True)
-        return self._gathered(number, run, self._evaluated(task, dict.fromkeys(task.buckets, ())))
+        return self._replayed(number, run, self._run_buckets(task, dict.fromkeys(task.buckets, ())))
 
-    def _evaluated(self, task: TaskPayload, sent: Mapping[int, Sequence[Mapping[str, Any]]]) -> Iterator[OutputBlob]:
+    def _run_stateless(self, parts: Sequence[RecordedPart]) -> Iterator[OutputBlob]:
+        for part in parts:
+            yield from run_task(self.task, part.batches())
+
+    def _run_buckets(
+        self, task: TaskPayload, rows_by_bucket: Mapping[int, Sequence[Mapping[str, Any]]]
+    ) -> Iterator[OutputBlob]:
         for bucket in task.buckets:
-            if bucket in sent:
-                yield from run_bucket(task, bucket, self._cells[bucket], collect(sent[bucket], len(task.inputs)))
+            if bucket in rows_by_bucket:
+                arrivals = collect(rows_by_bucket[bucket], len(task.inputs))
+                yield from run_bucket(task, bucket, self._cells[bucket], arrivals)
 
-    def _gathered(self, number: int, run: int, blobs: Iterable[OutputBlob]) -> ReplayedBatch:
-        rows: dict[str, list[Row]] = {output: [] for output in _OUTPUTS}
+    def _replayed(self, number: int, run: int, blobs: Iterable[OutputBlob]) -> ReplayedBatch:
+        """Return the rows of all outputs, and the metrics, of a micro-batch."""
+        rows: dict[str, list[Row]] = {RESULTS: [], LATE_ROWS: [], REJECTED_ROWS: [], EVICTED_ROWS: []}
         schemas = {RESULTS: self.task.results, EVICTED_ROWS: self.task.evicted}
         metrics: list[tuple[str, int]] = []
         for blob in blobs:
             metrics.append((blob.stream, blob.rows))
-            if blob.data is not None:
-                output = _OUTPUT_OF[blob.stream]
-                table, schema = from_blob(blob.data), schemas.get(output)
-                rows[output] += (table if schema is None else table.cast(schema)).to_pylist()
-        changes, late, rejected, evicted = rows.values()
-        return ReplayedBatch(number, run, changes, late, rejected, evicted, totals_of(metrics))
+            if blob.data is None:
+                continue
+            output = _OUTPUT_OF_STREAM[blob.stream]
+            table = from_blob(blob.data)
+            schema = schemas.get(output)
+            if schema is not None:
+                table = table.cast(schema)
+            rows[output] += table.to_pylist()
+        return ReplayedBatch(
+            number=number,
+            run=run,
+            changes=rows[RESULTS],
+            late_rows=rows[LATE_ROWS],
+            rejected_rows=rows[REJECTED_ROWS],
+            evicted_rows=rows[EVICTED_ROWS],
+            metrics=totals_of(metrics),
+        )
 
 
 def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
-    """Yield what a map task sends to the buckets, a row at a time; the progress is that which was recorded."""
+    """Yield the rows that a map task sends to the buckets, with the progress that was recorded."""
     report = part.report
     for batch in distribute(task, part.batches()):
         for row in batch.to_pylist():
@@ -120,44 +119,3 @@ def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, 
                 side = row[SIDE] if len(task.inputs) > 1 else 0
                 row.update(report.inputs[side].columns(), signals=list(report.signals))
             yield row
-
-
-class LiveTable:
-    """The results that are there, by the changes so far."""
-
-    def __init__(self, task: TaskPayload) -> None:
-        plan = task.plan
-        self._keys = [key.name for key in plan.keys]
-        self._lifetime = plan.lifetime_column
-        self._named: dict[Any, Row] = {}
-        self._others: list[Row] = []
-
-    def take(self, changes: Iterable[Row]) -> None:
-        """Take the changes of a micro-batch."""
-        for given in changes:
-            if "event_id" not in given:
-                self._others.append(given)
-                continue
-            row = {name: value for name, value in given.items() if name not in ("change", "event_id", "new_end")}
-            name = (*(freeze(given[key]) for key in self._keys), given["event_id"])
-            if given["change"] == "insert":
-                self._named[name] = row
-                continue
-            self._named.pop(name, None)  # a recording may begin after it was inserted
-            if given["change"] == "revise":
-                self._named[name] = row | {self._lifetime: {**row[self._lifetime], "end": given["new_end"]}}
-
-    @property
-    def rows(self) -> list[Row]:
-        """The rows, in an order that does not depend on how they were computed."""
-        return sorted([*self._named.values(), *self._others], key=lambda row: [_sortable(row[name]) for name in row])
-
-
-def _sortable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return (1, [_sortable(part) for part in value.values()])
-    if isinstance(value, list | tuple):
-        return (1, [_sortable(part) for part in value])
-    if value is None:
-        return (0, 0)
-    return (2, value) if not isinstance(value, float) or value == value else (3, 0)  # noqa: PLR0124

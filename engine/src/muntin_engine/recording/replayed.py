@@ -1,13 +1,37 @@
-"""What a replay gave: the changes of the results micro-batch by micro-batch, and the results that are there."""
+"""The output of a replay: changes of results micro-batch by micro-batch, and the results that are there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from muntin_engine.recording.comparing import unlike
-from muntin_engine.recording.replay import LiveTable, ReplayedBatch, Row
+from muntin_engine.recording.live_table import LiveTable, Row
+from muntin_engine.recording.row_differences import row_differences
 from muntin_engine.wire.task_payload import TaskPayload
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedBatch:
+    """The output of a micro-batch.
+
+    Attributes:
+        number: The number of the micro-batch, as Spark counted.
+        run: The number of the start of the query that it is of, from 0.
+        changes: The rows of the results, as sinks got them.
+        late_rows: The rows that came behind the watermark, or were shed, with their reasons.
+        rejected_rows: The rows that could not be events, with their reasons.
+        evicted_rows: The rows of the second output.
+        metrics: The metrics by name, over all buckets.
+    """
+
+    number: int
+    run: int = 0
+    changes: list[Row] = field(default_factory=list)
+    late_rows: list[Row] = field(default_factory=list)
+    rejected_rows: list[Row] = field(default_factory=list)
+    evicted_rows: list[Row] = field(default_factory=list)
+    metrics: Mapping[str, int] = field(default_factory=dict)
 
 
 class Replayed:
@@ -18,13 +42,13 @@ class Replayed:
     """
 
     def __init__(self, task: TaskPayload, batches: Sequence[ReplayedBatch]) -> None:
-        """Take the output of each micro-batch of a query."""
+        """Keep the output of each micro-batch of a query."""
         self.batches = tuple(batches)
         self._task = task
 
     @property
     def evaluator(self) -> str:
-        """The name of the evaluator that computed it."""
+        """The name of the evaluator that ran the replay."""
         return self._task.plan.choice.evaluator
 
     @property
@@ -58,11 +82,11 @@ class Replayed:
 
     def live(self) -> Iterator[list[Row]]:
         """Yield the results that are there before the first micro-batch, which are none, and after each."""
-        there = LiveTable(self._task)
+        table = LiveTable(self._task)
         yield []
         for batch in self.batches:
-            there.take(batch.changes)
-            yield there.rows
+            table.add_changes(batch.changes)
+            yield table.rows
 
     def check(self, **outputs: Iterable[Mapping[str, Any]]) -> None:
         """Raise unless outputs are as expected, in any order.
@@ -74,8 +98,10 @@ class Replayed:
         Raises:
             AssertionError: Rows are missing, or there are others; it lists both.
         """
-        told = {name: unlike(getattr(self, name), expected) for name, expected in outputs.items()}
-        if any(told.values()):
-            raise AssertionError(
-                "\n".join(line for name, lines in told.items() if lines for line in [f"{name}:", *lines])
-            )
+        lines: list[str] = []
+        for output, expected in outputs.items():
+            differences = row_differences(getattr(self, output), expected)
+            if differences:
+                lines += [f"{output}:", *differences]
+        if lines:
+            raise AssertionError("\n".join(lines))

@@ -1,10 +1,10 @@
-"""The smallest part of a recording that still shows something: keys go first, then micro-batches, then rows."""
+"""The smallest part of a recording for which a condition still holds: keys go first, then micro-batches, then rows."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,103 +14,142 @@ from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
 
 T = TypeVar("T")
-Shows: TypeAlias = Callable[[Sequence[RecordedBatch]], bool]
-Place: TypeAlias = tuple[int, int, int]
-"""A row: its micro-batch, its map task, and its place among the rows of that."""
+Condition: TypeAlias = Callable[[Sequence[RecordedBatch]], bool]
+"""Holds of micro-batches, or not."""
 
 MOST_TRIES: Final = 1_000
-"""After so many replays what is left is small enough."""
+"""The number of replays after which the part is small enough."""
 
 
-def smallest(batches: Sequence[RecordedBatch], shows: Shows, most_tries: int = MOST_TRIES) -> list[RecordedBatch]:
-    """Return the smallest part of some micro-batches that still shows something.
+class RowPlace(NamedTuple):
+    """The place of a row: its micro-batch, its map task, and its place among the rows of that task."""
+
+    batch: int
+    part: int
+    row: int
+
+
+def shrink_batches(
+    batches: Sequence[RecordedBatch], holds: Condition, most_tries: int = MOST_TRIES
+) -> list[RecordedBatch]:
+    """Return the smallest part of micro-batches for which a condition still holds.
 
     Rows that go leave the progress as it was recorded, so no watermark moves. Micro-batches that make no difference go
     whole.
 
     Args:
-        batches: The micro-batches, which show it.
-        shows: Tells whether a part of them does.
-        most_tries: After so many calls what is left is returned.
+        batches: The micro-batches, for which the condition holds.
+        holds: The condition.
+        most_tries: The number of calls of the condition after which the part so far is returned.
     """
-    tries = _Tries(shows, most_tries)
-    keys = list({key: None for batch in batches for part in batch.parts for key in _keys(part.rows)})
-    kept_keys = fewest(keys, lambda some: tries(_of_keys(batches, some)))
-    now = _of_keys(batches, kept_keys)
-    now = fewest(now, tries)
-    places = [
-        (at, number, row)
-        for at, batch in enumerate(now)
-        for number, part in enumerate(batch.parts)
-        for row in range(part.rows.num_rows)
-    ]
-    rows = fewest(places, lambda some: tries(_with_rows(now, some)))
-    now = _with_rows(now, rows)
-    bare = [replace(batch, kept=tuple(part for part in batch.parts if part.rows.num_rows)) for batch in now]
-    return bare if tries(bare) else now
+    holds = _LimitedTries(holds, most_tries)
+
+    keys = _distinct_keys(batches)
+    fewest_keys = fewest(keys, lambda keys: holds(_of_keys(batches, keys)))
+    batches = _of_keys(batches, fewest_keys)
+
+    batches = fewest(batches, holds)
+
+    places = _row_places(batches)
+    fewest_rows = fewest(places, lambda places: holds(_with_rows(batches, places)))
+    batches = _with_rows(batches, fewest_rows)
+
+    without_empty_parts = [batch.with_parts(part for part in batch.parts if part.rows.num_rows) for batch in batches]
+    return without_empty_parts if holds(without_empty_parts) else batches
 
 
-def fewest(items: Sequence[T], shows: Callable[[list[T]], bool]) -> list[T]:
-    """Return the fewest items that still show something: none of them can go alone (Zeller's ddmin).
+def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
+    """Return the fewest items for which a condition still holds: none of them can go alone (Zeller's ddmin).
 
     Example:
-        >>> fewest(range(100), lambda some: {7, 70} <= set(some))
+        >>> fewest(range(100), lambda numbers: {7, 70} <= set(numbers))
         [7, 70]
     """
-    kept, pieces = list(items), 1
-    while kept:
-        size = -(-len(kept) // pieces)
-        chunks = range(0, len(kept), size)
-        without = next((left for at in chunks if shows(left := kept[:at] + kept[at + size :])), None)
-        if without is not None:
-            kept, pieces = without, max(pieces - 1, 2)
+    remaining = list(items)
+    chunk_count = 1
+    while remaining:
+        size = -(-len(remaining) // chunk_count)
+        smaller = _without_a_chunk(remaining, size, holds)
+        if smaller is not None:
+            remaining = smaller
+            chunk_count = max(chunk_count - 1, 2)
         elif size == 1:
-            return kept
+            return remaining
         else:
-            pieces = min(2 * pieces, len(kept))
-    return kept
+            chunk_count = min(2 * chunk_count, len(remaining))
+    return remaining
 
 
-class _Tries:
-    def __init__(self, shows: Shows, most: int) -> None:
-        self._shows, self._left = shows, most
+def _without_a_chunk(items: list[T], size: int, holds: Callable[[list[T]], bool]) -> list[T] | None:
+    """Leave out the first chunk without which a condition holds; None if it needs each of them."""
+    for start in range(0, len(items), size):
+        others = items[:start] + items[start + size :]
+        if holds(others):
+            return others
+    return None
+
+
+class _LimitedTries:
+    """A condition that no longer holds after a number of calls."""
+
+    def __init__(self, holds: Condition, most: int) -> None:
+        self._holds = holds
+        self._tries_left = most
 
     def __call__(self, batches: Sequence[RecordedBatch]) -> bool:
-        self._left -= 1
-        return self._left >= 0 and self._shows(batches)
+        self._tries_left -= 1
+        return self._tries_left >= 0 and self._holds(batches)
+
+
+def _distinct_keys(batches: Sequence[RecordedBatch]) -> list[Any]:
+    """Return the keys of all rows, in the order in which they came."""
+    keys: dict[Any, None] = {}
+    for batch in batches:
+        for part in batch.parts:
+            keys.update(dict.fromkeys(_keys(part.rows)))
+    return list(keys)
 
 
 def _keys(rows: pa.Table) -> list[Any]:
-    """Return the key of each row."""
+    """Return the key of each row; none at all where the query has no keys."""
     names = [name for name in rows.column_names if name.startswith("k") and name[1:].isdigit()]
-    return [freeze(key) for key in zip(*(rows.column(name).to_pylist() for name in names), strict=True)]
+    columns = [rows.column(name).to_pylist() for name in names]
+    return [freeze(key) for key in zip(*columns, strict=True)]
 
 
 def _of_keys(batches: Sequence[RecordedBatch], keys: Collection[Any]) -> list[RecordedBatch]:
     wanted = set(keys)
-    return [_filtered(batch, lambda _, rows: [key in wanted for key in _keys(rows)] or None) for batch in batches]
+
+    def selected(part: RecordedPart) -> RecordedPart:
+        flags = [key in wanted for key in _keys(part.rows)]
+        return _filtered(part, flags) if flags else part  # without keys, all rows are of one
+
+    return [batch.with_parts(map(selected, batch.parts)) for batch in batches]
 
 
-def _with_rows(batches: Sequence[RecordedBatch], places: Iterable[Place]) -> list[RecordedBatch]:
-    wanted: dict[tuple[int, int], list[int]] = {}
-    for at, number, row in places:
-        wanted.setdefault((at, number), []).append(row)
-
-    def kept(at: int) -> Callable[[int, pa.Table], list[bool]]:
-        def of_part(number: int, rows: pa.Table) -> list[bool]:
-            is_kept = np.zeros(rows.num_rows, np.bool_)
-            is_kept[wanted.get((at, number), [])] = True
-            found: list[bool] = is_kept.tolist()
-            return found
-
-        return of_part
-
-    return [_filtered(batch, kept(at)) for at, batch in enumerate(batches)]
+def _row_places(batches: Sequence[RecordedBatch]) -> list[RowPlace]:
+    places: list[RowPlace] = []
+    for batch_place, batch in enumerate(batches):
+        for part_place, part in enumerate(batch.parts):
+            places += [RowPlace(batch_place, part_place, row) for row in range(part.rows.num_rows)]
+    return places
 
 
-def _filtered(batch: RecordedBatch, kept: Callable[[int, pa.Table], list[bool] | None]) -> RecordedBatch:
-    parts = []
-    for number, part in enumerate(batch.parts):
-        flags = kept(number, part.rows)
-        parts.append(part if flags is None else part._replace(rows=part.rows.filter(pa.array(flags, pa.bool_()))))
-    return replace(batch, kept=tuple[RecordedPart, ...](parts))
+def _with_rows(batches: Sequence[RecordedBatch], places: Iterable[RowPlace]) -> list[RecordedBatch]:
+    rows_of_part: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place in places:
+        rows_of_part[place.batch, place.part].append(place.row)
+
+    selected: list[RecordedBatch] = []
+    for batch_place, batch in enumerate(batches):
+        parts: list[RecordedPart] = []
+        for part_place, part in enumerate(batch.parts):
+            flags = np.zeros(part.rows.num_rows, np.bool_)
+            flags[rows_of_part[batch_place, part_place]] = True
+            parts.append(_filtered(part, flags.tolist()))
+        selected.append(batch.with_parts(parts))
+    return selected
+
+
+def _filtered(part: RecordedPart, flags: list[bool]) -> RecordedPart:
+    return part._replace(rows=part.rows.filter(pa.array(flags, pa.bool_())))

@@ -1,6 +1,6 @@
-"""The story of a recording: its rows and what became of them, its results and what made them, in micro-batches.
+"""The story of a recording: its rows and their fates, its results and their causes, micro-batch by micro-batch.
 
-It is plain data: what tells it knows nothing of who shows it. Times are ticks, which `Story.axis` spells.
+It is plain data, independent of what shows it. Times are ticks, which `Story.axis` spells.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from muntin.axis import AnyAxis
 
 
 class Fate(StrEnum):
-    """What became of a row."""
+    """The fate of a row: counted, or why not."""
 
     COUNTED = "counted"
-    """It is an event, or changed one, or moved the watermark."""
+    """The row is an event, or changed one, or moved the watermark."""
     FILTERED = "filtered"
-    """A condition of the query leaves it out."""
+    """A condition of the query leaves the row out."""
     LATE = "late"
-    """It came behind the watermark."""
+    """The row came behind the watermark."""
     REJECTED = "rejected"
-    """It cannot be what it says: no time, an id that is taken, an end before its start."""
+    """The row makes no sense: no time, an id that is taken, an end before its start."""
     SHED = "shed"
-    """Its key held as many events as the query allows."""
+    """The key held as many events as the query allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,23 +34,23 @@ class StoryRow:
     """One row of the input.
 
     Attributes:
-        number: Its place among all rows of the recording, in the order in which they came.
-        batch: The number of its micro-batch.
-        key: Its key; None for a row of no single key, as punctuation of all.
-        change: What it does: `insert`, `revise`, `retract`, `punctuate`, ..., as in the column `change`.
-        input: The name of its input, where the query has several.
-        source: Its source, where its input has several.
-        start: The start of its event, or the time that it speaks of; None where that cannot be read.
-        end: The end of its event; None where it has none to say. `INFINITY` if it has not ended.
-        new_end: The end from now on, where it revises or retracts.
+        number: The place of the row among all rows of the recording, in the order in which they came.
+        batch: The number of the micro-batch.
+        key: The key; None for a row of no single key, as punctuation of all.
+        change: The kind of the change: `insert`, `revise`, `retract`, `punctuate`, ..., as in the column `change`.
+        input: The name of the input, where the query has several.
+        source: The source, where the input has several.
+        start: The start of the event, or the time that the row speaks of; None where that cannot be read.
+        end: The end of the event; None where the row does not say it. `INFINITY` if it has not ended.
+        new_end: The end from now on, where the row revises or retracts.
         values: The columns that modules read, by the names they have in the query.
-        fate: What became of it.
-        reason: Why, in a sentence, unless it counted.
-        event: The number of the row that brought the event which it changes; its own where it brings one. None where
-            it speaks of no event, or of one that nobody knows.
-        waits_for: The watermark that would close the first open window that it is in; None where it is in none.
-        origin: The result that it is, where it is one of another query: the place of that query in `Story.before`, and
-            the number of the change there.
+        fate: The fate of the row.
+        reason: The reason in a sentence, unless the row counted.
+        event: The number of the row that brought the event which this row changes; the row's own number where it
+            brings one. None where it speaks of no event, or of an unknown one.
+        waits_for: The watermark that would close the first open window of the row; None where no window is open.
+        origin: The result of another query that the row is: the place of that query in `Story.before`, and the number
+            of the change there. None if it is none.
     """
 
     number: int
@@ -75,21 +75,21 @@ class StoryChange:
     """One change of the results.
 
     Attributes:
-        number: Its place among all changes of the recording.
+        number: The place of the change among all changes of the recording.
         batch: The number of the micro-batch in which it came.
         key: The key of the result.
         change: `insert`, `revise` or `retract`.
-        result: The number of the insertion of the result that it changes; its own where it inserts.
+        result: The number of the insertion of the result that it changes; its own number where it inserts.
         window: Start and end of the window; None where the query has none.
         window_name: The name of the window's specification, where the query has several.
         start: The start of the result's lifetime.
-        end: Its end; where it is revised or retracted, the one so far.
+        end: The end of the result's lifetime; where it is revised or retracted, the end so far.
         new_end: The end from now on, where it is revised.
         values: The result, by column.
         is_early: True if the window was still open and the query emits early results.
-        firing: How many results of the window came before it, where the query emits early results.
-        members: The numbers of the rows that are in it: leave one out, and a module gets other values.
-        bounds: The numbers of the rows that are not, and set where the window begins or ends.
+        firing: The number of earlier results of the window, where the query emits early results.
+        members: The numbers of the rows that are in it: without one of them, a module would get other values.
+        bounds: The numbers of the rows that are not in it, and set where the window begins or ends.
         trigger: The numbers of the rows of this micro-batch that brought the change about: the watermark that closed
             the window, or the row that revised it.
     """
@@ -117,10 +117,10 @@ class StoryBatch:
     """One micro-batch.
 
     Attributes:
-        number: Its number, as Spark counts.
-        run: Which run of the query it is of: 0 before the first restart.
-        rows: How many rows it brought.
-        watermark: The watermark after it; `EARLIEST` where nothing has said one.
+        number: The number of the micro-batch, as Spark counts.
+        run: The run of the query: 0 before the first restart.
+        rows: The number of its rows.
+        watermark: The watermark after it; `EARLIEST` where there is none yet.
         newest: The largest start of an event so far.
         held_by: The sources, or inputs, that are behind the others and so hold the watermark back; None if none are.
     """
@@ -135,17 +135,17 @@ class StoryBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """A recording, told.
+    """The story of a recording.
 
     Attributes:
         title: The query in a line: its windows and its key.
-        plan: What `explain()` says of it.
+        plan: The text of `explain()`.
         key_names: The columns of the key.
         axis: The axis of its times, which spells ticks.
-        batches: Its micro-batches in order.
-        rows: Its rows, each at the place of its number.
-        changes: The changes of its results, each at the place of its number.
-        notes: What a reader must know of it: what it cannot tell, say.
+        batches: The micro-batches in order.
+        rows: The rows, each at the place of its number.
+        changes: The changes of the results, each at the place of its number.
+        notes: The caveats that a reader must know: which rows are not in it, say.
         before: The stories of the queries whose results are among its rows, each after those that it reads itself.
     """
 
@@ -161,7 +161,11 @@ class Story:
 
 
 def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryChange]:
-    """Return the changes of results that begin after a tick, with their places as numbers."""
-    kept = [change for change in changes if (change.window or (change.start,))[0] > since]
-    places = {change.number: place for place, change in enumerate(kept)}
-    return [replace(one, number=places[one.number], result=places[one.result]) for one in kept]
+    """Keep the changes of results that begin after a tick, and number them anew."""
+    later: list[StoryChange] = []
+    for change in changes:
+        start = change.start if change.window is None else change.window[0]
+        if start > since:
+            later.append(change)
+    new_numbers = {change.number: number for number, change in enumerate(later)}
+    return [replace(change, number=new_numbers[change.number], result=new_numbers[change.result]) for change in later]

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from muntin.errors import QueryError
 from muntin_engine.plan.text_places import PlacedError
-from muntin_engine.sql_text.modules import AGGREGATES
-from muntin_engine.sql_text.places import SqlError, SqlText, span_of
-from muntin_engine.sql_text.spelling import CLAUSES, in_sql
-from muntin_engine.sql_text.steps import Steps
+from muntin_engine.sql_text.message_spelling import CLAUSES, in_sql
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES
+from muntin_engine.sql_text.sql_source import SqlError, SqlText, span_of
+from muntin_engine.sql_text.step_forms import Steps
 
 _NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
+"""The aggregates of SQL by their modules; of several of one module, the first."""
 
 
 def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
@@ -21,7 +22,7 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
     Args:
         source: The text, which knows the nodes that steps were read from.
         steps: The steps.
-        error: What a call raised.
+        error: The error that a call raised.
     """
     place = ""
     message = error.message
@@ -38,7 +39,7 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
 
 
 def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
-    """Return the nodes of the last step of a place in the data that has any.
+    """Return the nodes of a place in the data, or of the last part on the way there that has any.
 
     Args:
         source: The text.
@@ -46,7 +47,7 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
         place: The place, such as `query[2].aggregate.p90`; empty for the query as a whole.
 
     Returns:
-        The node that the step was read from, and the one that has all of its words.
+        The node that the step was read from, and the node that has all of its words.
     """
     data: Any = steps
     nodes: tuple[Any, Any] = source.nodes.get(id(next(iter(steps[0].values()))), (None, None))
@@ -57,7 +58,7 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
 
 
 def _part_of(data: Any, name: str) -> Any:
-    """Return the part of steps that a name or a number says; where it says none, the data."""
+    """Return the part of steps with a name or a number; the data itself if there is no such part."""
     if name.isdigit():
         steps: Any = data.get("right") if isinstance(data, dict) else data
         has_step = isinstance(steps, list) and int(name) < len(steps)
@@ -68,7 +69,7 @@ def _part_of(data: Any, name: str) -> Any:
 
 
 def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int:
-    """Return where the words begin that an error is about."""
+    """Return the place of the words that an error is about."""
     low, high = span_of(within)
     if not high:
         low, high = 0, len(source.text)
@@ -97,6 +98,6 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
 
 
 def _parts_of(error: QueryError) -> dict[str, object]:
-    """Return the parts of what is wrong, by their names."""
+    """Return the parts of the message of an error, by their names."""
     message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
     return dict(getattr(message, "parts", {}))

@@ -1,14 +1,27 @@
-"""The clauses of queries and of streams: words, lengths and calls as the arguments that they are."""
+"""The clauses of queries and of streams, each read from SQL as the argument that it is, and written back.
+
+`LATE CORRECT WITHIN INTERVAL '1' HOUR` is the policy `{"kind": "correct", "allowed": "1 hour"}`: `LateClause`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.places import SqlText, closest
-from muntin_engine.sql_text.values import call_of, length_of, name_of, text_of, value_of
+from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_values import (
+    call_of,
+    length_of,
+    name_of,
+    spell_length,
+    spell_value,
+    text_of,
+    value_of,
+)
+from muntin_engine.sql_text.then_steps import read_then_steps
 
 EMITS: Final = {"FINAL": "final", "SPECULATIVE": "speculative", "CHANGES": "eager", "EAGER": "eager"}
 EMIT_WORDS: Final = {policy: word for word, policy in reversed(EMITS.items())}
@@ -19,26 +32,209 @@ JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", 
 
 REFINEMENTS: Final = ("accumulate", "discard", "retract")
 
-_OF_COLUMNS: Final = ("with_columns", "select")
-STEPS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("shift", "extend", "shorten"), ("by",)),
-    "set_duration": ("length",),
-    "to_points": ("at",),
-    "to_edges": (),
-    "align_to": ("windows",),
-    "shedding": (),
-    "with_heartbeat": ("df",),
-    "with_clock": ("clock",),
-    "where": ("condition",),
-    **dict.fromkeys(_OF_COLUMNS, ()),
+
+class PolicyClause(ABC):
+    """A clause that is one argument of a call.
+
+    Attributes:
+        word: The first word of the clause.
+        parameter: The name of the argument.
+    """
+
+    word: str
+    parameter: str
+
+    @abstractmethod
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Return the argument that a clause is.
+
+        Args:
+            clause: The node of the clause.
+            source: The text.
+            time: The column of the times of a stream; empty where there is none.
+
+        Raises:
+            SqlError: The clause says something else.
+        """
+
+    @abstractmethod
+    def write(self, value: Any) -> str:
+        """Return the clause that an argument is.
+
+        Raises:
+            ValueError: There is no clause for it.
+        """
+
+
+class EmitClause(PolicyClause):
+    """`EMIT FINAL | CHANGES | SPECULATIVE | EARLY trigger [refinement]`."""
+
+    word = "EMIT"
+    parameter = "emit"
+
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Read a policy, or early emission with its trigger."""
+        parts = list(clause.expressions)
+        words = _words(clause)
+        word = words[0] if words else ""
+        if word in EMITS and len(parts) == 1:
+            return EMITS[word]
+        if word != "EARLY":
+            fact = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
+            raise source.error(parts[0] if parts else clause, fact, closest(word, [*EMITS, "EARLY"]))
+        early: dict[str, Any] = {"kind": "early"}
+        if words[-1].lower() in REFINEMENTS:
+            early["refinement"] = words.pop().lower()
+            parts.pop()
+        if words[:2] == ["EARLY", "EVERY"] and len(parts) == 3:
+            early["trigger"] = {"kind": "every", "period": length_of(parts[2], source)}
+        elif len(parts) == 2 and call_of(parts[1], source) is not None:
+            early["trigger"] = value_of(parts[1], source)
+        else:
+            advice = "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger such as after_count(100)"
+            raise source.error(clause, "this is no trigger", advice)
+        return early
+
+    def write(self, value: Any) -> str:
+        """Write a policy, or early emission with its trigger."""
+        if not isinstance(value, Mapping):
+            return f"EMIT {EMIT_WORDS[value]}"
+        trigger = value["trigger"]
+        refinement = value.get("refinement", "")
+        if not isinstance(refinement, str) or (refinement and refinement not in REFINEMENTS):
+            raise ValueError("a refinement of your own")
+        is_period = trigger["kind"] == "every" and set(trigger) == {"kind", "period"}
+        words = ["EMIT EARLY", f"EVERY {spell_length(trigger['period'])}" if is_period else spell_value(trigger)]
+        if refinement:
+            words.append(refinement.upper())
+        return " ".join(words)
+
+
+class OneWordClause(PolicyClause):
+    """A clause of one word, such as `CLIP FULL`."""
+
+    def __init__(self, word: str, example: str) -> None:
+        """Name a clause.
+
+        Args:
+            word: The first word, which is the name of the argument in capitals.
+            example: A word that may follow.
+        """
+        self.word = word
+        self.parameter = word.lower()
+        self._example = example
+
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Read the word in small letters."""
+        if len(clause.expressions) != 1:
+            raise source.error(clause, f"{self.word} takes one word", f"write {self.word} {self._example}")
+        return clause.expressions[0].name.lower()
+
+    def write(self, value: Any) -> str:
+        """Write the word in capitals."""
+        return f"{self.word} {value.upper()}"
+
+
+class ForgetClause(PolicyClause):
+    """`FORGET KEYS AFTER length`."""
+
+    word = "FORGET"
+    parameter = "forget_keys_after"
+
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Read the length."""
+        if _words(clause) != ["KEYS", "AFTER", ""]:
+            raise source.error(clause, "this forgets nothing", "write FORGET KEYS AFTER INTERVAL '30' DAYS")
+        return length_of(clause.expressions[2], source)
+
+    def write(self, value: Any) -> str:
+        """Write the length."""
+        return f"FORGET KEYS AFTER {spell_length(value)}"
+
+
+class WatermarkClause(PolicyClause):
+    """`WATERMARK [column] DELAY OF length`, `WATERMARK FOR at AS at - length` or `WATERMARK policy(...)`."""
+
+    word = "WATERMARK"
+    parameter = "watermark"
+
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Read a delay, or a call of a progress policy."""
+        parts = clause.expressions
+        words = _words(clause)
+        policy: Any
+        if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:
+            columns = parts[:-3]
+            policy = length_of(parts[-1], source)
+        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 4:
+            columns = parts[1::2]
+            policy = {"kind": "ordered"}
+        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 5 and isinstance(parts[4], exp.Neg):
+            columns = parts[1:4:2]
+            policy = length_of(parts[4].this, source)
+        elif len(parts) == 1 and call_of(parts[0], source) is not None:
+            columns = []
+            policy = value_of(parts[0], source)
+        else:
+            advice = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
+            raise source.error(clause, "this is no watermark", advice)
+        for column in columns:
+            if time and name_of(column).casefold() != time.casefold():
+                fact = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"
+                raise source.error(column, fact, f"write WATERMARK {time} DELAY OF ...")
+        return policy
+
+    def write(self, value: Any) -> str:
+        """Write a delay, or a call of a progress policy."""
+        if isinstance(value, Mapping):
+            return f"WATERMARK {spell_value(value)}"
+        return f"WATERMARK DELAY OF {spell_length(value)}"
+
+
+class LateClause(PolicyClause):
+    """`LATE SIDE | DROP | ADJUST | CORRECT WITHIN length`."""
+
+    word = "LATE"
+    parameter = "late_policy"
+    _POLICIES: Final = ("side", "drop", "adjust")
+
+    def read(self, clause: Any, source: SqlText, time: str) -> Any:
+        """Read a policy, or corrections with the lateness that they allow."""
+        words = [word.lower() for word in _words(clause)]
+        if words == ["correct", "within", ""]:
+            return {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
+        if len(words) == 1 and words[0] in self._POLICIES:
+            return words[0]
+        known = (*self._POLICIES, "correct")
+        meant = closest(words[0], known) if words and words[0] not in known else ""
+        example = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
+        raise source.error(clause, "this says nothing of late rows", f"{meant}\n{example}")
+
+    def write(self, value: Any) -> str:
+        """Write a policy, or corrections with the lateness that they allow."""
+        if isinstance(value, Mapping):
+            return f"LATE CORRECT WITHIN {spell_length(value['allowed'])}"
+        return f"LATE {value.upper()}"
+
+
+WATERMARK: Final = WatermarkClause()
+LATE: Final = LateClause()
+
+_CLAUSES_OF_QUERIES: Final[Mapping[str, PolicyClause]] = {
+    clause.parameter: clause
+    for clause in (
+        EmitClause(),
+        OneWordClause("CLIP", "FULL"),
+        OneWordClause("TIMESTAMPS", "UNCHANGED"),
+        OneWordClause("EVALUATOR", "AUTO"),
+        ForgetClause(),
+    )
 }
-"""The steps of a stream that stand after THEN, and their arguments by place."""
+"""The clauses after a query, by the parameters that they are."""
 
-_ONE_WORD: Final = {"CLIP": "FULL", "TIMESTAMPS": "UNCHANGED", "EVALUATOR": "AUTO"}
-"""Clauses of one word, each with such a word."""
-
-_LATE: Final = ("side", "drop", "adjust", "correct")
-_WATERMARKS: Final = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
+_BY_WORD: Final[Mapping[str, PolicyClause]] = {
+    clause.word: clause for clause in (*_CLAUSES_OF_QUERIES.values(), WATERMARK, LATE)
+}
 
 
 def read_clauses(clauses: Iterable[Any], source: SqlText, time: str = "") -> dict[str, Any]:
@@ -50,119 +246,36 @@ def read_clauses(clauses: Iterable[Any], source: SqlText, time: str = "") -> dic
         time: The column of the times of a stream.
 
     Raises:
-        SqlError: One is said twice, or is none.
+        SqlError: A clause is said twice, or is none.
     """
-    found: dict[str, Any] = {}
-    known: set[str] = set()
+    arguments: dict[str, Any] = {}
+    words: set[str] = set()
     for clause in clauses:
-        if clause.name in known and clause.name != "THEN":
+        if clause.name == "THEN":
+            arguments.setdefault("then", []).extend(read_then_steps(clause, source))
+            continue
+        if clause.name in words:
             raise source.error(clause, f"{clause.name} is said twice", "leave one of them out")
-        known.add(clause.name)
-        if clause.name == "WATERMARK":
-            found["watermark"] = _watermark(clause, source, time)
-        else:
-            _READ[clause.name](found, clause, source)
-    return found
+        words.add(clause.name)
+        policy_clause = _BY_WORD[clause.name]
+        arguments[policy_clause.parameter] = policy_clause.read(clause, source, time)
+    return arguments
+
+
+def write_clauses(arguments: Mapping[str, Any]) -> str:
+    """Return the clauses after a query, each on a line of its own, that arguments of its windows are.
+
+    Raises:
+        ValueError: There is no clause for an argument.
+    """
+    lines: list[str] = []
+    for name, value in arguments.items():
+        if name not in _CLAUSES_OF_QUERIES:
+            raise ValueError(f"{name}= of windows has no clause")
+        lines.append(f"\n{_CLAUSES_OF_QUERIES[name].write(value)}")
+    return "".join(lines)
 
 
 def _words(clause: Any) -> list[str]:
     """Return the words of a clause in capitals, and nothing in the places of values."""
     return [part.name.upper() if isinstance(part, exp.Var) else "" for part in clause.expressions]
-
-
-def _emit(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `EMIT FINAL | CHANGES | SPECULATIVE | EARLY trigger [refinement]`."""
-    parts, words = list(clause.expressions), _words(clause)
-    word = words[0] if words else ""
-    if word in EMITS and len(parts) == 1:
-        data["emit"] = EMITS[word]
-        return
-    if word != "EARLY":
-        said = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
-        raise source.error(parts[0] if parts else clause, said, closest(word, [*EMITS, "EARLY"]))
-    early: dict[str, Any] = {"kind": "early"}
-    if words[-1].lower() in REFINEMENTS:
-        early["refinement"] = words.pop().lower()
-        parts.pop()
-    if words[:2] == ["EARLY", "EVERY"] and len(parts) == 3:
-        early["trigger"] = {"kind": "every", "period": length_of(parts[2], source)}
-    elif len(parts) == 2 and call_of(parts[1], source) is not None:
-        early["trigger"] = value_of(parts[1], source)
-    else:
-        advice = "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger such as after_count(100)"
-        raise source.error(clause, "this is no trigger", advice)
-    data["emit"] = early
-
-
-def _word(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-    if len(clause.expressions) != 1:
-        raise source.error(clause, f"{clause.name} takes one word", f"write {clause.name} {_ONE_WORD[clause.name]}")
-    data[clause.name.lower()] = clause.expressions[0].name.lower()
-
-
-def _forget(data: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `FORGET KEYS AFTER length`."""
-    if _words(clause) != ["KEYS", "AFTER", ""]:
-        raise source.error(clause, "this forgets nothing", "write FORGET KEYS AFTER INTERVAL '30' DAYS")
-    data["forget_keys_after"] = length_of(clause.expressions[2], source)
-
-
-def _watermark(clause: Any, source: SqlText, time: str) -> Any:
-    """Return `[column] DELAY OF length`, `FOR at AS at - length` or `policy(...)`."""
-    parts, words = clause.expressions, _words(clause)
-    found: Any = None
-    if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:
-        columns, found = parts[:-3], length_of(parts[-1], source)
-    elif words[:3:2] == ["FOR", "AS"] and len(parts) == 4:
-        columns, found = parts[1::2], {"kind": "ordered"}
-    elif words[:3:2] == ["FOR", "AS"] and len(parts) == 5 and isinstance(parts[4], exp.Neg):
-        columns, found = parts[1:4:2], length_of(parts[4].this, source)
-    elif len(parts) == 1 and call_of(parts[0], source) is not None:
-        columns, found = [], value_of(parts[0], source)
-    else:
-        raise source.error(clause, "this is no watermark", _WATERMARKS)
-    for column in columns:
-        if time and name_of(column).casefold() != time.casefold():
-            said = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"
-            raise source.error(column, said, f"write WATERMARK {time} DELAY OF ...")
-    return found
-
-
-def _late(events: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `LATE SIDE | DROP | ADJUST | CORRECT WITHIN length`."""
-    words = [word.lower() for word in _words(clause)]
-    if words == ["correct", "within", ""]:
-        events["late_policy"] = {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
-    elif len(words) == 1 and words[0] in _LATE[:3]:
-        events["late_policy"] = words[0]
-    else:
-        advice = closest(words[0], _LATE) if words and words[0] not in _LATE else ""
-        said = "this says nothing of late rows"
-        known = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
-        raise source.error(clause, said, f"{advice}\n{known}")
-
-
-def _then(events: dict[str, Any], clause: Any, source: SqlText) -> None:
-    """Read `THEN call(...)`: one of the calls of an event stream."""
-    for part in clause.expressions:
-        called = call_of(part, source)
-        if called is None:
-            raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
-        name, places, named = called
-        if name not in STEPS or (len(places) > len(STEPS[name]) and name != "select"):
-            advice = (
-                closest(name, STEPS) if name not in STEPS else f"it takes {', '.join(STEPS[name]) or 'names alone'}"
-            )
-            raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
-        given = {"columns": named} if name in _OF_COLUMNS else named
-        by_place = {"names": places} if name == "select" else dict(zip(STEPS[name], places, strict=False))
-        events.setdefault("then", []).append({name: source.mark({**by_place, **given}, part)})
-
-
-_READ: Final[Mapping[str, Callable[[dict[str, Any], Any, SqlText], None]]] = {
-    "EMIT": _emit,
-    **dict.fromkeys(("CLIP", "TIMESTAMPS", "EVALUATOR"), _word),
-    "FORGET": _forget,
-    "LATE": _late,
-    "THEN": _then,
-}

@@ -15,9 +15,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
-from muntin_engine.sql_text.modules import AGGREGATES
-from muntin_engine.sql_text.places import SqlError
-from muntin_engine.sql_text.windows import FUNCTIONS
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES
+from muntin_engine.sql_text.sql_source import SqlError
+from muntin_engine.sql_text.window_functions import FUNCTIONS
 
 QUERY_CLAUSES: Final = ("EMIT", "CLIP", "TIMESTAMPS", "FORGET", "EVALUATOR")
 """The first words of clauses that follow a query."""
@@ -54,12 +54,12 @@ class Matching(exp.Expression):
 
 
 def _placed(parse_modifier: Any) -> Any:
-    """Return what parses a modifier such as `LIMIT 3`, so that its node knows its place."""
+    """Wrap the parser of a modifier such as `LIMIT 3`, so that its node knows its place."""
 
     def parse(parser: Any) -> tuple[str, Any]:
         first = parser._curr
-        name, made = parse_modifier(parser)
-        return name, parser._keep(made, first)
+        name, node = parse_modifier(parser)
+        return name, parser._keep(node, first)
 
     return parse
 
@@ -84,15 +84,17 @@ class StreamingSpark(Spark):
         }
 
         def raise_error(self, message: str, token: Any = None) -> None:
-            """Raise an error that knows where its word begins."""
-            at = token or self._curr or self._prev
+            """Raise an error that has the start of its word, as `start`."""
+            word = token or self._curr or self._prev
             try:
-                super().raise_error(message, at)
+                super().raise_error(message, word)
             except ParseError as error:
-                error.start = at.start if at else 0  # type: ignore[attr-defined]  # sqlglot counts to the end of a word
+                # sqlglot itself counts to the end of the word
+                error.start = word.start if word else 0  # type: ignore[attr-defined]
                 raise
 
         def _keep(self, node: Any, first: Any) -> Any:
+            """Give a node its text: from a first token up to the last one that was read."""
             if isinstance(node, exp.Expression) and first and self._prev and self._prev.end >= first.start:
                 node.meta.setdefault("from", first.start)
                 node.meta.setdefault("text", self._find_sql(first, self._prev))
@@ -105,9 +107,9 @@ class StreamingSpark(Spark):
         # Operands of AND, of comparisons and of sums keep their text too: their nodes lack words such as NOT, IS NULL
         # and the unit of an interval, so a span over the nodes would leave these out.
 
-        def _parse_equality(self, *given: Any, **named: Any) -> Any:
+        def _parse_equality(self, *arguments: Any, **options: Any) -> Any:
             first = self._curr
-            return self._keep(super()._parse_equality(*given, **named), first)
+            return self._keep(super()._parse_equality(*arguments, **options), first)
 
         def _parse_bitwise(self) -> Any:
             first = self._curr
@@ -117,9 +119,9 @@ class StreamingSpark(Spark):
             first = self._curr
             return self._keep(super()._parse_unary(), first)
 
-        def _parse_select(self, *given: Any, **named: Any) -> Any:
+        def _parse_select(self, *arguments: Any, **options: Any) -> Any:
             first = self._curr
-            return self._keep(super()._parse_select(*given, **named), first)
+            return self._keep(super()._parse_select(*arguments, **options), first)
 
         def _parse_lambda(self, alias: bool = False) -> Any:
             first = self._curr
@@ -137,9 +139,10 @@ class StreamingSpark(Spark):
             self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
         ) -> Any:
             first = self._curr
+            # Aggregates stay calls by name: sqlglot would make nodes of its own of them.
             is_ours = first is not None and first.text.upper() in _OURS
-            made = super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
-            return self._keep(made, first)
+            node = super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
+            return self._keep(node, first)
 
         def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
             is_clause = self._curr.text.upper() in QUERY_CLAUSES and self._curr.token_type != TokenType.IDENTIFIER
@@ -183,16 +186,16 @@ class StreamingSpark(Spark):
             return self._keep(clause, first)
 
         def _parse_part(self) -> Any:
-            first, begun = self._curr, self._index
-            if first.token_type not in _STARTS_VALUE and self._next.token_type not in (
-                TokenType.L_PAREN,
-                TokenType.DOT,
-            ):
+            """Read a part of a clause: a word, a call, or a value."""
+            first = self._curr
+            start = self._index
+            is_path_or_call = self._next.token_type in (TokenType.L_PAREN, TokenType.DOT)
+            if first.token_type not in _STARTS_VALUE and not is_path_or_call:
                 self._advance()
                 return self._keep(exp.var(first.text), first)
             is_call = self._next.token_type == TokenType.L_PAREN
             part = self._parse_function(anonymous=True, any_token=True) if is_call else self._parse_unary()
-            if part is None or self._index == begun:
+            if part is None or self._index == start:
                 self.raise_error("expected a length, a word or a call", first)
             return self._keep(part, first)
 
@@ -201,24 +204,25 @@ class StreamingSpark(Spark):
                 return None
             first = self._prev
             self._match_l_paren()
-            found: dict[str, Any] = {"partition_by": self._parse_partition_by(), "order": self._parse_order()}
+            clauses: dict[str, Any] = {"partition_by": self._parse_partition_by(), "order": self._parse_order()}
             if self._match_text_seq("MEASURES"):
-                found["measures"] = self._parse_csv(self._parse_expression)
-            found["rows"] = self._words_until("AFTER", "PATTERN")
-            found["after"] = self._words_until("PATTERN")
+                clauses["measures"] = self._parse_csv(self._parse_expression)
+            clauses["rows"] = self._words_until("AFTER", "PATTERN")
+            clauses["after"] = self._words_until("PATTERN")
             if self._match_text_seq("PATTERN"):
                 self._match_l_paren()
-                found["pattern"] = self._words_until(")")
+                clauses["pattern"] = self._words_until(")")
                 self._match_r_paren()
             if self._match_text_seq("WITHIN"):
-                found["within"] = self._parse_unary()
+                clauses["within"] = self._parse_unary()
             if self._match_text_seq("DEFINE"):
-                found["define"] = self._parse_csv(self._parse_name_as_expression)
+                clauses["define"] = self._parse_csv(self._parse_name_as_expression)
             self._match_r_paren()
-            return self._keep(self.expression(Matching(**found, alias=self._parse_table_alias())), first)
+            return self._keep(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
 
         def _words_until(self, *ends: str) -> Any:
-            first, words = self._curr, []
+            first = self._curr
+            words: list[str] = []
             while self._curr and self._curr.text.upper() not in ends:
                 words.append(self._curr.text)
                 self._advance()
@@ -226,6 +230,7 @@ class StreamingSpark(Spark):
 
 
 def _flat(key: Any) -> list[Any]:
+    """Return the keys of PARTITION BY, of which several stand in parentheses."""
     if isinstance(key, exp.Tuple):
         return list(key.expressions)
     return [key.this if isinstance(key, exp.Paren) else key]
@@ -235,21 +240,23 @@ def parse(text: str) -> Any:
     """Return the tree of a text that is one query.
 
     Raises:
-        SqlError: It is not SQL, or not one statement.
+        SqlError: The text is not SQL, or not one statement.
     """
     dialect = StreamingSpark()
     try:
         tokens = dialect.tokenize(text)
-        for token, after in zip(tokens, [*tokens[2:], None, None], strict=False):
-            if token.token_type == TokenType.WINDOW and (after is None or after.token_type != TokenType.ALIAS):
-                token.token_type = TokenType.VAR  # the column of windows, and no clause `WINDOW w AS (...)`
+        for token, second_next in zip(tokens, [*tokens[2:], None, None], strict=False):
+            # `window` is the column of windows, unless it begins a clause `WINDOW w AS (...)`.
+            is_clause = second_next is not None and second_next.token_type == TokenType.ALIAS
+            if token.token_type == TokenType.WINDOW and not is_clause:
+                token.token_type = TokenType.VAR
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
-        said = error.errors[0]["description"] if error.errors else str(error)
-        if said.startswith("Required keyword"):  # which names a class of sqlglot's
-            said = "An expression is missing"
+        fact = error.errors[0]["description"] if error.errors else str(error)
+        if fact.startswith("Required keyword"):  # which names a class of sqlglot's
+            fact = "An expression is missing"
         start = getattr(error, "start", len(text))
-        raise SqlError(text, start, f"{said[:1].lower()}{said[1:].rstrip('.')}", _meant(text, start)) from error
+        raise SqlError(text, start, f"{fact[:1].lower()}{fact[1:].rstrip('.')}", _meant(text, start)) from error
     except TokenError as error:
         raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
     if len(trees) != 1:
@@ -258,11 +265,12 @@ def parse(text: str) -> Any:
 
 
 def _meant(text: str, start: int) -> str:
-    """Return the word that was meant where a query does not go on as it should; empty if nothing is close."""
-    word = re.match(r"\w*", text[start:])
-    if word and word.group().upper() == "FOR":
+    """Return advice about a word at which a query does not go on as it should; empty if no known word is close."""
+    match = re.match(r"\w*", text[start:])
+    word = match.group().upper() if match else ""
+    if word == "FOR":
         return "FOR SYSTEM_TIME AS OF stands before AS and the name of the stream"
     clauses = (*QUERY_CLAUSES, *STREAM_CLAUSES, "PARTITION BY", "DESCRIPTOR")
     known = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
-    close = difflib.get_close_matches(word.group().upper() if word else "", known, n=1, cutoff=0.7)
-    return f"did you mean {close[0]}?" if close and close[0] != (word.group().upper() if word else "") else ""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    return f"did you mean {close[0]}?" if close and close[0] != word else ""

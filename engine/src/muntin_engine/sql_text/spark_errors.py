@@ -1,4 +1,4 @@
-"""Errors of Spark about a text of SQL, told as ours are: at their place, with what to write below."""
+"""Errors of Spark about a text of SQL, shown as ours are: with their line, a caret below the place, and advice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from muntin.errors import QueryError
-from muntin_engine.sql_text.places import SqlError, closest
+from muntin_engine.sql_text.sql_source import SqlError, closest
 
 _CONDITION: Final = re.compile(r"^\[[\w.]+\] ")
 _END: Final = re.compile(r"\s*SQLSTATE: |\n")
@@ -23,20 +23,20 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
 
     Args:
         text: The text of SQL.
-        error: What Spark raised: an error of PySpark's, with its condition and the places that it names.
+        error: The error of PySpark's, with its condition and the places that it names.
         tables: The names of the tables that the text may read.
     """
     raw = _SEARCH_PATH.sub("", _CONDITION.sub("", str(error).strip()))
     end = _END.search(raw)
     sentences = _SENTENCES.split(raw[: end.start()] if end else raw)
-    said = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
+    fact = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
     advice = " ".join(sentences[1:])
     if _is_missing_table(error):
         name = _named(error)
-        said = f"`{name}` cannot be found"
+        fact = f"`{name}` cannot be found"
         advice = f"{closest(name, tables)}\n{_TABLE}" if [*tables] else ""
     start = _place(text, error, str(error))
-    return QueryError(f"{said}\n  {advice}".rstrip()) if start is None else SqlError(text, start, said, advice)
+    return QueryError(f"{fact}\n  {advice}".rstrip()) if start is None else SqlError(text, start, fact, advice)
 
 
 def _is_missing_table(error: Any) -> bool:
@@ -49,19 +49,29 @@ def _named(error: Any) -> str:
 
 
 def _place(text: str, error: Any, raw: str) -> int | None:
-    """Return where in the text the error is; None if Spark says nothing that is in the text."""
+    """Return the place of an error in the text; None if Spark names none that is in the text.
+
+    Args:
+        text: The text.
+        error: The error.
+        raw: The text of the error.
+    """
     for context in getattr(error, "getQueryContext", list)() or ():
         fragment = _fragment(context)
-        start = context.startIndex() if fragment else -1
-        if fragment and text[start : start + len(fragment)] == fragment:
-            return int(start)
-        if fragment and fragment in text:
+        if not fragment:
+            continue
+        start = int(context.startIndex())
+        if text[start : start + len(fragment)] == fragment:
+            return start
+        if fragment in text:
             return text.index(fragment)
-    if (position := _POSITION.search(raw)) is not None:
-        lines = text.split("\n")
-        number = min(int(position[1]), len(lines))
-        return sum(len(line) + 1 for line in lines[: number - 1]) + int(position[2])
-    return None
+    position = _POSITION.search(raw)
+    if position is None:
+        return None
+    lines = text.split("\n")
+    line = min(int(position[1]), len(lines))
+    start_of_line = sum(len(earlier) + 1 for earlier in lines[: line - 1])
+    return start_of_line + int(position[2])
 
 
 def _fragment(context: Any) -> str:

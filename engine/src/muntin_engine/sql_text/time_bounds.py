@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from muntin import ticks
 from muntin.axis import spell_ticks
-from muntin_engine.sql_text.places import SqlText
-from muntin_engine.sql_text.steps import Steps
-from muntin_engine.sql_text.streams import SqlStream
-from muntin_engine.sql_text.values import column_of, stream_of, text_of, value_of
+from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_values import column_of, stream_of, text_of, value_of
+from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.stream_reading import SqlStream
 
 _COMPARISONS: Final = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ)
 
@@ -24,8 +24,8 @@ class _TimeSum:
     """A sum of times and lengths, such as `r.paid - l.placed - INTERVAL '1' HOUR`.
 
     Attributes:
-        left: How often the time of the left stream is added; negative if it is subtracted.
-        right: The same of the right stream's time.
+        left: The number of times that the time of the left stream is added; negative if it is subtracted.
+        right: The number of times that the time of the right stream is added; negative if it is subtracted.
         microseconds: The intervals that are added.
         number: The bare numbers that are added, where the axis is not time.
     """
@@ -45,12 +45,12 @@ class _TimeSum:
         )
 
     def negated(self) -> _TimeSum:
-        """Return the same with all signs changed."""
+        """Change all signs."""
         return _TimeSum(-self.left, -self.right, -self.microseconds, -self.number)
 
     @property
     def length(self) -> tuple[int, int | Decimal]:
-        """What is added to the times: microseconds, and bare numbers."""
+        """The lengths that are added to the times: microseconds, and bare numbers."""
         return self.microseconds, self.number
 
 
@@ -61,7 +61,7 @@ class _Bound:
     Attributes:
         length: The difference: in microseconds, and as a bare number.
         is_strict: True if the bound itself is outside.
-        node: The condition that says it.
+        node: The node of its condition.
     """
 
     length: tuple[int, int | Decimal]
@@ -71,14 +71,14 @@ class _Bound:
 
 @dataclass
 class TimeBounds:
-    """What the conditions of a join say of the times of its points: `r.t BETWEEN l.t - x AND l.t + y`.
+    """The bounds that the conditions of a join set on the times of its points: `r.t BETWEEN l.t - x AND l.t + y`.
 
     Attributes:
         source: The text.
         left: The left stream.
         right: The right stream.
         least: The lower bounds of the right time less the left one.
-        most: The upper bounds.
+        most: The upper bounds of this difference.
     """
 
     source: SqlText
@@ -94,24 +94,24 @@ class TimeBounds:
         has_right = any(_is_time(column, self.right) for column in columns)
         return has_left and has_right
 
-    def take(self, node: Any) -> None:
-        """Take the bounds that a condition on both times says.
+    def add(self, node: Any) -> None:
+        """Add the bounds that a condition on both times sets.
 
         Raises:
-            SqlError: It compares no times and lengths.
+            SqlError: The condition does not compare times and lengths.
         """
         comparisons = list(self._comparisons(node))
         if not comparisons:
-            said = f"{text_of(node)} does not say how far apart the times may be"
-            raise self.source.error(node, said, self._advice())
+            fact = f"{text_of(node)} does not say how far apart the times may be"
+            raise self.source.error(node, fact, self._advice())
         for difference, is_strict in comparisons:
             if (difference.left, difference.right) == (-1, 1):
                 self.least.append(_Bound(difference.negated().length, is_strict, node))
             elif (difference.left, difference.right) == (1, -1):
                 self.most.append(_Bound(difference.length, is_strict, node))
             else:
-                said = f"{text_of(node)} does not compare the time of one stream with that of the other"
-                raise self.source.error(node, said, self._advice())
+                fact = f"{text_of(node)} does not compare the time of one stream with that of the other"
+                raise self.source.error(node, fact, self._advice())
 
     def steps(self) -> Steps:
         """Return the steps that let a right point last while left points may meet it; none without bounds.
@@ -125,15 +125,15 @@ class TimeBounds:
         if not self.least and not self.most:
             return []
         if not self.least or not self.most:
-            given = (self.least or self.most)[0].node
-            said = f"{text_of(given)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
-            raise self.source.error(given, said, self._advice())
+            node = (self.least or self.most)[0].node
+            fact = f"{text_of(node)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
+            raise self.source.error(node, fact, self._advice())
         is_time = any(bound.length[0] for bound in (*self.least, *self.most))
         is_number = any(bound.length[1] for bound in (*self.least, *self.most))
         if is_time and is_number:
             node = next(bound.node for bound in (*self.most, *self.least) if bound.length[1])
-            said = f"{text_of(node)} has a bare number, and another bound has an interval"
-            raise self.source.error(node, said, "write both as intervals, or both as numbers")
+            fact = f"{text_of(node)} has a bare number, and another bound has an interval"
+            raise self.source.error(node, fact, "write both as intervals, or both as numbers")
         least = max(self._included(bound, is_time, 1) for bound in self.least)
         most = min(self._included(bound, is_time, -1) for bound in self.most)
         if least > most:
@@ -147,7 +147,7 @@ class TimeBounds:
         return steps
 
     def _comparisons(self, node: Any) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield differences that are not negative, each with True if it is not zero either; none of no comparison."""
+        """Yield the differences that a comparison says are not negative, each with True if it is not zero either."""
         if isinstance(node, exp.Between):
             yield from self._not_less(node.this, node.args["low"])
             yield from self._not_less(node.args["high"], node.this)
@@ -197,8 +197,8 @@ class TimeBounds:
             return length
         decimals = [other for other in (*self.least, *self.most) if isinstance(other.length[1], Decimal)]
         if decimals:
-            said = "a decimal has no next one, so a bound over decimals is included"
-            raise self.source.error(bound.node, said, self._advice("2.5"))
+            fact = "a decimal has no next one, so a bound over decimals is included"
+            raise self.source.error(bound.node, fact, self._advice("2.5"))
         return length + inwards
 
     def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from muntin_engine.testing.arrow_batch import ArrowBatch
 from muntin_engine.testing.crashing import Survived, crash_everywhere
 from muntin_engine.testing.disorder import band_disorder, block_disorder, disordered, source_skew
-from muntin_engine.testing.error import RestartError
-from muntin_engine.testing.joining import JoinedEvent, join
 from muntin_engine.testing.measuring import Measured, latencies, mean_error, measure, wrong_share
 from muntin_engine.testing.random_streams import random_stream, shuffle, smallest_failing, split
-from muntin_engine.testing.sink_laws import SinkLawError, check_sink
+from muntin_engine.testing.reference_join import JoinedEvent, join
+from muntin_engine.testing.restart_error import RestartError
+from muntin_engine.testing.sink_laws import check_sink
+from muntin_engine.testing.sink_trial import SinkLawError
 
 if TYPE_CHECKING:
     from muntin_engine.testing.restart_laws import RestartLaws

@@ -1,4 +1,4 @@
-"""A micro-batch without Spark."""
+"""A micro-batch without Spark, for tests of sinks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ArrowBatch:
     """
 
     def __init__(self, table: pa.Table) -> None:
-        """Take the rows."""
+        """Wrap the rows of a micro-batch."""
         self._table = table
 
     @property
@@ -59,7 +59,7 @@ class ArrowBatch:
         return iter(self.collect())
 
     def take(self, num: int) -> list[ArrowRow]:
-        """Return some of the rows."""
+        """Return the first rows."""
         return self.collect()[:num]
 
     def count(self) -> int:
@@ -71,5 +71,5 @@ class ArrowBatch:
         return self.count() == 0
 
     def net_changes(self, key: Sequence[str] | None) -> ArrowBatch:
-        """Return what `muntin_engine.net_changes` returns, which calls this."""
+        """Compute the net changes; `muntin_engine.net_changes` calls this."""
         return ArrowBatch(net_table(self._table, [*(key or ()), "event_id"]))

@@ -8,9 +8,9 @@ from muntin import EarlyEmission, EmitPolicy
 from muntin.errors import StreamError
 from muntin.policies import parse_policy
 from muntin.testing import Script, WindowedQuery
-from muntin_engine.testing.error import RestartError
+from muntin_engine.testing.difference_search import Search, smallest
 from muntin_engine.testing.query_under_test import QueryUnderTest
-from muntin_engine.testing.searching import Search, smallest
+from muntin_engine.testing.restart_error import RestartError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def crash_everywhere(
     one straight; one with a restart after each step, where all that is left is what was stored; one with a crash in
     each step, where what was stored is lost and the same process runs the step again; and one by the reference
     evaluator. After each step the live output of all must be the same; of early results, the final ones. Where it
-    differs, the query runs straight once more, to tell chance from what the mishap does.
+    differs, the query runs straight once more, to tell chance from the effect of the mishap.
 
     A module that declares `contract = OutputContract.TIME_BOUND` is tried without that promise as well, where its
     output differs from the reference's: if it then does not, the report says that the module breaks the promise.
@@ -60,7 +60,7 @@ def crash_everywhere(
         tolerance: Relative and absolute, for numbers in results.
 
     Raises:
-        RestartError: They show; the smallest stream on which they do is drawn.
+        RestartError: A restart or a crash shows; the message draws the smallest stream on which it does.
         QueryError: The engine would not take the query.
         StreamError: The script has no steps, or illegal ones.
 
@@ -79,11 +79,12 @@ def crash_everywhere(
         >>> crash_everywhere(script, WindowedQuery(tumbling(10), [Computation(Total())])).steps
         3
     """
-    tested = QueryUnderTest(script, query, emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit))
+    emission = emit if isinstance(emit, EarlyEmission) else parse_policy(EmitPolicy, emit)
+    tested = QueryUnderTest(script, query, emission)
     if not tested.batches:
         raise StreamError("the script has no steps, so nothing can happen between them\n  add some, and .close() it")
-    found = Search(tested, tolerance).first(tested.evaluators)
-    if found is not None:
-        told = smallest(found, tolerance)
-        raise RestartError(told) from told.error
+    difference = Search(tested, tolerance).first(tested.evaluators)
+    if difference is not None:
+        smallest_difference = smallest(difference, tolerance)
+        raise RestartError(smallest_difference) from smallest_difference.error
     return Survived(tested.evaluators, len(tested.batches))

@@ -7,7 +7,7 @@ punctuation follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from random import Random
@@ -32,8 +32,8 @@ def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> S
 
     Args:
         script: A legal stream; its changes are taken in order of their sync times, which stands for a clock.
-        width: The most by which a change is delayed; 0 puts a stream in order.
-        seed: Where the randomness starts.
+        width: The largest delay of a change in ticks; 0 puts a stream in order.
+        seed: The seed of all random choices.
         every: The least number of ticks from a punctuation to the next.
 
     Raises:
@@ -54,7 +54,7 @@ def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> S
     _check("width", width)
     random = Random(seed)
     arrived = arriving(random, _lives(script), lambda _: random.randint(0, width))
-    return _punctuated(script, ([change] for _, change in arrived), every)
+    return _punctuated(script, [[change] for _, change in arrived], every)
 
 
 def block_disorder(script: Script, length: int, seed: int) -> Script:
@@ -65,8 +65,8 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
 
     Args:
         script: A legal stream; its changes are taken in order of their sync times.
-        length: How many ticks a block covers; block borders are its multiples.
-        seed: Where the randomness starts.
+        length: The length of a block in ticks; blocks begin at its multiples.
+        seed: The seed of all random choices.
 
     Raises:
         StreamError: The script has illegal steps, or the length is not above zero.
@@ -86,8 +86,10 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
     _check("length", length, least=1)
     random = Random(seed)
     in_order = arriving(random, _lives(script), lambda _: 0)
-    blocks = ([step for _, step in block] for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length))
-    return _punctuated(script, (_in_any_order(random, block) for block in blocks), 1)
+    blocks: list[list[KeyedChange]] = []
+    for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length):
+        blocks.append(_in_any_order(random, [change for _, change in block]))
+    return _punctuated(script, blocks, 1)
 
 
 def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 1) -> Script:
@@ -95,7 +97,7 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
 
     Args:
         script: A legal stream; its keys are the sources.
-        delays: By how much the changes of a key arrive later than their sync times; 0 for keys that are not named.
+        delays: The delay of the changes of a key behind their sync times; 0 for keys that are not named.
         every: The least number of ticks from a punctuation to the next.
 
     Raises:
@@ -109,11 +111,11 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
     for delay in delays.values():
         _check("delay", delay)
     arrived = arriving(Random(0), _lives(script), lambda step: delays.get(step.key, 0))
-    return _punctuated(script, ([change] for _, change in arrived), every)
+    return _punctuated(script, [[change] for _, change in arrived], every)
 
 
 def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
-    """Return streams with the meaning of one, in order or with one of the kinds of disorder.
+    """Return streams of the same meaning, in order or with one of the kinds of disorder.
 
     A failing test shrinks towards the stream in order.
 
@@ -142,20 +144,32 @@ def _lives(script: Script) -> Iterable[Sequence[KeyedChange]]:
 def _in_any_order(random: Random, block: Sequence[KeyedChange]) -> list[KeyedChange]:
     """Return the changes of a block in random order, those of one event in theirs."""
     lives = list(chains(block))
-    places = [place for place, life in enumerate(lives) for _ in life]
-    random.shuffle(places)
-    following = list(map(iter, lives))
-    return [next(following[place]) for place in places]
+    turns: list[int] = []
+    for place, life in enumerate(lives):
+        turns += [place] * len(life)
+    random.shuffle(turns)
+    remaining = [iter(life) for life in lives]
+    return [next(remaining[place]) for place in turns]
 
 
-def _punctuated(script: Script, groups: Iterator[list[KeyedChange]], every: int) -> Script:
-    """Put punctuation after each group that allows one so much higher than the last."""
-    arrived = list(groups)
-    least = list(accumulate((min(step.change.sync_time for step in group) for group in reversed(arrived)), min))[::-1]
-    ends = [step.change.sync_time + 1 for group in arrived for step in group if step.change.sync_time < INFINITY]
+def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int) -> Script:
+    """Put punctuation after each group that allows a time so much higher than the last.
+
+    Args:
+        script: The stream.
+        groups: Its changes, as they arrive.
+        every: The least number of ticks from a punctuation to the next.
+    """
+    if not groups:
+        return script
+    least_times = [min(step.change.sync_time for step in group) for group in groups]
+    finite_times = [step.change.sync_time for step in script.changes() if step.change.sync_time < INFINITY]
+    past_all = max(finite_times) + 1 if finite_times else 0
+    # For each group, the highest time that the later groups allow; after the last, a time past all changes.
+    later_times = list(accumulate(reversed(least_times[1:]), min))[::-1]
     steps: list[Step] = []
     latest: int | None = None
-    for group, allowed in zip(arrived, [*least[1:], max(ends, default=0)], strict=True):
+    for group, allowed in zip(groups, [*later_times, past_all], strict=True):
         steps += group
         if allowed < INFINITY and (latest is None or allowed - latest >= every):
             steps.append(Punctuation(allowed))

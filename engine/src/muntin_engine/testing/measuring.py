@@ -16,9 +16,10 @@ from muntin.errors import QueryError
 from muntin.policies import parse_policy
 from muntin.testing import Boundary, OutputEvent, Script, WindowedQuery, equal
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.testing.following import LiveOutput, rows_of, start
-from muntin_engine.testing.meaning import progress_of
+from muntin_engine.testing.live_results import LiveOutput
 from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.testing.reference_output import progress_of
+from muntin_engine.testing.stepwise_run import rows_of, start
 from muntin_engine.time.changes import OutputKind
 
 WindowT = TypeVar("WindowT", bound=Hashable)
@@ -30,11 +31,11 @@ class Measured:
     """The answer of an evaluator to a script, and its cost.
 
     Attributes:
-        evaluator: Its name.
+        evaluator: The name of the evaluator.
         output: The live results at the end, by key.
-        latencies: Of each result that was emitted, how many steps it came after the punctuation that covers its window;
-            negative for a result that came early.
-        memory: The most bytes of state that it kept between two steps.
+        latencies: The number of steps by which each result came after the punctuation that covers its window; negative
+            for a result that came early.
+        memory: The largest size of the state between two steps, in bytes.
     """
 
     evaluator: str
@@ -53,8 +54,8 @@ def measure(
     Args:
         script: The stream. Its own boundaries of micro-batches do not count.
         query: The query.
-        evaluator: What evaluates it: `"general"`, `"grouped"`, `"sliced"` or `"columnar"`; the cheapest that can,
-            unless given.
+        evaluator: The name of the evaluator: `"general"`, `"grouped"`, `"sliced"` or `"columnar"`; by default the
+            cheapest that can run the query.
         emit: The emission of results: `"final"`, `"speculative"` or `"eager"`.
 
     Raises:
@@ -77,54 +78,61 @@ def measure(
     if name not in tested.evaluators:
         can = ", ".join(map(repr, tested.evaluators))
         raise QueryError(f"the evaluator {name!r} cannot run this query over this stream\n  those that can: {can}")
-    cells, live, names = MemoryCells(), LiveOutput(), {number: key for key, number in tested.keys.items()}
-    process, memory = start(tested, name, cells), 0
+    key_by_number = {number: key for key, number in tested.keys.items()}
+    cells = MemoryCells()
+    process = start(tested, name, cells)
+    live = LiveOutput()
+    memory = 0
     emitted: list[tuple[int, int]] = []
-    for place, batch in enumerate(tested.batches, 1):
+    for step, batch in enumerate(tested.batches, 1):
         for (key,), change in process.process(list(rows_of(tested, batch)), progress_of(query.window, batch)):
-            live.apply(key, names[key], change)
+            live.apply(key, key_by_number[key], change)
             if change.kind is OutputKind.INSERT:
-                emitted.append((place, change.window.end + query.window.ends_move))
+                emitted.append((step, change.window.end + query.window.ends_move))
         memory = max(memory, sum(map(len, cells.cells.values())))
     output: dict[Hashable, list[OutputEvent]] = {}
-    for line in live.lines():
-        output.setdefault(line.key, []).append(OutputEvent(line.window, line.start, line.end, line.value))
+    for result in live.results():
+        event = OutputEvent(result.window, result.start, result.end, result.value)
+        output.setdefault(result.key, []).append(event)
     return Measured(name, output, latencies(script, emitted), memory)
 
 
-def mean_error(found: Mapping[WindowT, float], truth: Mapping[WindowT, float]) -> float:
-    """Return by how many percent the results are wrong, on average over the windows.
+def mean_error(results: Mapping[WindowT, float], truth: Mapping[WindowT, float]) -> float:
+    """Return the error of the results in percent, on average over the windows.
 
     The error of a window is the distance from the true result, in percent of it: 100 where the result is missing, and
     where it ought to be 0 and is not. Windows that ought not to be there do not count.
 
     Args:
-        found: The result of each window.
-        truth: The true one.
+        results: The result of each window.
+        truth: The true result of each window.
 
     Example:
         >>> mean_error({"a": 9.0, "b": 4.0}, {"a": 10.0, "b": 4.0})
         5.0
     """
-    errors = [_error(found.get(window), true) for window, true in truth.items()]
+    errors = [_error(results.get(window), true_result) for window, true_result in truth.items()]
     return sum(errors) / len(errors) if errors else 0.0
 
 
-def wrong_share(found: Mapping[WindowT, object], truth: Mapping[WindowT, object], tolerance: float = 0.0) -> float:
+def wrong_share(results: Mapping[WindowT, object], truth: Mapping[WindowT, object], tolerance: float = 0.0) -> float:
     """Return the percentage of windows that have a wrong result, no result, or ought not to be there.
 
     Args:
-        found: The result of each window.
-        truth: The true one.
-        tolerance: Within which numbers are equal.
+        results: The result of each window.
+        truth: The true result of each window.
+        tolerance: The distance within which numbers are equal.
 
     Example:
         >>> wrong_share({"a": 9, "b": 4, "c": 1}, {"a": 10, "b": 4, "d": 2, "c": 1})
         50.0
     """
-    windows = found.keys() | truth.keys()
-    right = [w for w in found.keys() & truth.keys() if equal(found[w], truth[w], tolerance)]
-    return 100.0 * (len(windows) - len(right)) / len(windows) if windows else 0.0
+    windows = results.keys() | truth.keys()
+    if not windows:
+        return 0.0
+    in_both = results.keys() & truth.keys()
+    right = [window for window in in_both if equal(results[window], truth[window], tolerance)]
+    return 100.0 * (len(windows) - len(right)) / len(windows)
 
 
 def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
@@ -135,8 +143,8 @@ def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
 
     Args:
         script: The stream; boundaries of micro-batches are no steps.
-        emitted: Of each result, how many steps had arrived when it came, and the watermark that its window waits for:
-            its end, as a rule.
+        emitted: The number of steps that had arrived when a result came, and the watermark that its window waits for,
+            as a rule its end; for each result.
 
     Example:
         >>> script = Script().point("a", 1).point("b", 4).punctuate(5).point("c", 6).close()
@@ -144,14 +152,18 @@ def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
         [-1, 1, 0]
     """
     steps = [step for step in script.steps if not isinstance(step, Boundary)]
-    marks = [(place, step.time) for place, step in enumerate(steps, 1) if isinstance(step, Punctuation)]
-    found = ((place, next((at for at, time in marks if time >= needed), None)) for place, needed in emitted)
-    return [place - covered for place, covered in found if covered is not None]
+    punctuation = [(place, step.time) for place, step in enumerate(steps, 1) if isinstance(step, Punctuation)]
+    distances: list[int] = []
+    for emitted_at, awaited in emitted:
+        covered_at = next((place for place, time in punctuation if time >= awaited), None)
+        if covered_at is not None:
+            distances.append(emitted_at - covered_at)
+    return distances
 
 
-def _error(found: float | None, true: float) -> float:
-    if found is None:
+def _error(result: float | None, true_result: float) -> float:
+    if result is None:
         return 100.0
-    if true == 0:
-        return 0.0 if found == 0 else 100.0
-    return 100.0 * abs(found - true) / abs(true)
+    if true_result == 0:
+        return 0.0 if result == 0 else 100.0
+    return 100.0 * abs(result - true_result) / abs(true_result)

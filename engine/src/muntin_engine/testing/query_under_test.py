@@ -1,4 +1,4 @@
-"""A query of a script, as the planner takes it."""
+"""A query of a script, as the planner reads it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class QueryUnderTest:
 
     Attributes:
         script: The stream; its own micro-batches do not count.
-        query: The query, whose modules are as they were made.
+        query: The query, with modules that nothing has used yet.
         emit: The emission of results.
 
     Raises:
@@ -55,9 +55,11 @@ class QueryUnderTest:
                 "a script with illegal steps has no output that must come\n  to do: leave them out",
                 illegal=self.script.illegal(),
             )
-        if of_keys := [step for step in self.script.steps if isinstance(step, KeyPunctuation)]:
+        key_punctuation = [step for step in self.script.steps if isinstance(step, KeyPunctuation)]
+        if key_punctuation:
             raise StreamError(
-                f"the script punctuates some keys alone, which counts in script.run() and not here: {of_keys[0]}\n"
+                "the script punctuates some keys alone, which counts in script.run() and not here: "
+                f"{key_punctuation[0]}\n"
                 "  to do: leave it out, or punctuate all keys"
             )
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
@@ -86,37 +88,43 @@ class QueryUnderTest:
     @cached_property
     def batches(self) -> tuple[Batch, ...]:
         """The steps of the script, each in a micro-batch of its own."""
-        return tuple(
-            Batch((step,)) if isinstance(step, KeyedChange) else Batch((), step.time)
-            for step in self.script.steps
-            if isinstance(step, KeyedChange | Punctuation)
-        )
+        batches: list[Batch] = []
+        for step in self.script.steps:
+            if isinstance(step, KeyedChange):
+                batches.append(Batch((step,)))
+            elif isinstance(step, Punctuation):
+                batches.append(Batch((), step.time))
+        return tuple(batches)
 
     @cached_property
     def keys(self) -> Mapping[Hashable, int]:
         """The keys of the script, numbered."""
-        return {key: place for place, key in enumerate(dict.fromkeys(step.key for step in self.script.changes()))}
+        distinct_keys = dict.fromkeys(step.key for step in self.script.changes())
+        return {key: place for place, key in enumerate(distinct_keys)}
 
     @cached_property
     def ids(self) -> Mapping[Hashable, int]:
         """The ids of its events, numbered."""
-        return {id: place for place, id in enumerate(dict.fromkeys(step.change.id for step in self.script.changes()))}
+        distinct_ids = dict.fromkeys(step.change.id for step in self.script.changes())
+        return {id: place for place, id in enumerate(distinct_ids)}
 
     @cached_property
     def codec(self) -> Codec:
         """The codec of the state. It knows the records of the modules, and those in the payloads."""
-        records = {type(part) for step in self.script.changes() for part in _records_in(step.change.event.payload)}
+        records: set[type] = set()
+        for step in self.script.changes():
+            records.update(type(record) for record in _records_in(step.change.event.payload))
         return Codec.of([computation.module for computation in self.query.computations], records)
 
     @cached_property
     def inputs(self) -> tuple[Field, ...]:
         """The input field of each module, with type variables bound by the payloads."""
-        return tuple(map(_reads, self.query.computations, self._payloads))
+        return tuple(map(_input_field, self.query.computations, self._payloads))
 
     @property
     def meaning(self) -> WindowedQuery:
-        """The query as the reference reads it, with modules that nobody has used yet."""
-        pairs = zip(self._fresh(), self.query.computations, strict=True)
+        """The query as the reference reads it, with modules that nothing has used yet."""
+        pairs = zip(self._fresh_modules(), self.query.computations, strict=True)
         computations = [replace(computation, module=module) for module, computation in pairs]
         return replace(self.query, computations=computations, event_ends_move=self.has_ids)
 
@@ -129,8 +137,8 @@ class QueryUnderTest:
     def is_point(self) -> bool:
         """True if all events last one tick, and are not revised; those that are followed in order may be retracted."""
         changes = [step.change for step in self.script.changes()]
-        is_kept = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
-        return is_kept and all(change.event.end == change.event.start + 1 for change in changes)
+        keep_ends = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
+        return keep_ends and all(change.event.end == change.event.start + 1 for change in changes)
 
     @property
     def rows(self) -> RowWindows | None:
@@ -148,35 +156,37 @@ class QueryUnderTest:
         return self.is_ordered or any(computation.module.reads_order for computation in self.query.computations)
 
     def plan(self, evaluator: str) -> Plan:
-        """Return its plan, as a new process has it: with modules that nobody has used yet.
+        """Return the plan of the query, as a new process has it: with modules that nothing has used yet.
 
         Raises:
-            QueryError: The evaluator cannot run it.
+            QueryError: The evaluator cannot run the query.
         """
         (declaration,) = (declaration for declaration in DECLARATIONS if declaration.name == evaluator)
         has_ids = self.has_ids and declaration.takes_revisions
         if declaration.lifts:  # it may do without ids, unless a result waits for ends that these let move
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
         reads = () if self.rows is None else self.rows.reads
-        inputs, of_rows = len(self.inputs), ("order", *reads) if self.has_order else ()
+        input_count = len(self.inputs)
+        row_columns = ("order", *reads) if self.has_order else ()
+        payload_names = [*(f"input {place}" for place in range(input_count)), *row_columns]
         columns = Columns(
             start=NamedColumn("start", _TICKS),
             end=None if self.is_point else NamedColumn("end", _TICKS),
             id=NamedColumn("id", _TICKS) if has_ids else None,
             change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", _TICKS),),
-            payload=tuple(NamedColumn(name, "") for name in (*(f"input {place}" for place in range(inputs)), *of_rows)),
+            payload=tuple(NamedColumn(name, "") for name in payload_names),
         )
         return checked_plan(
             Plan(
-                inputs=(Input(columns, order=inputs if of_rows else None),),
+                inputs=(Input(columns, order=input_count if row_columns else None),),
                 axis=Axis.TICKS,
                 window=self.query.window,
                 clip=self.query.clip,
                 timestamps=self.query.timestamps,
                 emit=self.emit,
-                modules=tuple(map(self._plan_module, range(inputs), self._fresh())),
-                expressions={name: inputs + place for place, name in enumerate(of_rows) if place},
+                modules=tuple(map(self._plan_module, range(input_count), self._fresh_modules())),
+                expressions={name: place for place, name in enumerate(payload_names) if name in reads},
                 wanted=evaluator,
                 forget_keys_after=self.query.forget_keys_after,
             ),
@@ -203,26 +213,29 @@ class QueryUnderTest:
 
     def values(self, payload: Any) -> tuple[Any, ...]:
         """Return the input of each module from a payload; None where the module does not accept it."""
-        return tuple(
-            computation.select(payload) if computation.accepts(payload) else None
-            for computation in self.query.computations
-        )
+        values: list[Any] = []
+        for computation in self.query.computations:
+            values.append(computation.select(payload) if computation.accepts(payload) else None)
+        return tuple(values)
 
     def read_by_windows(self, change: Insertion[Any] | Revision[Any]) -> tuple[Any, ...]:
-        """Return the order of a row, and what row windows read of its payload; nothing where rows have no order."""
+        """Return the order of a row, and the fields that row windows read; empty where rows have no order."""
         if not self.has_order:
             return ()
         reads = () if self.rows is None else self.rows.reads
-        return (self._places[_named(change)], *(value_read(change.event.payload, name) for name in reads))
+        fields_read = [value_read(change.event.payload, name) for name in reads]
+        return (self._places[_event_name(change)], *fields_read)
 
     @cached_property
     def _places(self) -> Mapping[tuple[Hashable, str], int]:
         """The place of each event among all, of those at one time."""
-        places: dict[tuple[Hashable, str], Any] = {}
+        sort_keys: dict[tuple[Hashable, str], Any] = {}
         for step in self.script.changes():
             order = None if self.query.order is None else self.query.order(step.change.event.payload)
-            places[_named(step.change)] = ([] if order is None else [order], self.ids[step.change.id])
-        return {name: place for place, name in enumerate(sorted(places, key=lambda name: places[name]))}
+            # Rows without an order come first, as an empty list is less than any other.
+            sort_keys[_event_name(step.change)] = ([] if order is None else [order], self.ids[step.change.id])
+        in_order = sorted(sort_keys, key=lambda name: sort_keys[name])
+        return {name: place for place, name in enumerate(in_order)}
 
     @cached_property
     def _waits_for_ends(self) -> bool:
@@ -235,11 +248,15 @@ class QueryUnderTest:
 
     @cached_property
     def _payloads(self) -> list[list[Any]]:
-        rows = [self.values(step.change.event.payload) for step in self.script.changes()]
-        return [[row[place] for row in rows] for place in range(len(self.query.computations))]
+        """The values that each module reads."""
+        columns: list[list[Any]] = [[] for _ in self.query.computations]
+        for step in self.script.changes():
+            for column, value in zip(columns, self.values(step.change.event.payload), strict=True):
+                column.append(value)
+        return columns
 
-    def _fresh(self) -> list[Module]:
-        """Return the modules as a process gets them that opens what was shipped to it."""
+    def _fresh_modules(self) -> list[Module]:
+        """Return copies of the modules, as a process gets them that unpickles a query."""
         try:
             return deepcopy([computation.module for computation in self.query.computations])
         except Exception as error:
@@ -257,16 +274,25 @@ class QueryUnderTest:
         return True
 
     def _plan_module(self, place: int, module: Module) -> ModulePlan:
-        reads = self.inputs[place]
-        fits = not variables_in(reads) and not any(misfit(reads, payload) for payload in self._payloads[place])
-        form = module.columnar_form(reads) if fits and hasattr(module, "columnar_form") else None
-        any_result = Field("result", Variable(""))
+        input_field = self.inputs[place]
+        form = None
+        if hasattr(module, "columnar_form") and not variables_in(input_field):
+            fits = not any(misfit(input_field, payload) for payload in self._payloads[place])
+            form = module.columnar_form(input_field) if fits else None
         return ModulePlan(
-            f"result {place}", module, {}, (place,), (reads,), itemgetter(place), any_result, form, (reads,)
+            f"result {place}",
+            module,
+            {},
+            (place,),
+            (input_field,),
+            itemgetter(place),
+            Field("result", Variable("")),
+            form,
+            (input_field,),
         )
 
 
-def _named(change: Insertion[Any] | Revision[Any]) -> tuple[Hashable, str]:
+def _event_name(change: Insertion[Any] | Revision[Any]) -> tuple[Hashable, str]:
     return change.id, repr(change.event.payload)
 
 
@@ -275,7 +301,7 @@ def _keeps_its_end(change: Insertion[Any] | Revision[Any]) -> bool:
     return isinstance(change, Insertion) or change.new_end == change.event.start
 
 
-def _reads(computation: Computation, payloads: list[object]) -> Field:
+def _input_field(computation: Computation, payloads: list[object]) -> Field:
     return observed(computation.module.input_field(), payloads)
 
 

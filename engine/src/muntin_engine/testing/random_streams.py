@@ -1,4 +1,4 @@
-"""Random legal streams, what may be done to one without changing what it means, and the smallest that still fails."""
+"""Random legal streams, changes of a stream that keep its meaning, and the smallest stream that still fails."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     times shared by several events, negative times and punctuation as high as the rest of the stream allows.
 
     Args:
-        seed: Where the randomness starts.
-        keys: Each event belongs to one of them; its id is a number no other event of the stream has.
+        seed: The seed of all random choices.
+        keys: The keys of events; the id of an event is a number that no other event of the stream has.
         events: The number of insertions.
-        starts: Where events start; they last up to a third of it, and longer after revisions.
-        payload: Makes a payload.
-        disorder: The most by which a change may arrive later than its sync time, in ticks of the stream's own progress.
+        starts: The range of the starts of events; they last up to a third of it, and longer after revisions.
+        payload: A function that draws a payload.
+        disorder: The largest delay of a change behind its sync time, in ticks of the stream's own progress.
         punctuation: The probability of punctuation after each change.
         closed: True if punctuation at `INFINITY` ends the stream; None leaves it to the seed.
         again: The probability that an event has the id of another one, which starts at another tick; and that an event
@@ -57,7 +57,9 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     lives: list[list[KeyedChange]] = []
     used: set[tuple[Hashable, Hashable, int]] = set()
     for number in range(events):
-        key, content, start = random.choice(keys), payload(random), times.start()
+        key = random.choice(keys)
+        content = payload(random)
+        start = times.start()
         id = random.randrange(number + 1) if again and random.random() < again else number
         if (key, id, start) in used:
             id = number
@@ -67,7 +69,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
             lives[-1] += _life(times, key, id, Event(start, INFINITY, payload(random)))
     arrived = arriving(random, lives, lambda _: random.randint(0, disorder))
     steps = _punctuated(random, [step for _, step in arrived], punctuation)
-    if random.random() < 0.7 if closed is None else closed:
+    is_closed = random.random() < 0.7 if closed is None else closed
+    if is_closed:
         steps.append(Punctuation(INFINITY))
     return Script(tuple(steps))
 
@@ -80,9 +83,9 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
 
     Args:
         script: A legal stream.
-        seed: Where the randomness starts.
-        early_revisions: Let the changes of one event arrive in any order, so that a revision may come before the
-            insertion, and before the revisions that it goes on from. Otherwise they keep their order.
+        seed: The seed of all random choices.
+        early_revisions: True to let the changes of one event arrive in any order, so that a revision may come before
+            the insertion, and before the revisions that it continues. Otherwise they keep their order.
 
     Raises:
         StreamError: The script has illegal steps; which ones an engine rejects depends on their order.
@@ -100,11 +103,11 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
 
 
 def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3) -> Script:
-    """Return the same stream cut into micro-batches elsewhere.
+    """Cut a stream into other micro-batches.
 
     Args:
         script: A stream; its own seams are dropped.
-        seed: Where the randomness starts.
+        seed: The seed of all random choices.
         cuts: The probability that a batch ends after a step; 0 leaves one batch, 1 makes one per step.
         restarts: The probability that the engine restarts there.
     """
@@ -165,25 +168,31 @@ def arriving(
     """Return changes with the times at which they arrive, in order; those of one event stay in theirs.
 
     Args:
-        random: Orders those that arrive at one time.
+        random: The source of the order of changes that arrive at one time.
         lives: The changes of each event.
-        delay: Returns by how much a change arrives later than its sync time.
+        delay: A function that returns the delay of a change behind its sync time.
     """
-    found: list[tuple[int, float, KeyedChange]] = []
+    arrivals: list[tuple[int, float, KeyedChange]] = []
     for life in lives:
         times = accumulate((step.change.sync_time + delay(step) for step in life), max)
-        found += zip(times, sorted(random.random() for _ in life), life, strict=True)
-    return [(time, step) for time, _, step in sorted(found, key=lambda arrival: arrival[:2])]
+        order = sorted(random.random() for _ in life)
+        arrivals += zip(times, order, life, strict=True)
+    arrivals.sort(key=lambda arrival: arrival[:2])
+    return [(time, step) for time, _, step in arrivals]
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:
     """Put punctuation between changes, never above the sync time of a change that still comes."""
-    syncs = [step.change.sync_time for step in changes]
-    finite = [time for time in syncs if time != INFINITY]
-    least = list(accumulate(reversed([*syncs, max(finite, default=0) + 9]), min))[-2::-1]
+    if not changes:
+        return []
+    sync_times = [step.change.sync_time for step in changes]
+    finite = [time for time in sync_times if time != INFINITY]
+    # For each change, the least sync time of those that come after it; after the last, a time past all of them.
+    later_times = [*sync_times[1:], max(finite, default=0) + 9]
+    limits = list(accumulate(reversed(later_times), min))[::-1]
     steps: list[Step] = []
     latest: int | None = None
-    for step, limit in zip(changes, least, strict=True):
+    for step, limit in zip(changes, limits, strict=True):
         steps.append(step)
         time = limit - random.choice((0, 0, 0, 1, 5))
         if random.random() < share and (latest is None or time > latest):
@@ -204,22 +213,23 @@ def _places(
     random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step], *, early_revisions: bool
 ) -> list[float]:
     """Draw the places of an event's changes among the fixed steps, which are at 1, 2, 3, ..."""
+    # A change may not come behind the deadline of a later change of its event.
     deadlines = list(accumulate((_deadline(step, fixed) for step in reversed(chain)), min))[::-1]
     places: list[float] = []
     for deadline in deadlines:
-        places.append(random.uniform(places[-1] if places and not early_revisions else 0, deadline))
+        earliest = places[-1] if places and not early_revisions else 0
+        places.append(random.uniform(earliest, deadline))
     return places
 
 
 def _deadline(step: KeyedChange, fixed: Sequence[Step]) -> float:
-    sync_time = step.change.sync_time
-    forbidding = (
-        i
-        for i, other in enumerate(fixed, 1)
-        if (isinstance(other, Punctuation) or (isinstance(other, KeyPunctuation) and matches(other.key, step.key)))
-        and other.time > sync_time
-    )
-    return next(forbidding, len(fixed) + 1)
+    """Return the place of the first punctuation above the sync time of a change; the end without one."""
+    for place, other in enumerate(fixed, 1):
+        if isinstance(other, KeyPunctuation) and not matches(other.key, step.key):
+            continue
+        if isinstance(other, Punctuation | KeyPunctuation) and other.time > step.change.sync_time:
+            return place
+    return len(fixed) + 1
 
 
 def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
@@ -227,7 +237,7 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
     Args:
         stream: A stream that fails.
-        fails: Says whether a stream fails; it is called many times.
+        fails: A function that returns True for a stream that fails; it is called many times.
 
     Example:
         >>> stream = Script().point("a", 1, 5).point("b", 2, 50).batch().point("c", 3, 7).close()
@@ -247,27 +257,33 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 def _smaller(stream: Script) -> Iterator[Script]:
     """Yield streams without one of the events, without one revision of one, without one of the other steps."""
-    names = [
-        (step.key, step.change.id, step.change.event.start) if isinstance(step, KeyedChange) else place
-        for place, step in enumerate(stream.steps)
-    ]
+    names = [_step_name(place, step) for place, step in enumerate(stream.steps)]
     for name in dict.fromkeys(names):
-        yield from _legal(stream, [step for other, step in zip(names, stream.steps, strict=True) if other != name])
+        others = [step for step_name, step in zip(names, stream.steps, strict=True) if step_name != name]
+        yield from _legal(stream, others)
     for place, step in enumerate(stream.steps):
         if isinstance(step, KeyedChange) and isinstance(step.change, Revision):
-            rest = [*stream.steps[:place], *stream.steps[place + 1 :]]
-            yield from _legal(stream, rest)
-            yield from _legal(stream, _bridged(rest, step.key, step.change))
+            others = [*stream.steps[:place], *stream.steps[place + 1 :]]
+            yield from _legal(stream, others)
+            yield from _legal(stream, _bridged(others, step.key, step.change))
 
 
-def _bridged(steps: list[Step], key: Hashable, gone: Revision[object]) -> list[Step]:
-    """Let the revision that goes on from one that is gone go on from what that one expected."""
-    left = replace(gone.event, end=gone.new_end) if not gone.is_retraction else None
+def _step_name(place: int, step: Step) -> Hashable:
+    """Return the name that the steps of one event share; other steps have names of their own."""
+    if isinstance(step, KeyedChange):
+        return step.key, step.change.id, step.change.event.start
+    return place
+
+
+def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> list[Step]:
+    """Let the revision that continued a removed one continue from the event that this one revised."""
+    revised_event = None if removed.is_retraction else replace(removed.event, end=removed.new_end)
     for place, step in enumerate(steps):
-        if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, gone.id):
+        if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, removed.id):
             change = step.change
-            if isinstance(change, Revision) and change.event == left:
-                return [*steps[:place], replace(step, change=replace(change, event=gone.event)), *steps[place + 1 :]]
+            if isinstance(change, Revision) and change.event == revised_event:
+                bridged = replace(step, change=replace(change, event=removed.event))
+                return [*steps[:place], bridged, *steps[place + 1 :]]
     return steps
 
 

@@ -1,4 +1,4 @@
-"""The laws of a module that only a restarted engine can see."""
+"""The laws of a module that only a restart of the engine can show broken."""
 
 from __future__ import annotations
 
@@ -47,12 +47,15 @@ def _is_windowed(module: Any) -> str | None:
 def _wants_other_windows(module: Any) -> str | None:
     if ClipPolicy.NONE not in module.accepted_clips:
         return f"{named(module)} wants lifetimes clipped, and rows are points"
-    return f"{named(module)} {lacking}" if (lacking := module.needs.lacks(last(2))) else None
+    lacking = module.needs.lacks(last(2))
+    return f"{named(module)} {lacking}" if lacking else None
 
 
 def _is_never_sliced(module: Any) -> str | None:
-    if module.is_time_sensitive or module.reads_order:
-        return f"{named(module)} {'is time-sensitive' if module.is_time_sensitive else 'reads the order of events'}"
+    if module.is_time_sensitive:
+        return f"{named(module)} is time-sensitive"
+    if module.reads_order:
+        return f"{named(module)} reads the order of events"
     if hasattr(module, "combine") or hasattr(module, "columnar_form"):
         return None
     return f"{named(module)} has no combine and no columnar_form"
@@ -65,7 +68,7 @@ class RestartLaws(ModuleLaws):
     runs one: with a restart after each step, and with a crash in each.
 
     Attributes:
-        windows: What the axis may be cut by, and row windows; some windows of each kind unless set.
+        windows: The windows that are tried, row windows among them; by default a few of each kind.
 
     Example:
         >>> from muntin import Aggregate
@@ -100,15 +103,20 @@ class RestartLaws(ModuleLaws):
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
         """Try a law once."""
-        windows: Sequence[WindowSpecification] = [each for each in cls.windows if isinstance(each, RowWindows)]
-        if law.name == _WITHOUT_WINDOWS:
-            windows = [Unwindowed()]
-        elif law.name != _OVER_ROWS:
-            cutting = [each for each in cls.windows if isinstance(each, WindowKind)]
-            windows = _merging(cutting) if law.name == _OVER_SLICES else cutting
+        windows = cls._windows_of(law)
         if not windows:
             pytest.skip(f"does not apply: there are no such windows among {', '.join(map(str, cls.windows))}")
         body(cls(), RestartTrial(law, cls, data, windows))
+
+    @classmethod
+    def _windows_of(cls, law: Law) -> Sequence[WindowSpecification]:
+        """Return the windows over which a law is tried."""
+        if law.name == _WITHOUT_WINDOWS:
+            return [Unwindowed()]
+        if law.name == _OVER_ROWS:
+            return [window for window in cls.windows if isinstance(window, RowWindows)]
+        cutting = [window for window in cls.windows if isinstance(window, WindowKind)]
+        return _merging(cutting) if law.name == _OVER_SLICES else cutting
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:

@@ -12,10 +12,10 @@ from muntin.testing import Computation, LawError, WindowedQuery
 from muntin.testing.laws.trial import Law, Trial
 from muntin.windows import WindowKind, WindowSpecification
 from muntin.windows.specification import Unwindowed
-from muntin_engine.testing.difference import OutputDifference
+from muntin_engine.testing.difference_search import Search
+from muntin_engine.testing.drawn_streams import scripts
+from muntin_engine.testing.output_difference import OutputDifference
 from muntin_engine.testing.query_under_test import QueryUnderTest
-from muntin_engine.testing.searching import Search
-from muntin_engine.testing.streams import scripts
 
 
 class RestartTrial(Trial):
@@ -30,7 +30,7 @@ class RestartTrial(Trial):
         """Raise unless no restart shows in the output of the general evaluator.
 
         Args:
-            kind: What kind of stream is drawn, see `scripts`.
+            kind: The kind of stream that is drawn, see `scripts`.
             emit: The emission of results.
         """
         tested = self._tested(kind, emit)
@@ -48,8 +48,10 @@ class RestartTrial(Trial):
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
         window = self.draw(st.sampled_from(_sufficient(self._windows, self.tested.needs)))
-        clips = [each for each in ClipPolicy if each in self.tested.accepted_clips]
-        clip = self.draw(st.sampled_from(clips)) if isinstance(window, WindowKind) else ClipPolicy.NONE
+        clip = ClipPolicy.NONE
+        if isinstance(window, WindowKind):
+            clips = [clip for clip in ClipPolicy if clip in self.tested.accepted_clips]
+            clip = self.draw(st.sampled_from(clips))
         timestamps = self.draw(st.sampled_from(_timestamps(self.tested, window)))
         order = repr if self.tested.reads_order else None  # another one than that of arrival
         query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
@@ -57,24 +59,34 @@ class RestartTrial(Trial):
 
     def _expect_none(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
         search = Search(tested, self.tolerance)
-        found = search.first(evaluators)
-        if found is not None:
-            told = search.alone(found)
-            raise self._report(told) from told.error
+        difference = search.first(evaluators)
+        if difference is not None:
+            of_one_mishap = search.alone(difference)
+            raise self._report(of_one_mishap) from of_one_mishap.error
 
-    def _report(self, found: OutputDifference) -> LawError:
-        return LawError(self.law.name, self.law.statement, self.module, found.facts, found.drawing, found.remedy)
+    def _report(self, difference: OutputDifference) -> LawError:
+        return LawError(
+            self.law.name,
+            self.law.statement,
+            self.module,
+            difference.facts,
+            difference.drawing,
+            difference.remedy,
+        )
 
 
 def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
     """Return the windows in which a module finds something, with the reach that it needs."""
-    wide = [window.with_reach(needs.reach) for window in windows]
-    return [window for window in wide if not needs.lacks(window)] or list(windows)
+    with_reach = [window.with_reach(needs.reach) for window in windows]
+    sufficient = [window for window in with_reach if not needs.lacks(window)]
+    return sufficient or list(windows)
 
 
 def _timestamps(module: Any, window: WindowSpecification) -> list[TimestampPolicy]:
-    sets_own = module.is_time_sensitive and module.is_operator and isinstance(window, WindowKind)
+    """Return the policies that a module can run under: one that sets lifetimes itself may leave them unchanged."""
     if isinstance(window, Unwindowed):
         return [TimestampPolicy.ALIGN]
-    own = [TimestampPolicy.UNCHANGED] if sets_own else []
-    return [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END, *own]
+    policies = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    if module.is_time_sensitive and module.is_operator and isinstance(window, WindowKind):
+        policies.append(TimestampPolicy.UNCHANGED)
+    return policies

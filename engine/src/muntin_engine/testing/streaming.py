@@ -31,7 +31,7 @@ from muntin_engine.backends.planned_query import Projection
 from muntin_engine.backends.spark.other_streams import with_marks
 from muntin_engine.backends.spark.session.local import local_session, stop_session
 from muntin_engine.backends.spark.session.worker_settings import KEPT
-from muntin_engine.recording.comparing import unlike
+from muntin_engine.recording.row_differences import row_differences
 
 Row: TypeAlias = dict[str, Any]
 """A row of an output: timestamps are text in UTC, and `start` and `end` stand for the window."""
@@ -58,12 +58,12 @@ class StreamingJob:
         build: Callable[..., Query],
         schemas: Mapping[str, str],
     ) -> None:
-        """Take a job that has not started.
+        """Prepare a job that has not started.
 
         Args:
             spark: The session that it runs in.
             folder: An empty folder, for its input and its checkpoint.
-            build: Makes the query of the streams.
+            build: A function of the streams that returns the query.
             schemas: The schema of each stream by its name.
         """
         self._spark = spark
@@ -96,29 +96,30 @@ class StreamingJob:
         return self._rows("late_rows")
 
     def feed(self, *rows: Mapping[str, Any] | Sequence[Any], **streams: Iterable[Any]) -> list[Row]:
-        """Run a micro-batch over some rows, and return its results.
+        """Run a micro-batch over rows, and return its results.
 
         Args:
             rows: The rows of the only stream: tuples in the order of its columns, or dicts, whose missing columns are
                 null. A timestamp is a text such as `"2024-05-01T08:00:00Z"`, or a datetime.
-            streams: Instead of them, the rows of each stream by its name.
+            streams: The rows of each stream by its name, where there are several.
 
         Raises:
-            QueryError: There is no such stream or column.
+            QueryError: A stream or column is unknown.
         """
-        given = {**streams, _ROWS: rows} if rows or not streams else streams
-        for name in given:
-            if name not in self._schemas:
-                known = ", ".join(f"{known}=[...]" for known in self._schemas)
-                raise QueryError(f"the job has no stream {name!r}\n  expected: feed({known})")
-        lines = {name: [self._line(name, row) for row in some] for name, some in given.items()}
+        rows_by_stream = {**streams, _ROWS: rows} if rows or not streams else streams
+        lines_by_stream: dict[str, list[str]] = {}
+        for stream, stream_rows in rows_by_stream.items():
+            if stream not in self._schemas:
+                expected = ", ".join(f"{name}=[...]" for name in self._schemas)
+                raise QueryError(f"the job has no stream {stream!r}\n  expected: feed({expected})")
+            lines_by_stream[stream] = [self._line(stream, row) for row in stream_rows]
         self._steps += 1
-        for name, some in lines.items():
-            self._deliver(name, some)
+        for stream, lines in lines_by_stream.items():
+            self._deliver(stream, lines)
         return self._run()
 
     def advance(self, to: Any) -> list[Row]:
-        """Say that the input is complete before a time, and return the results of the micro-batch.
+        """Advance the watermark to a time, and return the results of the micro-batch.
 
         Args:
             to: The new watermark: a text or a datetime where times are timestamps, else a number.
@@ -138,29 +139,29 @@ class StreamingJob:
     def close(self) -> list[Row]:
         """End the stream, and return the results of the windows that were open; the job cannot go on after it."""
         query = self._query()
-        before = len(self.results)
+        earlier = len(self.results)
         query.close_checkpoint(self.checkpoint, **self._sinks(query))
-        return self.results[before:]
+        return self.results[earlier:]
 
     def restart(self, build: Callable[..., Query]) -> None:
         """Go on with another version of the job, as after a deployment.
 
         Args:
-            build: Makes its query.
+            build: A function of the streams that returns its query.
 
         Raises:
-            StateMismatchError: It cannot continue from the checkpoint.
+            StateMismatchError: The new version cannot continue from the checkpoint.
         """
         self._build = _of_one(build) if _ROWS in self._schemas else build
         self._query().check(self.checkpoint)
 
     def _run(self) -> list[Row]:
-        before = len(self.results)
+        earlier = len(self.results)
         with setting(self._spark, KEPT, "0"):
             query = self._query()
             running = query.write(checkpoint=self.checkpoint, available_now=True, **self._sinks(query))
             running.awaitTermination()
-        return self.results[before:]
+        return self.results[earlier:]
 
     def _query(self) -> Query:
         query = self._build(**{name: self._read(name, schema) for name, schema in self._schemas.items()})
@@ -172,8 +173,8 @@ class StreamingJob:
         """Return an input with rows of punctuation among its events."""
         df = source.df if source.has_changes else source.df.withColumn("change", F.lit("insert"))
         marks = self._read(_MARKS, spark_types.StructType().add("at", df.schema["start"].dataType))
-        given = {"change": F.lit("punctuate"), "start": F.col("at")}
-        return replace(source, df=with_marks(df, [(marks, given)]), has_changes=True)
+        columns = {"change": F.lit("punctuate"), "start": F.col("at")}
+        return replace(source, df=with_marks(df, [(marks, columns)]), has_changes=True)
 
     def _read(self, name: str, schema: spark_types.StructType) -> DataFrame:
         reader = self._spark.readStream.schema(schema).option("mode", "FAILFAST").option("maxFilesPerTrigger", 1)
@@ -183,11 +184,12 @@ class StreamingJob:
         return self._folder / "input" / name
 
     def _line(self, name: str, row: Mapping[str, Any] | Sequence[Any]) -> str:
+        """Return a row as a line of JSON."""
         columns = self._schemas[name].names
-        named = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
-        if not set(named) <= set(columns) or len(row) > len(columns):
+        values = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
+        if not set(values) <= set(columns) or len(row) > len(columns):
             raise QueryError(f"the row {row!r} does not fit the columns {', '.join(columns)}")
-        return json.dumps({column: _json_of(value) for column, value in named.items()})
+        return json.dumps({column: _json_of(value) for column, value in values.items()})
 
     def _deliver(self, name: str, lines: Iterable[str]) -> None:
         """Write a file beside its place and move it there, so that Spark never reads half of it."""
@@ -197,17 +199,25 @@ class StreamingJob:
         file.replace(self._source(name) / f"{self._steps:06}.json")
 
     def _sinks(self, query: Query) -> dict[str, Any]:
-        def taking(output: str) -> Callable[[DataFrame, int], None]:
-            def take(batch: DataFrame, batch_id: int) -> None:
+        """Return a sink for each output, which keeps its rows by micro-batch: one that comes again replaces them."""
+
+        def sink_of(output: str) -> Callable[[DataFrame, int], None]:
+            def keep_rows(batch: DataFrame, batch_id: int) -> None:
                 self._batches[output][batch_id] = [_plain(row) for row in batch.toArrow().to_pylist()]
 
-            return take
+            return keep_rows
 
-        drops = all(given.late.policy is LatePolicy.DROP for given in query.plan.inputs)
-        return {output: taking(output) for output in _OUTPUTS if not (drops and output == "late_rows")}
+        sinks = {output: sink_of(output) for output in _OUTPUTS}
+        drops_late_rows = all(plan_input.late.policy is LatePolicy.DROP for plan_input in query.plan.inputs)
+        if drops_late_rows:
+            del sinks["late_rows"]
+        return sinks
 
     def _rows(self, output: str) -> list[Row]:
-        return [row for _, rows in sorted(self._batches[output].items()) for row in rows]
+        rows: list[Row] = []
+        for _, batch_rows in sorted(self._batches[output].items()):
+            rows += batch_rows
+        return rows
 
 
 class StartsJob(Protocol):
@@ -217,9 +227,9 @@ class StartsJob(Protocol):
         """Return a job under test.
 
         Args:
-            build: Makes the job's query: a function of the stream, or of several by their names.
+            build: A function of the stream, or of several by their names, that returns the job's query.
             schema: The schema of the only stream, such as `"station string, leaves timestamp, km double"`.
-            schemas: Instead of `schema`, that of each stream by its name.
+            schemas: The schema of each stream by its name, where there are several.
         """
 
 
@@ -239,7 +249,7 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
     as `"station string, leaves timestamp"`. The line `pytest_plugins = ["muntin_engine.testing.streaming"]` in
     `conftest.py` brings the fixture.
     """
-    started: list[StreamingJob] = []
+    jobs: list[StreamingJob] = []
 
     def start(build: Callable[..., Query], schema: str | None = None, **schemas: str) -> StreamingJob:
         if (schema is None) == (not schemas):
@@ -247,28 +257,28 @@ def streaming(muntin_spark: SparkSession, tmp_path: Path) -> StartsJob:
                 "a job has one stream or several\n"
                 "  expected: streaming(job, 'a string'), or streaming(job, left='...', right='...')"
             )
-        of_rows = build if schema is None else _of_one(build)
-        folder = tmp_path / f"job {len(started)}"
-        job = StreamingJob(muntin_spark, folder, of_rows, schemas or {_ROWS: str(schema)})
-        started.append(job)
+        build_by_name = build if schema is None else _of_one(build)
+        folder = tmp_path / f"job {len(jobs)}"
+        job = StreamingJob(muntin_spark, folder, build_by_name, schemas or {_ROWS: str(schema)})
+        jobs.append(job)
         return job
 
     return start
 
 
-def assert_rows(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> None:
+def assert_rows(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> None:
     """Assert that rows are the expected ones, in any order and as far as these name columns.
 
     Args:
-        found: The rows, such as `job.results`.
+        rows: The rows, such as `job.results`.
         expected: Dicts with the columns that matter; a value may be `pytest.approx(...)`.
 
     Raises:
-        AssertionError: Some are missing, or there are others; it lists both.
+        AssertionError: Rows are missing, or there are others; it lists both.
     """
-    told = unlike(found, expected)
-    if told:
-        raise AssertionError("\n".join(["the rows differ", *told]))
+    differences = row_differences(rows, expected)
+    if differences:
+        raise AssertionError("\n".join(["the rows differ", *differences]))
 
 
 def _of_one(build: Callable[..., Query]) -> Callable[..., Query]:
@@ -289,17 +299,22 @@ def _json_of(value: Any) -> Any:
 def _plain(row: Mapping[str, Any]) -> Row:
     """Return a row with `start` and `end` for its window, or for its lifetime if it has no window."""
     extent = next((name for name in ("window", "lifetime") if isinstance(row.get(name), Mapping)), None)
-    given = {name: _text_of(value) for name, value in row.items()}
-    if extent is None or {"start", "end"} & set(row):
-        return given
-    return {
-        name: value for one in given for name, value in (given[one].items() if one == extent else [(one, given[one])])
-    }
+    has_such_columns = bool({"start", "end"} & set(row))
+    plain: Row = {}
+    for name, value in row.items():
+        if name == extent and not has_such_columns:
+            plain.update(_text_of(value))
+        else:
+            plain[name] = _text_of(value)
+    return plain
 
 
 def _text_of(value: Any) -> Any:
+    """Return a value with its timestamps as text in UTC."""
     if isinstance(value, datetime):
-        return value.isoformat() if value.tzinfo is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        if value.tzinfo is None:
+            return value.isoformat()
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, Mapping):
         return {name: _text_of(part) for name, part in value.items()}
     return [_text_of(part) for part in value] if isinstance(value, list) else value
@@ -308,9 +323,12 @@ def _text_of(value: Any) -> Any:
 @contextmanager
 def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
     """Change a setting of a session for a while."""
-    before = spark.conf.get(name, None)
+    previous = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
+        if previous is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, previous)

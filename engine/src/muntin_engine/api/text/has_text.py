@@ -61,6 +61,6 @@ class HasText(PlannedQuery):
             SetupError: `sqlglot` is not installed.
         """
         needed("sqlglot", "to_sql()", "sql")
-        from muntin_engine.sql_text.writing import write
+        from muntin_engine.sql_text.query_writing import write
 
         return write(self.to_dict(**tables)["query"])

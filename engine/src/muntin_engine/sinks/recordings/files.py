@@ -45,14 +45,13 @@ def write_run(
         query: The query as data.
         first_batch: The number of its first micro-batch.
         reads: The places, among the queries before, of those whose results it reads itself.
-        cells: The state; None if it is what the micro-batches before have left.
+        cells: The state; None if it is what earlier micro-batches have left.
         keys: The keys whose rows are recorded, as plain data; None for all.
     """
     (folder / RUNS).mkdir(parents=True, exist_ok=True)
     name = f"{number:04}"
-    cells_file = None
+    cells_file = f"{name}.cells.parquet"
     if cells is not None:
-        cells_file = f"{name}.cells.parquet"
         pq.write_table(cells.cast(CELLS), folder / RUNS / cells_file)
     data = {
         "format": FORMAT,
@@ -60,7 +59,7 @@ def write_run(
         "first_batch": first_batch,
         "keys": keys,
         "reads": list(reads),
-        "cells": cells_file,
+        "cells": None if cells is None else cells_file,
         "query": query,
     }
     write_json(folder / RUNS / f"{name}.json", data)
@@ -76,16 +75,16 @@ def write_batch(
     files: Mapping[str, int],
     is_end: bool,
 ) -> None:
-    """Write that a micro-batch happened.
+    """Write the file of a micro-batch that was committed.
 
     Args:
         folder: The recording.
         number: The number of the micro-batch.
         run: The number of the start of the query that it is of.
-        query_id: Spark's id of the query; empty if it is not known.
-        metrics: The metrics after it, by name.
-        files: The names of the files of its rows, each with how many it has.
-        is_end: True if it is no rows but the end of the stream.
+        query_id: The id that Spark gave the query; empty if it is not known.
+        metrics: The metrics after the micro-batch, by name.
+        files: The number of rows by the name of their file.
+        is_end: True for the end of the stream, which has no rows.
     """
     (folder / BATCHES).mkdir(parents=True, exist_ok=True)
     data = {
@@ -100,7 +99,7 @@ def write_batch(
 
 
 def write_json(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a file of JSON beside its place and move it there, so that nobody reads half of it."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
-    beside.replace(file)
+    """Write a file of JSON under another name and rename it, so that nobody reads half of it."""
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    unfinished.replace(file)

@@ -1,4 +1,4 @@
-"""What is recorded of a query, and where; what `write(record=...)` takes."""
+"""The settings of a recording: its folder, its keys and its size, as `write(record=...)` takes them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Recorder:
 
     Attributes:
         path: The folder, which the driver and all workers see. A query that is started again goes on with it.
-        keys: The keys whose rows are recorded: each a value, or a tuple of one per key column. None for all. Rows that
-            are of no key, as punctuation is, always are, and so is the progress that all rows made.
+        keys: The keys whose rows are recorded: each a value, or a tuple of one per key column. None for all. Rows of
+            no key, such as punctuation, and the progress that all rows made are always recorded.
         most_bytes: The size on disk at which the recording ends; the query goes on. A later row needs those before it,
             so the first ones are kept and not the last.
 
@@ -39,14 +39,14 @@ class Recorder:
     most_bytes: str | int = "1 GB"
 
     def __post_init__(self) -> None:
-        self.bytes_limit  # noqa: B018  # it is checked
-        self.folder  # noqa: B018
+        self.bytes_limit  # noqa: B018  # raises if it is no size
+        self.folder  # noqa: B018  # raises if it is of no file system
         if isinstance(self.keys, str):
             raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
 
     @property
     def folder(self) -> Path:
-        """The folder."""
+        """The folder of the recording."""
         return local_path(self.path)
 
     @property
@@ -61,11 +61,12 @@ class Recorder:
         """The size at which the recording ends, in bytes."""
         if isinstance(self.most_bytes, int):
             return self.most_bytes
-        found = _SIZE.fullmatch(self.most_bytes)
-        if found is None:
+        size = _SIZE.fullmatch(self.most_bytes)
+        if size is None:
             raise QueryError(f"most_bytes={self.most_bytes!r} is not a size\n  expected: such as '500 MB', or a number")
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+        number, unit = size.groups()
+        return int(float(number) * _UNITS[unit.upper()])
 
 
 RecordLike: TypeAlias = str | PathLike[str] | Recorder
-"""Where a query is recorded: a folder, or a recorder."""
+"""The destination of a recording: a folder, or a recorder."""

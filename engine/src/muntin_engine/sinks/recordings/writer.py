@@ -1,9 +1,9 @@
 """The writing of a recording, by whoever starts a query and commits its micro-batches.
 
 A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
-task of each micro-batch; and `batches/` a file for each micro-batch that happened, which names the files of its rows.
-Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those results,
-row for row what the reading query was given in the task of the same number.
+task of each micro-batch; and `batches/` a file for each micro-batch that was committed, which names the files of its
+rows. Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those
+results, row for row as the reading query got them in the task of the same number.
 Whatever fails, the query goes on: the recording says where it ends and why.
 """
 
@@ -25,7 +25,11 @@ from muntin_engine.sinks.recordings.totals import totals_of
 from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 
 _LOG: Final = logging.getLogger("muntin.recording")
-_ARRIVED: Final = ("accepted", "late", "shed", "rejected")
+_ROW_COUNTS: Final = ("accepted", "late", "shed", "rejected")
+"""The metrics that count rows: if one is not zero, tasks must have recorded rows."""
+
+_NONE: Final = -1
+"""The number of the last micro-batch where there is none."""
 
 
 class Recorded(NamedTuple):
@@ -43,44 +47,52 @@ class Recorded(NamedTuple):
 
 
 class RecordingWriter:
-    """Writes a run of a query: how it begins, and which micro-batches happen.
+    """Writes a run of a query: its start, and the micro-batches that are committed.
 
     Attributes:
-        rows: What map tasks record, and where.
-        before: The same of each query whose results it reads, each after those that it reads itself.
+        rows: The folder and the keys for which map tasks record rows.
+        before: A folder for each query whose results it reads, each after those that it reads itself.
     """
 
     def __init__(self, recorder: Recorder, before: int = 0) -> None:
-        """Take what is recorded, and where, and of how many queries before; nothing is written yet."""
+        """Open a recording; nothing is written yet.
+
+        Args:
+            recorder: The settings of the recording.
+            before: The number of queries whose results the query reads.
+        """
         self._recorder = recorder
         self._folder = recorder.folder
         run = len([*(self._folder / RUNS).glob("*.json")])
         self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
         self.before = tuple(RowRecording(str(self._folder / BEFORE / f"{place:04}"), run) for place in range(before))
-        self._bytes = sum(file.stat().st_size for file in self._files("*", "*"))
+        self._bytes = sum(file.stat().st_size for file in self._row_files("*", "*"))
 
     def begin(self, query: Recorded, query_id: str, last: int, before: Sequence[Recorded] = ()) -> None:
-        """Write what the query is, and the state that it begins with where the recording lacks it.
+        """Write the start of the query, and the state that it begins with where the recording lacks it.
 
         Args:
             query: The query.
-            query_id: Spark's id of it; empty where there is none yet.
+            query_id: The id that Spark gave it; empty where there is none yet.
             last: The last micro-batch that was committed; -1 if there is none.
             before: The queries whose results it reads, each after those that it reads itself.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
-        recorded = self._check(query_id, last)
+        recorded = self._last_recorded(query_id, last)
+        is_full = False
         stopped = self._folder / STOPPED
-        is_full = stopped.exists() and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
-        if is_full:
-            _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
-        elif stopped.exists():
-            for folder in self._folders:
-                (folder / STOPPED).unlink(missing_ok=True)
-            recorded = -1  # rows are missing since
-        is_behind = last >= 0 and recorded < last and not is_full
+        if stopped.exists():
+            is_full = json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+            if is_full:
+                _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
+            else:
+                # Rows are missing since it stopped, so it goes on from a state, as if it began here.
+                for folder in self._folders:
+                    (folder / STOPPED).unlink(missing_ok=True)
+                recorded = _NONE
+        needs_state = last > _NONE and recorded < last and not is_full
         for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
             write_run(
                 Path(rows.folder),
@@ -88,79 +100,89 @@ class RecordingWriter:
                 recorded_query.data,
                 last + 1,
                 reads=recorded_query.reads,
-                cells=recorded_query.cells() if is_behind else None,
+                cells=recorded_query.cells() if needs_state else None,
                 keys=value_to_data(rows.keys),
             )
 
-    def _check(self, query_id: str, last: int) -> int:
+    def _last_recorded(self, query_id: str, last: int) -> int:
         """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
         batches = sorted((self._folder / BATCHES).glob("*.json"))
         if not batches:
-            return -1
+            return _NONE
         recorded = json.loads(batches[-1].read_text(encoding="utf-8"))
+        number: int = recorded["batch"]
         why = ""
         if recorded["query_id"] != query_id:
             why = f"the recording of another query, {recorded['query_id']}"
-        elif recorded["batch"] > last + 1:
-            why = f"micro-batches up to {recorded['batch']}, and the checkpoint up to {last}"
+        elif number > last + 1:
+            why = f"micro-batches up to {number}, and the checkpoint up to {last}"
         if why:
             raise RecordingError(f"{self._folder} has {why}\n  give record= another folder, or remove this one")
-        number: int = recorded["batch"]
         return number
 
     def commit(self, batch: int, query_id: str, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
-        """Say that a micro-batch happened, and which rows are its own.
+        """Write that a micro-batch was committed, and which files have its rows.
 
         Args:
-            batch: Its number.
-            query_id: Spark's id of the query.
+            batch: The number of the micro-batch.
+            query_id: The id that Spark gave the query.
             metrics: The metrics of its buckets.
-            is_end: True if it is the end of the stream.
+            is_end: True for the end of the stream.
         """
         if (self._folder / STOPPED).exists():
             return
-        totals = totals_of(metrics)
         try:
-            own = self._files(f"{batch:08}", f"{self.rows.run:04}-*")
-            failed = [file for file in own if file.suffix == FAILED]
-            files = [file for file in own if file.suffix not in (FAILED, UNFINISHED)]
-            if failed:
-                self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
-                return
-            if not files and not is_end and any(totals.get(name) for name in _ARRIVED):
-                self._stop(
-                    batch, f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
-                )
-                return
-            for file in own:
-                if file.suffix == UNFINISHED:
-                    file.unlink()
-            for folder in self._folders:
-                rows = {file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS}
-                write_batch(
-                    folder,
-                    batch,
-                    self.rows.run,
-                    query_id=query_id,
-                    metrics=totals if folder == self._folder else {},
-                    files=rows,
-                    is_end=is_end,
-                )
-            self._bytes += sum(file.stat().st_size for file in files)
-            if self._bytes >= self._recorder.bytes_limit:
-                self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
+            self._commit(batch, query_id, totals_of(metrics), is_end=is_end)
         except OSError as error:
             self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
+
+    def _commit(self, batch: int, query_id: str, metrics: Mapping[str, int], *, is_end: bool) -> None:
+        task_files = self._row_files(f"{batch:08}", f"{self.rows.run:04}-*")
+        failed = [file for file in task_files if file.suffix == FAILED]
+        unfinished = [file for file in task_files if file.suffix == UNFINISHED]
+        files = [file for file in task_files if file.suffix not in (FAILED, UNFINISHED)]
+        if failed:
+            self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
+            return
+        has_rows = any(metrics.get(name) for name in _ROW_COUNTS)
+        if has_rows and not files and not is_end:
+            reason = f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
+            self._stop(batch, reason)
+            return
+
+        for file in unfinished:  # of tasks that Spark ran again
+            file.unlink()
+        for folder in self._folders:
+            write_batch(
+                folder,
+                batch,
+                self.rows.run,
+                query_id=query_id,
+                metrics=metrics if folder == self._folder else {},
+                files={file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS},
+                is_end=is_end,
+            )
+        self._bytes += sum(file.stat().st_size for file in files)
+        if self._bytes >= self._recorder.bytes_limit:
+            self._stop(batch, f"it has reached {self._recorder.most_bytes} with micro-batch {batch}", is_full=True)
 
     @property
     def _folders(self) -> list[Path]:
         """The folder of each query, its own as the last: a micro-batch that is not in that did not happen."""
-        return [Path(one.folder) for one in (*self.before, self.rows)]
+        return [Path(rows.folder) for rows in (*self.before, self.rows)]
 
-    def _files(self, batch: str, task: str) -> list[Path]:
-        """Return what tasks have written, given patterns of the names."""
-        places = (folder / kind for folder in self._folders for kind in (ROWS, PASSED_ON))
-        return sorted(file for place in places for file in place.glob(f"{batch}/{task}"))
+    def _row_files(self, batch: str, task: str) -> list[Path]:
+        """Return the files that tasks have written.
+
+        Args:
+            batch: A pattern of the numbers of micro-batches.
+            task: A pattern of the names of files.
+        """
+        files: list[Path] = []
+        for folder in self._folders:
+            for kind in (ROWS, PASSED_ON):
+                files += (folder / kind).glob(f"{batch}/{task}")
+        return sorted(files)
 
     def _stop(self, batch: int, reason: str, *, is_full: bool = False) -> None:
         """End the recording; the query goes on."""

@@ -1,0 +1,325 @@
+"""A query that is evaluated key by key, and says of each result which rows made it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from muntin import INFINITY, JoinKind
+from muntin.windows import WindowKind
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.evaluators.keyed.bucket import KeyedBucket
+from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
+from muntin_engine.evaluators.keyed.keyed_run import BatchResult
+from muntin_engine.evaluators.keyed.output_tables import result_tables
+from muntin_engine.plan import Plan
+from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.plan_words import spell_grouping
+from muntin_engine.plan.planner import choose
+from muntin_engine.recording.replay import exchanged_rows
+from muntin_engine.recording.story import Fate, StoryChange, StoryRow
+from muntin_engine.recording.story_rows import StoryRows
+from muntin_engine.recording.traced_task import NUMBER, Notes, Number, traced
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.codec import Codec
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.state.store_cache import StoreCache
+from muntin_engine.tasks.bucket_rows import read_bucket_rows
+from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
+from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.row_problems import PROBLEMS
+from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Rejection, Timing
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.shuffle import BucketArrivals, collect
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+def queries_of(task: TaskPayload) -> list[ExplainedQuery]:
+    """Return the query of a task; of a query over several specifications of windows, one for each."""
+    if not task.plan.named_windows:
+        return [ExplainedQuery(task, task)]
+    return [ExplainedQuery(_over_windows(task, name), task, name) for name in task.plan.named_windows]
+
+
+def _over_windows(task: TaskPayload, name: str) -> TaskPayload:
+    """Return the query over one of its specifications of windows."""
+    plan = replace(task.plan, window=task.plan.named_windows[name], named_windows={})
+    results = task.results.remove(task.results.get_field_index("window_name"))
+    return replace(task, plan=plan, results=results)
+
+
+class _Causes(NamedTuple):
+    """The rows that made a result.
+
+    Attributes:
+        members: The numbers of the rows that are in it, and of the rows that changed their events.
+        bounds: The numbers of the other rows that set where its window begins or ends.
+    """
+
+    members: Sequence[int]
+    bounds: Sequence[int]
+
+
+class _ExplainedBatch(NamedTuple):
+    """A micro-batch whose results are explained.
+
+    Attributes:
+        number: Its number.
+        first: The number of its first row.
+        rows: All rows so far.
+        advancing: The row that moved the watermark furthest, if one did.
+    """
+
+    number: int
+    first: int
+    rows: StoryRows
+    advancing: Sequence[int]
+
+
+class ExplainedQuery:
+    """Evaluates a query over one specification of windows, and says what made its results.
+
+    Attributes:
+        task: The query, traced.
+        changes_by_number: The rows of the last micro-batch as the query sees them.
+    """
+
+    def __init__(self, task: TaskPayload, whole: TaskPayload, window_name: str = "") -> None:
+        """Open a query without state.
+
+        Args:
+            task: The query over one specification of windows.
+            whole: The query over all of them.
+            window_name: The name of the specification; empty where there is one without a name.
+        """
+        self._notes = Notes()
+        self._window_name = window_name
+        traced_task = traced(task, self._notes)
+        evaluator, plan = _key_by_key(traced_task.plan)
+        self.task = replace(traced_task, plan=plan)
+        self._bucket = KeyedBucket(
+            evaluator.run_class(plan),
+            evaluator.query_of_task(self.task),
+            MemoryCells(),
+            Codec.of(self.task.modules, {Number}),
+            self.task.identity,
+            [input_task.tracker for input_task in whole.inputs],
+            StoreCache(),
+            window_name,
+        )
+        is_cut = plan.is_windowed and isinstance(plan.window, WindowKind)
+        self._is_cut_by_events = is_cut and plan.window.ends_move
+        self._number_places = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
+        self.changes_by_number: Mapping[int, InputChange] = {}
+        self._payloads: dict[int, tuple[Any, ...]] = {}
+        self._live: dict[tuple[Hashable, int], StoryChange] = {}
+
+    def process(self, parts: Sequence[RecordedPart], first: int, rows: StoryRows, *, is_end: bool) -> BatchResult:
+        """Evaluate a micro-batch, and set the fates of the rows that did not count.
+
+        Args:
+            parts: The rows of its tasks, with their numbers.
+            first: The number of its first row.
+            rows: All rows so far.
+            is_end: True if it is the end of the stream.
+        """
+        task = self.task
+        self._notes.begin_batch()
+        sent = [row for part in parts for row in exchanged_rows(task, part)]
+        arrivals = collect(sent, len(task.inputs))
+        self._set_fates_of_bad_rows(arrivals, rows)
+
+        bucket_rows = read_bucket_rows(task, arrivals.rows)
+        changes: list[tuple[Key, list[InputChange]]] = []
+        changes_by_number: dict[int, InputChange] = {}
+        for key, key_changes in bucket_rows.changes:
+            hidden = [self._with_hidden_number(change) for change in key_changes]
+            changes.append((key, hidden))
+            for change in hidden:
+                number = self._number_of(change)
+                if number is not None:
+                    changes_by_number[number] = change
+        self.changes_by_number = changes_by_number
+        if task.plan.join is not None:
+            self._payloads |= {number: change.payload for number, change in changes_by_number.items()}
+        rows.filter_ignored(first, changes_by_number)
+
+        for report, key_watermarks in zip(arrivals.reports, bucket_rows.key_watermarks, strict=True):
+            report.key_watermarks = key_watermarks
+            if is_end:
+                report.progress = report.progress._replace(watermark=INFINITY)
+        result = self._bucket.process(changes, arrivals.reports, arrivals.signals)
+        for key, rejection in result.rejections:
+            number = self._number_of(rejection.change)
+            if number is None:
+                number = rows.number_of(key, rejection.change)
+            rows.set_fate(number, _fate_of(rejection), rejection.message)
+        return result
+
+    def explain(
+        self, result: BatchResult, batch: int, first: int, number: int, rows: StoryRows
+    ) -> Iterator[StoryChange]:
+        """Yield the changes of the results of a micro-batch with the rows that made them.
+
+        Args:
+            result: The output of the micro-batch.
+            batch: The number of the micro-batch.
+            first: The number of its first row.
+            number: The number of the first change.
+            rows: All rows so far; their fates and events have to be known.
+        """
+        explained_batch = _ExplainedBatch(batch, first, rows, _row_that_advances(rows.all[first:]))
+        changes = [(key, change) for key, key_changes in result.output for change in key_changes]
+        for (key, change), values in zip(changes, self._values(result, changes), strict=True):
+            yield self._explained(key, change, values, number, explained_batch)
+            number += 1
+
+    def _values(self, result: BatchResult, changes: Sequence[tuple[Key, OutputChange]]) -> list[dict[str, Any]]:
+        """Return the columns of each change, as results have them."""
+        names = [part.name for part in self.task.outputs]
+        if self.task.plan.join is not None:  # row numbers are among the values, and fit no table
+            return [dict(zip(names, change.value, strict=True)) for _, change in changes]
+        values: list[dict[str, Any]] = []
+        for table in result_tables(self.task, result.output):
+            values += table.select(names).to_pylist()
+        return values
+
+    def _number_of(self, change: InputChange) -> int | None:
+        number: Number | None = change.payload[self._number_places[change.side]]
+        return None if number is None else number.value
+
+    def _with_hidden_number(self, change: InputChange) -> InputChange:
+        """Return a row whose number makes no difference to any other."""
+        place = self._number_places[change.side]
+        payload = list(change.payload)
+        payload[place] = None if payload[place] is None else Number(payload[place])
+        return change._replace(payload=tuple(payload))
+
+    def _set_fates_of_bad_rows(self, arrivals: BucketArrivals, rows: StoryRows) -> None:
+        for input_task, blobs in zip(self.task.inputs, arrivals.rows, strict=True):
+            number_name = f"i{self._number_places[input_task.side]}"
+            for blob in blobs:
+                table = from_blob(blob)
+                bad_rows = table.filter(table.column("problem").is_valid())
+                numbers = bad_rows.column(number_name).to_pylist()
+                problems = bad_rows.column("problem").to_pylist()
+                for number, problem in zip(numbers, problems, strict=True):
+                    if number is not None:
+                        rows.set_fate(number, Fate.REJECTED, PROBLEMS[problem].message)
+
+    def _explained(
+        self, key: Key, change: OutputChange, values: Mapping[str, Any], number: int, batch: _ExplainedBatch
+    ) -> StoryChange:
+        plan = self.task.plan
+        name = (freeze(key), change.id)
+        previous = None if change.kind is OutputKind.INSERT else self._live.pop(name)
+        # A row of a join that gets another end may owe it to other rows; other changes have the rows of the insertion.
+        is_join_revision = plan.join is not None and change.kind is OutputKind.REVISE
+        if previous is None or is_join_revision:
+            causes = self._causes(key, change, values, batch.rows)
+        else:
+            causes = _Causes(previous.members, previous.bounds)
+        trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
+        explained = StoryChange(
+            number=number,
+            batch=batch.number,
+            key=key,
+            change=str(change.kind),
+            result=number if previous is None else previous.result,
+            window=(change.window.start, change.window.end) if plan.is_windowed else None,
+            window_name=self._window_name,
+            start=change.start,
+            end=change.end,
+            new_end=change.new_end,
+            values={column: value for column, value in values.items() if not column.startswith(NUMBER)},
+            is_early=change.timing is Timing.EARLY,
+            firing=change.firing,
+            members=causes.members,
+            bounds=causes.bounds,
+            trigger=trigger or batch.advancing,
+        )
+        if change.kind is not OutputKind.RETRACT:
+            self._live[name] = explained
+        return explained
+
+    def _causes(self, key: Key, change: OutputChange, values: Mapping[str, Any], rows: StoryRows) -> _Causes:
+        plan = self.task.plan
+        members = set(self._members(key, change, values))
+        bounds: Iterable[int] = ()
+        if plan.join is None and self._is_cut_by_events:
+            bounds = rows.events.cutting(key, members, change.window.start, change.window.end)
+        elif plan.join is not None and len(members) == 1 and not plan.passes_events:
+            (left,) = members
+            bounds = self._bounds_of_unmatched(key, left, change, rows)
+        return _Causes(rows.with_changes(members), rows.with_changes(bounds))
+
+    def _members(self, key: Key, change: OutputChange, values: Mapping[str, Any]) -> Collection[int]:
+        """Return the rows that a result was made of."""
+        plan = self.task.plan
+        numbers: set[int] = set()
+        if plan.join is not None:
+            for column, value in values.items():
+                if column.startswith(NUMBER) and value is not None:
+                    numbers.add(value.value)
+        elif plan.is_operator:
+            numbers.update(self._notes.numbers(0, key, change.window, change.value))
+        else:
+            for place, value in enumerate(change.value):
+                numbers.update(self._notes.numbers(place, key, change.window, value))
+        return numbers
+
+    def _bounds_of_unmatched(self, key: Key, left: int, change: OutputChange, rows: StoryRows) -> list[int]:
+        """Return the right rows without which a part of a left event would have another extent.
+
+        Args:
+            key: The key.
+            left: The row of the left event.
+            change: The result, a part of the left event that has no right row in it.
+            rows: All rows so far.
+        """
+        join = self.task.plan.join
+        assert join is not None
+        end = change.end if change.new_end is None else change.new_end
+        if join.kind is JoinKind.SEMI:  # the right rows that it meets are not in the result
+            candidates = rows.events.overlapping(key, change.start, end)
+        else:
+            is_clipped = join.kind is JoinKind.CLIP
+            candidates = rows.events.bounding(key, left, change.start, end, is_clipped=is_clipped)
+
+        right_name = self.task.plan.inputs[1].name
+        bounds: list[int] = []
+        for candidate in candidates:
+            if rows.all[candidate].input != right_name:
+                continue
+            if join.on is None or join.on(self._payloads[left], self._payloads[candidate]):
+                bounds.append(candidate)
+        return bounds
+
+
+def _key_by_key(plan: Plan) -> tuple[KeyedEvaluator, Plan]:
+    """Return the most general evaluator that runs a plan key by key in plain Python, and the plan with this choice."""
+    for declaration in reversed(DECLARATIONS):
+        evaluator = KEEPS_STATE.get(declaration.name)
+        if isinstance(evaluator, KeyedEvaluator):
+            choice = choose(plan, declaration)
+            if isinstance(choice, Choice):
+                return evaluator, replace(plan, choice=choice)
+    raise AssertionError(f"no evaluator runs {spell_grouping(plan)} key by key")
+
+
+def _fate_of(rejection: Rejection) -> Fate:
+    if rejection.is_late:
+        return Fate.LATE
+    return Fate.SHED if rejection.is_shed else Fate.REJECTED
+
+
+def _row_that_advances(rows: Sequence[StoryRow]) -> list[int]:
+    """Return the row that moved the watermark furthest: the end of the stream, punctuation, or the newest event."""
+    counted = [row for row in rows if row.fate is Fate.COUNTED and (row.start is not None or row.change == "close")]
+    punctuation = [row for row in counted if row.change not in ("insert", "revise", "retract")]
+    closing = [row for row in punctuation if row.change == "close"]
+    candidates = closing or punctuation or counted
+    if not candidates:
+        return []
+    return [max(candidates, key=lambda row: row.start or 0).number]

@@ -1,0 +1,158 @@
+"""The rows of an input as a story shows them, and their numbers as a column of the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import INFINITY
+from muntin_engine.recording.story import Fate, StoryRow
+from muntin_engine.time.changes import InputChange
+from muntin_engine.wire.event_ids import in_utc, stand_ins
+from muntin_engine.wire.python_values import tuples_of
+from muntin_engine.wire.shuffle import shared_name
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.wire.times import as_ticks
+
+_CHANGES_OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
+
+
+class InputRow(NamedTuple):
+    """A row as it came.
+
+    Attributes:
+        row: The row as the story shows it; whose event it changes is not known yet.
+        side: The place of its input.
+        id: The stand-in of the id of its event, by which evaluators know it.
+        carries_number: True if its payload has its number.
+    """
+
+    row: StoryRow
+    side: int
+    id: Hashable
+    carries_number: bool
+
+    def as_change(self) -> InputChange:
+        """Return the change as an evaluator that rejects it reports it."""
+        row = self.row
+        return InputChange(self.id, row.start or 0, row.end, (), row.new_end, row.source, self.side)
+
+
+def number_column(input_task: InputTask) -> str:
+    """Return the name of the column of an input that holds the numbers of rows: the last of its payload."""
+    return f"i{len(input_task.plan_input.columns.payload) - 1}"
+
+
+def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    """Add the numbers of the rows to a batch, from a first one on.
+
+    Where a filter reads payloads, rows of changes get none: their payload has to stay null.
+    """
+    numbers = pa.array(range(first, first + len(batch)), pa.int64())
+    for input_task in task.inputs:
+        name = number_column(input_task)
+        if len(task.inputs) > 1:
+            name = shared_name(input_task.side, name)
+        column = numbers
+        if input_task.plan_input.keeps_filtered and "change" in batch.schema.names:
+            is_insertion = pc.equal(batch.column("change"), "insert")
+            column = pc.if_else(is_insertion, numbers, None)
+        batch = batch.append_column(name, column)
+    return batch
+
+
+def read_input_rows(
+    input_task: InputTask, batch: pa.RecordBatch, batch_number: int, numbers: Sequence[int]
+) -> Iterator[InputRow]:
+    """Yield the rows of an input.
+
+    Args:
+        input_task: The input.
+        batch: Its rows, with the column of numbers.
+        batch_number: The number of their micro-batch.
+        numbers: The numbers of the rows.
+    """
+    table = pa.table(batch)
+    columns = _BatchColumns(batch)
+    read_columns = input_task.plan_input.columns.payload[:-1]  # the last one has the numbers
+    read_names = [column.name for column in read_columns]
+    payload_names = input_task.payload_names[: len(read_columns)]
+    rows = zip(
+        numbers,
+        tuples_of(table, input_task.key_names),
+        tuples_of(table, payload_names),
+        columns.values("change", "insert"),
+        columns.ids(),
+        columns.values("source"),
+        columns.values("kept", True),
+        columns.values(number_column(input_task)),
+        columns.ticks("start"),
+        columns.ticks("end"),
+        columns.ticks("new_end"),
+        strict=True,
+    )
+    for number, key, payload, given_change, id, source, passes_filter, carried, start, end, new_end in rows:
+        change = given_change or "insert"
+        row = StoryRow(
+            number=number,
+            batch=batch_number,
+            key=key if change in _CHANGES_OF_A_KEY else None,
+            change=change,
+            input=input_task.plan_input.name,
+            source=source,
+            start=start,
+            end=end,
+            new_end=start if change == "retract" else new_end,
+        )
+        if change == "insert":
+            values = dict(zip(read_names, payload, strict=True))
+            row = replace(row, end=_end_of_event(input_task, start, end), values=values)
+            if not passes_filter:
+                row = replace(row, fate=Fate.FILTERED, reason=_why_filtered(input_task))
+        yield InputRow(row, input_task.side, id, carries_number=carried is not None)
+
+
+class _BatchColumns:
+    """The columns of a batch as Python values; one that the batch lacks has the same value in each row."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+        self._names = frozenset(batch.schema.names)
+
+    def values(self, name: str, default: Any = None) -> list[Any]:
+        if name not in self._names:
+            return [default] * len(self._batch)
+        values: list[Any] = self._batch.column(name).to_pylist()
+        return values
+
+    def ticks(self, name: str) -> list[int | None]:
+        if name not in self._names:
+            return [None] * len(self._batch)
+        ticks: list[int | None] = as_ticks(self._batch.column(name)).to_pylist()
+        return ticks
+
+    def ids(self) -> list[Hashable]:
+        """Return the stand-ins of ids: a rejected row is recognized by that of its event."""
+        if "id" not in self._names:
+            return [None] * len(self._batch)
+        ids = self._batch.column("id")
+        return list(stand_ins(ids.cast(in_utc(ids.type))))
+
+
+def _end_of_event(input_task: InputTask, start: int | None, end: int | None) -> int | None:
+    """Return the end of an event that is inserted, by what its columns say."""
+    lifetimes = input_task.plan_input.given_lifetimes
+    if lifetimes == "point":
+        return None if start is None else start + 1
+    if lifetimes == "edge":
+        return end
+    return INFINITY if end is None else end
+
+
+def _why_filtered(input_task: InputTask) -> str:
+    conditions = " and ".join(condition.name for condition in input_task.plan_input.columns.conditions)
+    return f"it does not meet {conditions}"

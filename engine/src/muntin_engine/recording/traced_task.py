@@ -1,0 +1,365 @@
+"""A task whose modules note which rows each of their results was made of.
+
+Each row carries its number as one column more of the payload. A module behind `traced` notes, with each result, the
+numbers of the rows that it made it of. It keeps no state from one window to the next, so each note is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, NamedTuple
+
+import pyarrow as pa
+
+from muntin import Event, IntervalOperator, LatePolicy, Module, RowOperator, StreamOperator, Window
+from muntin.modules.row_operator import HANDLERS
+from muntin.rows import MemberRow, RowsInWindow
+from muntin.schemas import Field, Scalar, ScalarKind
+from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, Present
+from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
+from muntin_engine.plan.join_plan import JoinedColumn
+from muntin_engine.state.frozen_values import freeze
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
+
+NUMBER: Final = "row number"
+"""The column of the payload that holds the numbers of rows."""
+
+
+class Number:
+    """A row number smuggled through the payload; all row numbers compare equal, so that results are unchanged.
+
+    It is a record of one field to the codec of the state.
+    """
+
+    __slots__ = ("value",)
+    _fields: ClassVar[tuple[str, ...]] = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number)
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "Number()"
+
+
+class NumberedPayload(NamedTuple):
+    """The payload that a module reads of a row, with the number of the row."""
+
+    payload: Any
+    number: int
+
+
+class Note(NamedTuple):
+    """A result, and the numbers of the rows that it was made of."""
+
+    result: Any
+    numbers: Sequence[int]
+
+
+@dataclass(slots=True)
+class Notes:
+    """The last results of modules with the rows that they were made of, by module, key and window.
+
+    Attributes:
+        notes: The notes.
+        renewed: The modules, keys and windows that were computed in this micro-batch.
+        skipped: The numbers of the rows that the module which is called next did not accept.
+    """
+
+    notes: dict[tuple[int, Hashable, Window], list[Note]] = field(default_factory=dict)
+    renewed: set[tuple[int, Hashable, Window]] = field(default_factory=set)
+    skipped: list[int] = field(default_factory=list)
+
+    def begin_batch(self) -> None:
+        """Start a micro-batch: notes of a window that is computed again replace those of earlier micro-batches."""
+        self.renewed = set()
+
+    def add(self, place: int, result: Any, numbers: Sequence[int]) -> None:
+        """Note a result of the module at a place, for the key and the window of the current call.
+
+        A result of no row that the module accepts is ascribed to the rows that it did not accept.
+        """
+        assert CURRENT_CALL.window is not None, "a module is called for a window"
+        name = (place, CURRENT_CALL.key, CURRENT_CALL.window)
+        if name not in self.renewed:
+            self.renewed.add(name)
+            self.notes[name] = []
+        self.notes[name].append(Note(result, numbers or self.skipped))
+        self.skipped = []
+
+    def numbers(self, place: int, key: Hashable, window: Window, result: Any) -> Sequence[int]:
+        """Return the rows of a result of a module; those of all results of the window if this one is unknown."""
+        notes: list[Note] = self.notes.get((place, key, window), [])
+        for note in reversed(notes):
+            if is_same_result(note.result, result):
+                numbers: Sequence[int] = note.numbers
+                return numbers
+        all_numbers: set[int] = set()
+        for note in notes:
+            all_numbers.update(note.numbers)
+        return sorted(all_numbers)
+
+
+def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
+    """Return the task of a query in one bucket whose modules note the rows that they read.
+
+    Rows have the column `i<n>` of numbers after the others of their payload, and late ones are kept.
+    """
+    plan = task.plan
+    number_places = [len(plan_input.columns.payload) for plan_input in plan.inputs]
+    modules = [
+        _noting_plan(module, notes, place, number_places[module.side]) for place, module in enumerate(plan.modules)
+    ]
+    columns = [
+        _with_number_type(plan_input, input_columns)
+        for plan_input, input_columns in zip(plan.inputs, task.columns, strict=True)
+    ]
+    traced_plan = replace(
+        plan,
+        inputs=tuple(map(_with_number_column, plan.inputs)),
+        modules=tuple(modules),
+        buckets=1,
+        keeps_late_rows=True,
+    )
+    traced_plan = _with_joined_numbers(traced_plan, number_places)
+    return replace(task, plan=traced_plan, columns=tuple(columns), is_timed=False)
+
+
+def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
+    """Add the numbers of the joined rows to each row of a join's results."""
+    join = plan.join
+    if join is None:
+        return plan
+    columns = list(join.columns)
+    for side in range(1 + join.kind.pairs):
+        number = Field(f"{NUMBER} {side}", Scalar(ScalarKind.INTEGER), is_nullable=True)
+        columns.append(JoinedColumn(number, side, number_places[side]))
+    return replace(plan, join=replace(join, columns=tuple(columns)))
+
+
+def _with_number_column(plan_input: Input) -> Input:
+    columns = replace(plan_input.columns, payload=(*plan_input.columns.payload, NamedColumn(NUMBER, "bigint")))
+    late = plan_input.late
+    if late.policy is LatePolicy.DROP:
+        late = replace(late, policy=LatePolicy.SIDE)
+    return replace(plan_input, columns=columns, late=late)
+
+
+def _with_number_type(plan_input: Input, columns: InputColumns) -> InputColumns:
+    """Insert the type of numbers after those of the input; the column that its filter makes stays the last."""
+    place = len(plan_input.columns.payload)
+    return replace(columns, payload=(*columns.payload[:place], pa.int64(), *columns.payload[place:]))
+
+
+def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) -> ModulePlan:
+    """Return the plan of a module that notes the rows of its results.
+
+    Args:
+        plan: The plan of the module.
+        notes: Collects the notes.
+        place: The place of the module among those of the query.
+        number_place: The place of the number in a payload.
+    """
+    skips_rows = isinstance(plan.select, Present | Accepted | BySource)
+    module = _noting_module(plan.module, notes, place, skips_rows=skips_rows)
+    return replace(plan, module=module, select=_NumberedSelect(plan.select, number_place, notes), form=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedSelect:
+    """Selects what a module reads of a row, with the number of the row.
+
+    Attributes:
+        select: Selects what the module reads.
+        number_place: The place of the number in a payload.
+        notes: Collects the numbers of rows that the module does not accept.
+    """
+
+    select: Callable[[tuple[Any, ...]], Any]
+    number_place: int
+    notes: Notes
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        """Return payload and number; `SKIPPED` where the module does not accept the row."""
+        payload = self.select(row)
+        number = row[self.number_place].value
+        if payload is SKIPPED:
+            self.notes.skipped.append(number)
+            return SKIPPED
+        return NumberedPayload(payload, number)
+
+
+def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -> Module:
+    """Return a module of the same kind that notes the rows of its results.
+
+    Its class is derived from that of the module, so that evaluators see the same kind of module; it has the same
+    attributes.
+    """
+    if isinstance(module, RowOperator):
+        methods = _handlers_of_rows(module, notes, place)
+    elif isinstance(module, StreamOperator):
+        methods = _NotingStreamOperator(module, notes, place).methods()
+    else:
+        methods = _methods_of_windows(module, notes, place, skips_rows=skips_rows)
+    noting_class: Any = type(type(module).__name__, (type(module),), methods)
+    noting: Module = noting_class.__new__(noting_class)
+    for name, value in getattr(module, "__dict__", {}).items():
+        object.__setattr__(noting, name, value)
+    return noting
+
+
+def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bool) -> dict[str, Any]:
+    """Return the methods of an aggregate or operator of windows that computes each result from all its rows."""
+    called: Any = Choosy(module) if skips_rows else module
+
+    def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
+        payloads: list[Any]
+        if module.is_time_sensitive:
+            numbers = [event.payload.number for event in members]
+            payloads = [Event(event.start, event.end, event.payload.payload) for event in members]
+        else:
+            numbers = [member.number for member in members]
+            payloads = [member.payload for member in members]
+        if module.is_incremental:
+            state = called.create_state(*window)
+            if payloads:
+                state = called.add_events(state, payloads, *window)
+            result = called.compute_result(state, *window)
+        else:
+            result = called.compute_result(payloads, *window)
+        if module.is_operator:
+            result = list(result)
+        notes.add(place, result, sorted(numbers))
+        return result
+
+    return {"compute_result": compute_result, "is_incremental": False}
+
+
+def _handlers_of_rows(module: Any, notes: Notes, place: int) -> dict[str, Any]:
+    """Return the handlers of a row operator: their results are made of the handler's rows and of the window's."""
+
+    def noting_handler(name: str) -> Callable[..., list[Any]]:
+        handler = getattr(module, name)
+
+        def call(_: Any, state: Any, *arguments: Any) -> list[Any]:
+            *row_arguments, view = arguments
+            plain_arguments = [_without_numbers(argument) for argument in row_arguments]
+            result = list(handler(state, *plain_arguments, _PlainView(view)) or ())
+            if result:
+                rows = [*_rows_in(row_arguments), *view.rows]
+                notes.add(place, result, sorted({row.payload.number for row in rows}))
+            return result
+
+        return call
+
+    handlers: dict[str, Any] = {}
+    for name in HANDLERS:
+        is_defined = getattr(type(module), name) is not getattr(RowOperator, name)
+        if is_defined:
+            handlers[name] = noting_handler(name)
+    return handlers
+
+
+def _rows_in(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the rows of the arguments of a handler, each of which is a row or a sequence of rows."""
+    for argument in arguments:
+        # A row is a named tuple, which is a sequence too.
+        if isinstance(argument, Sequence) and not isinstance(argument, MemberRow):
+            yield from argument
+        else:
+            yield argument
+
+
+class _PlainView(RowsInWindow[Any]):
+    """A window whose rows are without their numbers."""
+
+    __slots__ = ()
+
+    def __init__(self, view: RowsInWindow[Any]) -> None:
+        super().__init__(view._held, view.partition, view.time, view.extent)
+
+    @property
+    def rows(self) -> tuple[MemberRow[Any], ...]:
+        """The members, the oldest first."""
+        return tuple(map(_without_numbers, super().rows))
+
+    @property
+    def partitions(self) -> dict[Hashable, tuple[MemberRow[Any], ...]]:
+        """The members of each partition."""
+        return {name: tuple(map(_without_numbers, rows)) for name, rows in super().partitions.items()}
+
+
+def _without_numbers(argument: Any) -> Any:
+    """Return a row, or a list of rows, as the module reads it."""
+    if isinstance(argument, MemberRow):
+        return argument._replace(payload=argument.payload.payload)
+    return [_without_numbers(row) for row in argument]
+
+
+class _NotingStreamOperator:
+    """Calls a stream operator: its results are made of all events of the key since its state was created."""
+
+    def __init__(self, module: Any, notes: Notes, place: int) -> None:
+        self._module = module
+        self._notes = notes
+        self._place = place
+        self._numbers_of_key: dict[Hashable, list[int]] = {}
+        self._is_of_intervals = isinstance(module, IntervalOperator)
+        self._on_event = module.on_start if self._is_of_intervals else module.on_event
+
+    def methods(self) -> dict[str, Any]:
+        """Return the methods that a class derived from that of the module overrides."""
+        methods: dict[str, Any] = {
+            "create_state": lambda _: self.create_state(),
+            "on_time": lambda _, state, time: self.on_time(state, time),
+        }
+        # The event is passed by position, whatever the methods of the module call it.
+        if self._is_of_intervals:
+            methods["on_start"] = lambda _, state, event, time: self.on_event(state, event, time)
+            methods["on_end"] = lambda _, state, event, time: self.on_end(state, event, time)
+        else:
+            methods["on_event"] = lambda _, state, event, time: self.on_event(state, event, time)
+        return methods
+
+    def create_state(self) -> Any:
+        self._numbers_of_key[CURRENT_CALL.key] = []
+        return self._module.create_state()
+
+    def on_event(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
+        self._numbers_of_key[CURRENT_CALL.key].append(event.number)
+        return self._noted(self._on_event(state, event.payload, time))
+
+    def on_end(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
+        return self._noted(self._module.on_end(state, event.payload, time))
+
+    def on_time(self, state: Any, time: int) -> list[Any]:
+        return self._noted(self._module.on_time(state, time))
+
+    def _noted(self, rows: Iterable[Any] | None) -> list[Any]:
+        result = list(rows or ())
+        if result:
+            self._notes.add(self._place, result, tuple(self._numbers_of_key[CURRENT_CALL.key]))
+        return result
+
+
+def is_same_result(result: Any, other: Any) -> bool:
+    """Return True if results are one object or equal, where NaN equals itself; or if a list of rows holds the other."""
+    try:
+        if result is other or freeze(result) == freeze(other):
+            return True
+    except Exception:  # a result may be of any class, whose comparison may raise anything
+        return False
+    if not isinstance(result, list):
+        return False
+    payloads = [row.payload if isinstance(row, Event) else row for row in result]
+    return any(is_same_result(payload, other) for payload in payloads)

@@ -1,0 +1,408 @@
+"""Joins of two streams: keys that are equal, and lifetimes that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.sql_text.join_columns import ALWAYS, JoinColumns, JoinedStreams
+from muntin_engine.sql_text.refusals import refuse_aggregates, refuse_other_rows, refuse_unread
+from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, text_of, value_of
+from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream
+from muntin_engine.sql_text.time_bounds import TimeBounds
+
+_KINDS: Final = {
+    ("", ""): "inner",
+    ("", "INNER"): "inner",
+    ("", "CROSS"): "inner",  # a comma between two streams is a cross join too
+    ("LEFT", ""): "left",
+    ("LEFT", "OUTER"): "left",
+    ("LEFT", "SEMI"): "semi",
+    ("", "SEMI"): "semi",
+    ("LEFT", "ANTI"): "anti",
+    ("", "ANTI"): "anti",
+}
+_WORDS: Final = {"left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
+_WINDOW: Final = ("window_start", "window_end")
+
+
+def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
+    """Return the steps of a query that joins two streams.
+
+    Args:
+        reader: Reads the rest of the query.
+        tree: The SELECT.
+        table: The table of its FROM clause.
+    """
+    source = reader.source
+    join = tree.args["joins"][0]
+    if len(tree.args["joins"]) > 1:
+        third = tree.args["joins"][1]
+        name = third.alias_or_name or "s"
+        joined = "FROM EVENTS(TABLE (SELECT ... JOIN ...)) AS j"
+        advice = f"join the results: {joined} JOIN EVENTS(TABLE {name}, ...) AS {name} ON ..."
+        raise source.error(third, "a query joins two streams", advice)
+    kind = _KINDS.get((join.side, join.kind))
+    if kind is None:
+        fact = f"there is no {join.side} {join.kind} JOIN of streams".replace("  ", " ")
+        advice = "write JOIN, LEFT JOIN, LEFT SEMI JOIN or LEFT ANTI JOIN; a RIGHT one turned round"
+        raise source.error(join, fact, advice)
+    left = reader.stream(_stream_table(reader, table))
+    right_table = _stream_table(reader, join.this)
+    right = reader.stream(right_table)
+    if not left.alias or not right.alias or left.alias.casefold() == right.alias.casefold():
+        raise source.error(join, "both streams need a name of their own", "write EVENTS(TABLE rides, ...) AS r")
+    if version := table.args.get("version"):
+        raise source.error(version, "FOR SYSTEM_TIME AS OF is of the right stream", "write it before AS s")
+    reading = _JoinReading(reader, join, JoinedStreams(reader, left, right), kind)
+    if version := right_table.args.get("version"):
+        reading.read_as_of(version)
+    reading.read_conditions(tree.args.get("where"))
+    for part in ("group", "having"):
+        if tree.args.get(part):
+            fact = "a join has no windows to group by"
+            advice = "read it as a stream: FROM TUMBLE(TABLE (SELECT ... JOIN ...), INTERVAL '1' HOUR)"
+            raise source.error(tree.args[part], fact, advice)
+    return reading.steps(tree)
+
+
+def never_null(keys: Iterable[str]) -> str:
+    """Return the condition by which keys of a stream are not null, so that they meet as those of SQL do."""
+    conditions: list[str] = []
+    for key in keys:
+        is_name = key.replace("`", "").replace(".", "_").isidentifier()
+        conditions.append(f"{key if is_name else f'({key})'} IS NOT NULL")
+    return " AND ".join(conditions)
+
+
+def is_true(condition: str) -> str:
+    """Return a condition that is false where another one is null."""
+    has_no_null = condition.startswith("COALESCE(") and condition.endswith(", FALSE)")
+    return condition if has_no_null else f"COALESCE({condition}, FALSE)"
+
+
+def _stream_table(reader: ReadsQueries, side: Any) -> Any:
+    """Return the window function that one side of a join reads.
+
+    Raises:
+        SqlError: The side is a table, or reads the results of a query.
+    """
+    if isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier):
+        return side
+    if isinstance(side, exp.Subquery):
+        function = _selected_function(side)
+        if function is not None:
+            refuse_unread(reader.source, side, side.this, function, *side.this.expressions)
+            with_alias = function.copy()
+            with_alias.set("alias", side.args.get("alias"))
+            return with_alias
+    name = side.alias_or_name or "s"
+    if reader.is_streaming(side):
+        inner = side.name or f"({text_of(side.this)})"
+        raise reader.source.error(side, f"{name} has results of windows", f"write EVENTS(TABLE {inner}) AS {name}")
+    advice = (
+        f"a stream is EVENTS(TABLE {name}, DESCRIPTOR(since)) AS {name}\n"
+        "a table without times is joined before: TABLE (SELECT ... JOIN ...)"
+    )
+    raise reader.source.error(side, f"{name} is a table, and a stream meets streams", advice)
+
+
+def _selected_function(side: Any) -> Any:
+    """Return the function of `(SELECT * FROM TUMBLE(...)) AS r`, as Flink's page has it; None for another query."""
+    select = side.this
+    if not isinstance(select, exp.Select) or not select.args.get("from_"):
+        return None
+    selects_all = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
+    has_more = any(part for name, part in select.args.items() if name not in ("expressions", "from_", "kind"))
+    table = select.args["from_"].this
+    is_function = isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier)
+    return table if selects_all and is_function and not has_more else None
+
+
+@dataclass
+class _JoinReading:
+    """Reads the conditions of one join.
+
+    A condition goes where it means what it means in SQL: equal columns are keys; bounds on the times are lifetimes; a
+    condition on one stream is a filter of its events, or a key where a left event that does not meet it has to stay;
+    what only a pair can be tested for is a condition on the results.
+
+    Attributes:
+        reader: Reads the rest of the query.
+        join: The node of the join.
+        streams: The left and the right stream.
+        kind: The kind of join, as `how` names it.
+        is_as_of: True if a left point meets at most the one right row that holds at its time.
+        keys: The equal columns of both.
+        keys_not_null: The keys of the right stream that meet by `=`, for which null equals nothing.
+        shared_ends: The ends of windows that ON compares.
+        arguments: The arguments of the call of `join` so far.
+        pair_conditions: Conditions on both streams.
+        where: The conditions of WHERE on the results.
+    """
+
+    reader: ReadsQueries
+    join: Any
+    streams: JoinedStreams
+    kind: str
+    is_as_of: bool = False
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    keys_not_null: list[str] = field(default_factory=list)
+    shared_ends: set[str] = field(default_factory=set)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    pair_conditions: list[Any] = field(default_factory=list)
+    where: list[Any] = field(default_factory=list)
+
+    @property
+    def source(self) -> SqlText:
+        """The text."""
+        return self.reader.source
+
+    @property
+    def left(self) -> SqlStream:
+        """The left stream."""
+        return self.streams.left
+
+    @property
+    def right(self) -> SqlStream:
+        """The right stream."""
+        return self.streams.right
+
+    def read_as_of(self, version: Any) -> None:
+        """Read `FOR SYSTEM_TIME AS OF left.time`: each row of the right stream holds until the next of its key."""
+        column = version.expression
+        time = self.left.point_time
+        if time is None:
+            fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
+            advice = f"{self.left.alias} has to be of points: EVENTS(TABLE ..., DESCRIPTOR(leaves)), without THEN"
+            raise self.source.error(column, fact, advice)
+        is_of_left = isinstance(column, exp.Column) and stream_of(column) == self.left.alias.casefold()
+        if not is_of_left or column_of(column, after=1).casefold() != time.casefold():
+            fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
+            raise self.source.error(column, fact, f"write FOR SYSTEM_TIME AS OF {self.left.alias}.{time}")
+        if self.right.time is None:
+            fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
+            raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
+        self.right.bases[0]["edge"] = True
+        self.is_as_of = True
+
+    def read_conditions(self, where: Any) -> None:
+        """Read ON or USING, and WHERE."""
+        bounds = TimeBounds(self.source, self.left, self.right)
+        for part in self.join.args.get("using") or ():
+            name = column_of(part)
+            self.keys.append((name, name))
+            self.keys_not_null.append(name)
+        for part in _conjuncts(self.join.args.get("on")):
+            self._read_on(part, bounds)
+        for part in _conjuncts(None if where is None else where.this):
+            self._read_where(part, bounds)
+        self.right.steps += bounds.steps()
+        self._set_keys()
+        self._set_windows()
+        if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
+            self._refuse_pair_condition(self.pair_conditions[0])
+
+    def _read_on(self, part: Any, bounds: TimeBounds) -> None:
+        """Read one condition that pairs have to meet."""
+        streams = self.streams.read_by(part)
+        is_of_both = len(streams) == 2
+        function = _function_name(part)
+        is_function = function is not None and "on" not in self.arguments and (is_of_both or "." in function)
+        if function is not None and is_function:
+            self.arguments["on"] = self._function_call(part, function)
+            return
+        if is_of_both:
+            self._read_on_of_both(part, bounds)
+        elif streams == [self.right]:
+            self.right.keep(self.reader.column(part, self.right.alias), part, self.source)
+        elif streams == [self.left]:
+            self._read_left_condition(part)
+        elif not (isinstance(part, exp.Boolean) and part.this):  # ON TRUE says nothing
+            self.pair_conditions.append(part)
+
+    def _read_on_of_both(self, part: Any, bounds: TimeBounds) -> None:
+        """Read a condition on both streams: bounds on the times, equal columns, or another one."""
+        if not self.is_as_of and bounds.reads_both_times(part):
+            bounds.add(part)
+            return
+        pair = self._equal_columns(part)
+        if pair is None:
+            self.pair_conditions.append(part)
+        elif pair[0] == pair[1] and pair[0].lower() in _WINDOW:
+            self.shared_ends.add(pair[0].lower())
+        else:
+            self.keys.append(pair)
+            if isinstance(part, exp.EQ):
+                self.keys_not_null.append(pair[1])
+
+    def _read_left_condition(self, part: Any) -> None:
+        """Read a condition on the left stream alone.
+
+        A left join and an anti join keep left events that do not meet it. A key lets these meet nothing: it is true or
+        false on the left, and always true on the right.
+        """
+        condition = self.reader.column(part, self.left.alias)
+        if self.kind in ("inner", "semi"):
+            self.left.keep(condition, part, self.source)
+        else:
+            self.keys.append((is_true(condition), ALWAYS))
+
+    def _read_where(self, part: Any, bounds: TimeBounds) -> None:
+        """Read a condition that stands in WHERE: for an inner join it could as well stand in ON."""
+        streams = self.streams.read_by(part)
+        # Equal columns in WHERE are no keys of versions, which go on for each key.
+        is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
+        if is_like_on:
+            self._read_on(part, bounds)
+        elif streams == [self.left]:
+            self.left.keep(self.reader.column(part, self.left.alias), part, self.source)
+        elif self.kind in ("semi", "anti"):
+            fact = f"WHERE reads {self.right.alias}, and {_WORDS[self.kind]} has no rows of it"
+            raise self.source.error(part, fact, f"write it in ON: AND {text_of(part)}")
+        else:
+            self.where.append(part)
+
+    def _equal_columns(self, part: Any) -> tuple[str, str] | None:
+        """Return the expressions of the left and of the right stream that an equality compares; None if it is none."""
+        if not isinstance(part, exp.EQ | exp.NullSafeEQ):
+            return None
+        expressions: dict[str, str] = {}
+        for node in (part.this, part.expression):
+            streams = self.streams.read_by(node)
+            if len(streams) != 1:
+                return None
+            alias = streams[0].alias
+            expressions[alias] = self.reader.column(node, alias)
+        return expressions[self.left.alias], expressions[self.right.alias]
+
+    def _function_call(self, part: Any, name: str) -> dict[str, Any]:
+        """Return the call of a function of both streams, as the data of a query has it."""
+        call = part.expression if isinstance(part, exp.Dot) else part
+        data: dict[str, Any] = {"function": name, "left": [], "right": []}
+        for argument in call.expressions:
+            if isinstance(argument, exp.Kwarg):
+                parameters = data.setdefault("parameters", {})
+                parameters[argument.this.name] = value_of(argument.expression, self.source)
+                continue
+            streams = self.streams.read_by(argument)
+            if len(streams) != 1:
+                fact = f"{text_of(argument)} is not of one stream"
+                advice = f"give {name} columns of {self.left.alias}, then columns of {self.right.alias}"
+                raise self.source.error(argument, fact, f"{advice}; parameters have names: within => 5")
+            side = "left" if streams[0] is self.left else "right"
+            if side == "left" and data["right"]:
+                fact = f"columns of {self.left.alias} come first"
+                raise self.source.error(argument, fact, f"write those of {self.right.alias} after them")
+            data[side].append(self.reader.column(argument, streams[0].alias))
+        return data
+
+    def _set_keys(self) -> None:
+        """Give both streams the keys that ON compares."""
+        if self.keys_not_null:  # null equals nothing in SQL, and is a key like any other in streams
+            self.right.keep(never_null(self.keys_not_null), self.join, self.source)
+        left_keys = [key for key, _ in self.keys]
+        right_keys = [key for _, key in self.keys]
+        for stream, keys in ((self.left, left_keys), (self.right, right_keys)):
+            partition_keys = stream.keys
+            if partition_keys is not None and partition_keys != keys:
+                partition = ", ".join(partition_keys)
+                fact = f"{stream.alias} has the keys {partition}, and ON has {', '.join(keys) or 'none'}"
+                advice = "leave PARTITION BY out: the equal columns of ON are the keys"
+                raise self.source.error(self.join, fact, advice)
+            if keys:
+                stream.keys = keys
+
+    def _set_windows(self) -> None:
+        """Let the streams meet in the windows that ON compares."""
+        window = self.left.window
+        if window is None and self.right.window is None and not self.shared_ends:
+            return
+        if window is None or window != self.right.window or self.shared_ends != {*_WINDOW}:
+            fact = "two streams meet in their windows, and these are others"
+            ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
+            advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
+            raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
+        if window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys():
+            fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
+            advice = "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)"
+            raise self.source.error(self.join, fact, advice)
+        self.arguments["same_window"] = window
+
+    def _refuse_pair_condition(self, part: Any) -> None:
+        """Refuse a condition that only pairs can be tested for, where rows without a pair are wanted too."""
+        fact = f"{text_of(part)} is of both streams, and {_WORDS[self.kind]} has to know it before it finds pairs"
+        advice = "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
+        if self.left.time is None or self.right.time is None:
+            advice += "\nrows with a start and an end meet where they overlap, without a condition"
+        raise self.source.error(part, fact, advice)
+
+    def steps(self, tree: Any) -> Steps:
+        """Return the steps of the whole query, once the conditions are read."""
+        columns = JoinColumns(self.streams, self.kind, "same_window" in self.arguments, self.pair_conditions)
+        selected = columns.read(tree)
+        is_natural = columns.is_natural(selected) and not self.where and not self.pair_conditions
+        chosen = None if is_natural else selected
+        condition = self._condition_on_results(columns)
+
+        how = self.kind
+        if self.pair_conditions:  # of versions: each left point has at most one, which the results are tested for
+            how = {"semi": "inner", "anti": "left"}.get(how, how)
+        arguments: dict[str, Any] = {"how": how, **self.arguments}
+        if not columns.left and not columns.right:  # a join has a column besides its keys
+            chosen = chosen or {name: name for name in (*(self.left.keys or ()), "lifetime")}
+            columns.add_constant("is_met", chosen)
+        if columns.left:
+            arguments["left_columns"] = columns.left
+        if columns.right:
+            arguments["right_columns"] = columns.right
+        arguments |= self.reader.clauses(tree)
+
+        join = self.source.mark({"right": self.right.steps, **arguments}, self.join, tree)
+        steps = [*self.left.steps, {"join": join}]
+        if condition is not None:
+            node = tree.args.get("where") or self.join.args.get("on") or self.join
+            steps.append({"where": self.source.mark({"condition": condition}, node)})
+        if chosen is not None:
+            steps.append({"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)})
+        return steps
+
+    def _condition_on_results(self, columns: JoinColumns) -> str | None:
+        """Return the condition that results have to meet; None if there is none."""
+        conditions = [columns.over_results(part) for part in self.where]
+        for part in self.where:
+            refuse_other_rows(self.source, part)
+            refuse_aggregates(self.source, part)
+        if self.pair_conditions and self.kind in ("inner", "semi"):
+            conditions.append(columns.pairs_met())
+        elif self.pair_conditions and self.kind == "anti":
+            conditions.append(f"NOT coalesce({columns.pairs_met()}, false)")
+        if not conditions:
+            return None
+        if len(conditions) == 1:
+            return conditions[0]
+        return " AND ".join(f"({condition})" for condition in conditions)
+
+
+def _conjuncts(condition: Any) -> Iterator[Any]:
+    """Yield the conditions that AND joins."""
+    if condition is None:
+        return
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.this)
+        yield from _conjuncts(inner.expression)
+    else:
+        yield inner
+
+
+def _function_name(part: Any) -> str | None:
+    """Return the name of a called function that Spark need not know; None for another condition."""
+    if isinstance(part, exp.Dot) and isinstance(part.expression, exp.Anonymous):
+        return name_of(part)
+    return part.name if isinstance(part, exp.Anonymous) else None

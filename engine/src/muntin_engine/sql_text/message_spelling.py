@@ -1,0 +1,261 @@
+"""Code in messages, in the words of SQL: arguments as clauses, windows as functions, columns as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import EllipsisType
+from typing import Final
+
+from muntin.axis import Axis, TimeLength
+from muntin.errors.messages import (
+    Alternatives,
+    Argument,
+    Arguments,
+    Call,
+    Code,
+    Constant,
+    Earlier,
+    ParameterName,
+    Seconds,
+    SparkFunction,
+    StreamCall,
+    WrittenColumn,
+)
+from muntin.windows.specification import WrittenWindows
+from muntin_engine.plan.arguments_as_text import KIND, write_value
+from muntin_engine.sql_text.clauses import EMIT_WORDS, JOINS
+from muntin_engine.sql_text.sql_values import spell_length, spell_name, spell_value
+from muntin_engine.sql_text.stream_reading import EVENT_ARGUMENTS
+from muntin_engine.sql_text.window_functions import spell_windows
+
+CLAUSES: Final[Mapping[str, str]] = {
+    "at": "DESCRIPTOR",
+    "clip": "CLIP",
+    "emit": "EMIT",
+    "evaluator": "EVALUATOR",
+    "forget_keys_after": "FORGET KEYS AFTER",
+    "key": "PARTITION BY",
+    "late_policy": "LATE",
+    "on": "ON",
+    "order": "ORDER BY",
+    "refinement": "EMIT EARLY",
+    "timestamps": "TIMESTAMPS",
+    "watermark": "WATERMARK",
+}
+"""The words that begin the clauses of SQL, by the parameters that they are; other parameters go by their names."""
+
+_OF_TABLE: Final = ("key", "order", "watermark", "late_policy")
+"""The parameters of `events` that are clauses of its table."""
+
+_SIDES: Final = {"left_columns": "l", "right_columns": "r"}
+"""The streams of a join as examples name them, by the parameter that names their columns."""
+
+
+def in_sql(code: Code) -> str:
+    """Return code of a message in SQL.
+
+    Example:
+        >>> in_sql(Argument("clip", "none")), in_sql(WrittenColumn("km", "double"))
+        ('CLIP NONE', 'CAST(km AS double)')
+        >>> in_sql(Call("tumbling", "10 minutes"))
+        "TUMBLE(TABLE ..., INTERVAL '10' MINUTE)"
+    """
+    match code:
+        case Argument() | Arguments() | Alternatives() | ParameterName():
+            return _arguments(code)
+        case Call():
+            return _call(code)
+        case StreamCall():
+            stream = "" if code.stream is None else f"{_call(code.stream)} "
+            return f"{stream}THEN {_call(code.call)}"
+        case WrittenWindows():
+            return _windows(code)
+        case Earlier():
+            return "within TABLE (SELECT ...)"
+    return _expression(code)
+
+
+def _arguments(code: Argument | Arguments | Alternatives | ParameterName) -> str:
+    """Return arguments of calls, or the alternatives for one."""
+    match code:
+        case Argument():
+            return _argument(code.name, code.value)
+        case Alternatives():
+            return code.between.join(_argument(code.name, value) for value in code.values)
+        case Arguments():
+            return ", ".join(f"{name} => {_value(value)}" for name, value in code.values) or "none"
+        case ParameterName():
+            return _parameter(code.name)
+
+
+def _expression(code: Code) -> str:
+    """Return an expression of Spark's."""
+    match code:
+        case WrittenColumn(name=name, cast_to=""):
+            return spell_name(name)
+        case WrittenColumn():
+            return f"CAST({spell_name(code.name)} AS {code.cast_to})"
+        case Constant():
+            return _value(code.value)
+        case Seconds():
+            return f"INTERVAL '{code.count}' SECOND"
+        case SparkFunction():
+            arguments: list[str] = []
+            for argument in code.arguments:
+                arguments.append(spell_name(argument) if isinstance(argument, str) else in_sql(argument))
+            return f"{code.name}({', '.join(arguments)})"
+    return str(code)
+
+
+def _parameter(name: str) -> str:
+    """Return a parameter whatever its value, as the word of its clause or by its name."""
+    if name in _SIDES:
+        return f"SELECT {_SIDES[name]}.km"
+    return CLAUSES.get(name, f"{name.upper()} =>")
+
+
+def _argument(name: str, value: object) -> str:
+    """Return an argument as a clause, or by its name."""
+    if name in _CLAUSES_OF_ARGUMENTS:
+        return _CLAUSES_OF_ARGUMENTS[name](value)
+    if EVENT_ARGUMENTS.get(name) == "column" and isinstance(value, str):
+        return f"{name.upper()} => {spell_name(value)}"
+    return f"{name.upper()} => {_value(value)}"
+
+
+def _value(value: object) -> str:
+    """Return a value as a literal of SQL; as Python has it, if there is none."""
+    if isinstance(value, EllipsisType):
+        return "..."
+    if isinstance(value, Code):
+        return in_sql(value)
+    try:
+        return spell_value(value)
+    except ValueError:
+        return repr(value)
+
+
+def _columns(value: object) -> str:
+    """Return the columns that an argument names."""
+    if isinstance(value, EllipsisType):
+        return "..."
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_columns, value))})"
+    return spell_name(str(value)) if str(value).isidentifier() else str(value)
+
+
+def _call(call: Call) -> str:
+    """Return a call: windows as a function of a table, `events` as a table, others by their name."""
+    if call.function == "events":
+        return _events(call)
+    if call.function == "early":
+        return _emission(call)
+    name, _, _ = spell_windows(call.function, {})
+    if name != call.function:
+        return f"{name}({', '.join(['TABLE ...', *map(_part, call.arguments)])})"
+    return f"{call.function}({', '.join(map(_part, call.arguments))})"
+
+
+def _part(argument: object) -> str:
+    """Return an argument of a call, by its place or by its name."""
+    if isinstance(argument, Argument):
+        return f"{argument.name} => {_value(argument.value)}"
+    return _value(argument)
+
+
+def _events(call: Call) -> str:
+    """Return the part of a table that a call of `events` shows; without arguments, a word for the table."""
+    arguments = [argument for argument in call.arguments if isinstance(argument, Argument)]
+    words = [_argument(argument.name, argument.value) for argument in arguments]
+    if not call.arguments:
+        return "the table"
+    if all(argument.name in _OF_TABLE for argument in arguments):
+        return " ".join(["TABLE ...", *words])
+    return ", ".join(words)
+
+
+def _emission(value: object) -> str:
+    """Return `EMIT` with its policy, or with a trigger and a refinement."""
+    if not isinstance(value, Call):
+        return f"EMIT {EMIT_WORDS.get(str(value), str(value).upper())}"
+    words = ["EMIT EARLY"]
+    for part in value.arguments:
+        if isinstance(part, Argument) and part.name == "refinement":
+            words.append(str(part.value).upper())
+        elif isinstance(part, Argument):  # the period: no other argument goes by name
+            words.append(f"EVERY {_value(part.value)}")
+        else:
+            words.append(_value(part))
+    return " ".join(words)
+
+
+def _lateness(value: object) -> str:
+    """Return `LATE` with its policy."""
+    if isinstance(value, Call):
+        return f"LATE CORRECT WITHIN {_value(value.arguments[0])}"
+    return f"LATE {str(value).upper()}"
+
+
+def _watermark(value: object) -> str:
+    """Return `WATERMARK` with a delay or a policy."""
+    return f"WATERMARK {_call(value)}" if isinstance(value, Call) else f"WATERMARK DELAY OF {_value(value)}"
+
+
+def _keyword(value: object) -> str:
+    """Return a value that is one word of SQL."""
+    return str(value).partition("(")[0].upper()
+
+
+def _clause(name: str, spell: Callable[[object], str]) -> Callable[[object], str]:
+    """Return a function that spells a clause: its words, and a value as `spell` has it."""
+    return lambda value: f"{CLAUSES[name]} {spell(value)}"
+
+
+def _of_side(name: str) -> Callable[[object], str]:
+    """Return a function that spells the columns of a stream of a join.
+
+    Args:
+        name: The parameter that names the columns.
+    """
+
+    def spell(columns: object) -> str:
+        names = columns if isinstance(columns, list | tuple) else [columns]
+        qualified = [f"{_SIDES[name]}.{_columns(column)}" for column in names]
+        return f"SELECT {', '.join(qualified)}"
+
+    return spell
+
+
+_CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
+    "at": lambda value: f"DESCRIPTOR({_columns(value)})",
+    "clip": _clause("clip", _keyword),
+    "emit": _emission,
+    "evaluator": _clause("evaluator", _keyword),
+    "forget_keys_after": _clause("forget_keys_after", _value),
+    "how": lambda value: JOINS.get(str(value), str(value).upper()),
+    "key": _clause("key", _columns),
+    "late_policy": _lateness,
+    "order": _clause("order", _columns),
+    "refinement": lambda value: f"EMIT EARLY ... {str(value).upper()}",
+    "timestamps": _clause("timestamps", _keyword),
+    "watermark": _watermark,
+    **{name: _of_side(name) for name in _SIDES},
+}
+"""Functions that spell the clauses that arguments are, by parameter."""
+
+
+def _windows(written: WrittenWindows) -> str:
+    """Return windows as a function of a table."""
+    specification = written.specification
+    if written.axis is Axis.TIME:
+        specification = specification.with_lengths(TimeLength)
+    data = write_value(specification)
+    parameters = {name: value for name, value in data.items() if name != KIND}
+    name, places, named = spell_windows(data[KIND], parameters)
+    words = ["TABLE ...", *map(_length_or_value, places)]
+    words += [f"{key.upper()} => {_length_or_value(value)}" for key, value in named.items()]
+    return f"{name}({', '.join(words)})"
+
+
+def _length_or_value(value: object) -> str:
+    return spell_length(value) if isinstance(value, str) and value[:1].isdigit() else _value(value)

@@ -1,0 +1,129 @@
+"""The calls of modules in the columns of a SELECT: aggregates of SQL, and modules of plugins by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from muntin_engine.sql_text.refusals import refuse_other_rows
+from muntin_engine.sql_text.select_columns import SelectItem
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
+from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_values import name_of, text_of, value_of
+
+
+class _CalledName(NamedTuple):
+    """A call, without what stands around it.
+
+    Attributes:
+        call: The node of the call.
+        name: The name of what is called, with that of its plugin.
+        condition: The condition of FILTER; empty without one.
+    """
+
+    call: Any
+    name: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class ModuleCalls:
+    """Reads the calls of modules in expressions over one stream.
+
+    Attributes:
+        source: The text.
+        known: The names of modules that are no plugin's.
+        alias: The name of the stream.
+        column: Returns an expression of columns of the stream with a name.
+    """
+
+    source: SqlText
+    known: Collection[str]
+    alias: str
+    column: Callable[[Any, str], str]
+
+    def select_item(self, node: Any) -> SelectItem:
+        """Return an output column: its name, its expression, and the calls of modules in it."""
+        alias = node.alias if isinstance(node, exp.Alias) else ""
+        body = node.this if isinstance(node, exp.Alias) else node
+        refuse_other_rows(self.source, body)
+        calls: list[tuple[Any, dict[str, Any]]] = []
+        nodes_of_calls: set[int] = set()
+        for part in [body, *body.find_all(exp.Filter, exp.Column, exp.Dot, exp.Anonymous)]:
+            if id(part) in nodes_of_calls:
+                continue
+            call = self.module_call(part)
+            if call is not None:
+                calls.append((part, call))
+                nodes_of_calls.update(id(inner) for inner in part.walk())
+        return SelectItem(node, body, alias, calls)
+
+    def module_call(self, node: Any) -> dict[str, Any] | None:
+        """Return a call of a module as data; None if a node is none."""
+        called = self._called(node)
+        if called is None:
+            return None
+        name = called.name
+        module, parameters = AGGREGATES.get(name.upper(), (name, {}))
+        places = [part for part in called.call.expressions if not isinstance(part, exp.Kwarg)]
+        if name.upper() == "COUNT" and (not places or isinstance(places[0], exp.Star)):
+            module, parameters = ROW_COUNT
+            places = []
+        elif places and isinstance(places[0], exp.Distinct):
+            if name.upper() != "COUNT":
+                raise self.source.error(node, f"{name}(DISTINCT ...) is no module", "write COUNT(DISTINCT km)")
+            module, parameters = DISTINCT_COUNT
+            places = places[0].expressions
+        self._refuse_nested(places)
+
+        columns = [self.column(part, self.alias) for part in places]
+        if called.condition:
+            if module == ROW_COUNT[0]:  # a count of rows that meet a condition counts what is not null
+                columns = columns or ["1"]
+                parameters = {"skip_nulls": True}
+            if not columns:
+                fact = f"{module} reads no column, so FILTER cannot leave rows out"
+                raise self.source.error(node, fact, "filter the events of the query: WHERE")
+            columns = [f"CASE WHEN {called.condition} THEN {column} END" for column in columns]
+
+        parameters = dict(parameters)
+        for part in called.call.expressions:
+            if isinstance(part, exp.Kwarg):
+                parameters[part.this.name] = value_of(part.expression, self.source)
+        data: dict[str, Any] = {"module": module}
+        if columns:
+            data["columns"] = columns
+        if parameters:
+            data["parameters"] = parameters
+        return data
+
+    def _called(self, node: Any) -> _CalledName | None:
+        """Return the call of a module that a node is; None if it is none."""
+        call = node
+        path = ""
+        condition = ""
+        if isinstance(call, exp.Column) and isinstance(call.this, exp.Filter):  # my.module(x) FILTER (...)
+            path = f"{call.table}."
+            call = call.this
+        if isinstance(call, exp.Filter):
+            condition = self.column(call.expression.this, self.alias)
+            call = call.this
+        if isinstance(call, exp.Dot):
+            path = f"{name_of(call.this)}."
+            call = call.expression
+        if not isinstance(call, exp.Anonymous):
+            return None
+        name = f"{path}{call.name}"
+        is_module = name.upper() in AGGREGATES or "." in name or name in self.known
+        return _CalledName(call, name, condition) if is_module else None
+
+    def _refuse_nested(self, arguments: list[Any]) -> None:
+        """Refuse an aggregate within an aggregate."""
+        for argument in arguments:
+            for inner in argument.find_all(exp.Anonymous, exp.Dot):
+                if self.module_call(inner) is not None:
+                    fact = f"{text_of(argument)} is an aggregate within an aggregate"
+                    raise self.source.error(argument, fact, "aggregate the results of a query: TABLE (SELECT ...)")

@@ -1,0 +1,485 @@
+"""A text of SQL as the steps of a query: its calls in order, each with its arguments by name, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from muntin.errors import MuntinError
+from muntin_engine.sql_text.clauses import read_clauses
+from muntin_engine.sql_text.dialect import parse
+from muntin_engine.sql_text.join_reading import read_join
+from muntin_engine.sql_text.match_recognize import read_match
+from muntin_engine.sql_text.module_calls import ModuleCalls
+from muntin_engine.sql_text.refusals import (
+    AS_TABLE,
+    refuse_aggregates,
+    refuse_groupings,
+    refuse_other_rows,
+    refuse_unread,
+)
+from muntin_engine.sql_text.select_columns import WINDOW_COLUMNS, SelectItem, output_columns, over_results
+from muntin_engine.sql_text.sql_source import SqlText, span_of
+from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, text_of
+from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.stream_reading import (
+    EventSteps,
+    SqlStream,
+    TimeColumns,
+    is_streaming,
+    read_stream,
+    times_of,
+)
+from muntin_engine.sql_text.window_functions import EVENTS
+
+
+def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:
+    """Return the steps of the query that a text is; None if it is Spark's SQL alone.
+
+    Args:
+        source: The text.
+        is_operator: Returns True for the name of a module that returns rows.
+        known: The names of modules and functions that the caller has beside those of plugins.
+
+    Raises:
+        SqlError: The text is not a query.
+    """
+    tree = parse(source.text)
+    if not is_streaming(tree):
+        return None
+    return SqlReader(source, is_operator, known).query(tree)
+
+
+class NamedQuery(NamedTuple):
+    """A query of a WITH clause.
+
+    Attributes:
+        cte: The node of the query with its name.
+        reader: Reads the query: it sees the queries before.
+    """
+
+    cte: Any
+    reader: SqlReader
+
+
+@dataclass(frozen=True)
+class SqlReader:
+    """Reads queries of one text.
+
+    Attributes:
+        source: The text.
+        is_operator: Returns True for the name of a module that returns rows.
+        known: The names of modules that are no plugin's.
+        named_queries: The queries of WITH clauses that are seen here, by name in small letters.
+    """
+
+    source: SqlText
+    is_operator: Callable[[str], bool]
+    known: Collection[str] = ()
+    named_queries: Mapping[str, NamedQuery] = field(default_factory=dict)
+
+    def query(self, tree: Any) -> Steps:
+        """Return the steps of a query.
+
+        Raises:
+            SqlError: The tree is no query, or does what streams do not.
+        """
+        refuse_unread(self.source, tree)
+        if isinstance(tree, exp.Subquery):
+            return self.query(tree.this)
+        if not isinstance(tree, exp.Select):
+            raise self.source.error(tree, "only SELECT reads streams", "UNION ALL unites them within TABLE (...)")
+        reader = self._within(tree)
+        table = tree.args["from_"].this if tree.args.get("from_") else None
+        if table is None:
+            advice = "write FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+            raise self.source.error(tree, "this reads no table", advice)
+        joins = tree.args.get("joins") or ()
+        stars = [node for node in tree.expressions if isinstance(node, exp.Star)]
+        refuse_unread(self.source, table, *joins, *(join.this for join in joins), *stars)
+        if group := tree.args.get("group"):
+            refuse_groupings(self.source, group)
+
+        if tree.args.get("match"):
+            return read_match(reader, tree, table)
+        if joins:
+            return read_join(reader, tree, table)
+        return reader._steps_of_select(tree, table)
+
+    def _steps_of_select(self, tree: Any, table: Any) -> Steps:
+        """Return the steps of a SELECT from one stream, or from the results of a query."""
+        inner = table.this if isinstance(table, exp.Subquery) else None
+        reader = self
+        if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
+            named = self.named_queries.get(table.name.casefold())
+            if named is not None:
+                inner = named.cte.this
+                reader = named.reader
+        if inner is not None and reader.is_streaming(inner):
+            return self._over_results(tree, table, reader.query(inner))
+        return _StreamQuery(self, tree, self.stream(table)).steps(table)
+
+    def stream(self, table: Any) -> SqlStream:
+        """Return the stream that a FROM clause reads."""
+        return read_stream(table, self.source, self.events)
+
+    def clauses(self, tree: Any) -> dict[str, Any]:
+        """Return the arguments that the clauses after a query are."""
+        return read_clauses(tree.meta.get("clauses", ()), self.source)
+
+    def column(self, node: Any, alias: str) -> str:
+        """Return an expression of columns of one stream, without the name of the stream before each."""
+        stream_columns = [part for part in node.find_all(exp.Column) if stream_of(part) == (alias.casefold() or None)]
+        if not stream_columns or isinstance(node, exp.Column):
+            return column_of(node, after=len(stream_columns))
+        changes: list[tuple[Any, str]] = []
+        for column in stream_columns:
+            start, _ = span_of(column.parts[1])
+            _, end = span_of(column)
+            changes.append((column, self.source.text[start:end]))
+        return self.source.edited(node, changes)
+
+    def is_streaming(self, tree: Any) -> bool:
+        """Return True if Spark alone cannot run a tree, or a query of WITH that it reads."""
+        if is_streaming(tree):
+            return True
+        for name in _table_names(tree):
+            named = self.named_queries.get(name)
+            if named is not None and named.reader.is_streaming(named.cte.this):
+                return True
+        return False
+
+    def _within(self, tree: Any) -> SqlReader:
+        """Return the reader of a query after its WITH clause."""
+        clause = tree.args.get("with_")
+        if clause is None:
+            return self
+        refuse_unread(self.source, clause)
+        reader = self
+        for cte in clause.expressions:
+            name = cte.alias.casefold()
+            if name in reader.named_queries:
+                raise self.source.error(cte.args["alias"], f"two queries are called {cte.alias}", "rename one of them")
+            reader = replace(reader, named_queries={**reader.named_queries, name: NamedQuery(cte, reader)})
+        return reader
+
+    def events(self, table: Any, times: TimeColumns) -> EventSteps:
+        """Return a `TABLE` argument as events, whose times are the columns of a DESCRIPTOR."""
+        is_table = isinstance(table, exp.Table)
+        named: NamedQuery | None = None
+        if is_table and not table.db:
+            named = self.named_queries.get(table.name.casefold())
+        body = table if named is None else named.cte.this
+        reader = self if named is None else named.reader
+        if not isinstance(body, exp.Table) and reader.is_streaming(body):
+            refuse_unread(self.source, body, *([] if named is None else [named.cte]))
+            if isinstance(body, exp.Union):
+                return reader._within(body)._union(body, times)
+            return reader._chained(body, times)
+
+        data: Any
+        if named is None and is_table:
+            data = ".".join(part.name for part in table.parts)
+        else:
+            text = f"SELECT * FROM {text_of(table)}" if is_table else text_of(table)
+            data = {"sql": self._spark_sql(text, table)}
+        base = {"df": data, **times_of(times, self.source)}
+        return EventSteps([{"events": base}], [base])
+
+    def _spark_sql(self, text: str, tree: Any) -> str:
+        """Return a query that Spark runs, after those of WITH clauses that it reads."""
+        needed: list[str] = []
+        read_names = _table_names(tree)
+        # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
+        for name, named in reversed(list(self.named_queries.items())):
+            if name in read_names:
+                needed.insert(0, text_of(named.cte))
+                read_names |= _table_names(named.cte.this)
+        return f"WITH {', '.join(needed)} SELECT * FROM ({text})" if needed else text
+
+    def _union(self, union: Any, times: TimeColumns) -> EventSteps:
+        """Return a union of streams as events."""
+        streams = self._streams_of_union(union)
+        names = [stream.alias.casefold() for stream in streams]
+        namesakes = [stream for stream in streams if names.count(stream.alias.casefold()) > 1]
+        if namesakes:
+            fact = f"two streams are called {namesakes[1].alias or 'nothing'}"
+            raise self.source.error(namesakes[1].node, fact, "name each: EVENTS(...) AS bikes")
+        if times.columns:
+            fact = "the streams of a union have times already"
+            raise self.source.error(times.columns[0], fact, "leave DESCRIPTOR out")
+        steps: Steps = [{"union": {"streams": {stream.alias: stream.steps for stream in streams}}}]
+        bases = [base for stream in streams for base in stream.bases]
+        return EventSteps(steps, bases)
+
+    def _streams_of_union(self, union: Any) -> list[SqlStream]:
+        if union.args.get("distinct"):
+            raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
+        streams: list[SqlStream] = []
+        for side in (union.left.unnest(), union.right.unnest()):
+            refuse_unread(self.source, side)
+            if isinstance(side, exp.Union):
+                streams += self._streams_of_union(side)
+            else:
+                streams.append(self._stream_of_union(side))
+        return streams
+
+    def _stream_of_union(self, select: Any) -> SqlStream:
+        """Read a stream of a union: all columns of events, perhaps filtered."""
+        stream = self.stream(select.args["from_"].this)
+        if where := select.args.get("where"):
+            stream.keep(self.column(where.this, stream.alias), where, self.source)
+        has_all_columns = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
+        has_more = any(select.args.get(name) for name in ("group", "having", "joins", "match", "with_"))
+        if stream.window is not None or not has_all_columns or has_more:
+            fact = "a union is of events, before windows"
+            raise self.source.error(select, fact, "write SELECT * FROM EVENTS(TABLE bikes, DESCRIPTOR(at)) AS bikes")
+        refuse_unread(self.source, select.args["from_"].this, select.expressions[0])
+        return stream
+
+    def _chained(self, query: Any, times: TimeColumns) -> EventSteps:
+        """Return the results of a query as events: their lifetimes are the windows of the results."""
+        steps = self.query(query)
+        chosen: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
+        computed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
+        if computed or "where" in steps[-1]:
+            what = ", ".join(computed) or "a condition on results"
+            fact = f"{what} is computed after the windows or the join of the inner query"
+            raise self.source.error(query, fact, "compute it in the outer one: AVG(km / n), WHERE n > 3")
+        names = [name_of(column).lower() for column in times.columns]
+        if names not in ([], ["window_start"], ["window_start", "window_end"]):
+            fact = f"results last as long as their window, and DESCRIPTOR names {', '.join(names)}"
+            raise self.source.error(times.columns[0], fact, "write DESCRIPTOR(window_start, window_end)")
+        base: dict[str, Any] = {}
+        steps.append({"as_events": self.source.mark(base, query)})
+        if names == ["window_start"]:
+            steps.append({"to_points": {}})
+        return EventSteps(steps, [base])
+
+    def _over_results(self, tree: Any, table: Any, steps: Steps) -> Steps:
+        """Return a query of whose results a SELECT around it selects rows and columns.
+
+        Args:
+            tree: The outer SELECT.
+            table: The inner query, with its alias.
+            steps: The steps of the inner query.
+        """
+        clauses = tree.meta.get("clauses", ())
+        for part in (tree.args.get("group"), tree.args.get("having"), *clauses):
+            if part is not None:
+                fact = "windows are of a stream, and this reads the results of a query"
+                raise self.source.error(part, fact, AS_TABLE)
+        chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
+        known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
+
+        def over_inner(node: Any) -> str:
+            refuse_other_rows(self.source, node)
+            refuse_aggregates(self.source, node)
+            return over_results(self.source, node, table.alias, known)
+
+        if where := tree.args.get("where"):
+            steps.append({"where": self.source.mark({"condition": over_inner(where.this)}, where)})
+        selects_all = len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Star)
+        if not selects_all:
+            items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
+            texts = [over_inner(item.body) for item in items]
+            chosen = output_columns(self.source, items, texts, [])
+        if chosen is not None:
+            steps.append({"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)})
+        return steps
+
+
+class _StreamQuery:
+    """Reads a SELECT from one stream: modules over its windows, or an operator."""
+
+    def __init__(self, reader: SqlReader, tree: Any, stream: SqlStream) -> None:
+        self._reader = reader
+        self._source = reader.source
+        self._tree = tree
+        self._stream = stream
+        self._where = tree.args.get("where")
+        self._having_node = tree.args.get("having")
+
+    def steps(self, table: Any) -> Steps:
+        """Return the steps of the query; `table` is what its FROM clause reads."""
+        self._read_table(table)
+        keys = self._read_keys()
+        calls = ModuleCalls(self._source, self._reader.known, self._stream.alias, self._reader.column)
+        items = [calls.select_item(node) for node in self._tree.expressions]
+        having = calls.select_item(self._having_node.this) if self._having_node else None
+        all_items = [*items, *([having] if having else [])]
+        modules = self._named_modules(all_items)
+        first_call = next(node for item in all_items for node, _ in item.calls)
+        operators = [name for name, call in modules.items() if self._is_operator(call["module"], all_items)]
+        if operators and len(modules) > 1:
+            fact = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
+            raise self._source.error(first_call, fact, "ask for the others in a query of their own")
+
+        steps = self._stream.steps
+        steps += self._window_steps(has_operator=bool(operators))
+        extent = "window" if self._stream.window is not None else "lifetime"
+        if operators:
+            (call,) = modules.values()
+            steps.append({"apply": self._source.mark({"operator": call}, first_call, self._tree)})
+            self._check_columns_of_operator(items, having, [*keys, extent])
+            return steps
+        self._check_grouped()
+        steps.append({"aggregate": self._source.mark({"modules": modules}, first_call, self._tree)})
+        return steps + self._result_steps(items, having, keys, [*keys, extent, *modules])
+
+    def _read_table(self, table: Any) -> None:
+        """Read WHERE, which filters the events."""
+        if isinstance(table, exp.Table) and (version := table.args.get("version")):
+            fact = "FOR SYSTEM_TIME AS OF is of a join"
+            raise self._source.error(version, fact, "write it after the right stream")
+        if not self._where:
+            return
+        if self._stream.by_rows:
+            fact = f"WHERE follows {self._stream.function}, whose windows go by the rows that it would leave out"
+            advice = "filter before: TABLE (SELECT ... WHERE ...); or after: FILTER"
+            raise self._source.error(self._where, fact, advice)
+        self._stream.keep(self._column(self._where.this), self._where, self._source)
+
+    def _column(self, node: Any) -> str:
+        return self._reader.column(node, self._stream.alias)
+
+    def _read_keys(self) -> list[str]:
+        """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
+        stream = self._stream
+        grouped = self._tree.args["group"].expressions if self._tree.args.get("group") else []
+        for node in grouped:
+            if isinstance(node, exp.Literal | exp.Tuple):
+                fact = f"{text_of(node)} is no column, and GROUP BY names columns"
+                raise self._source.error(node, fact, "write each key by its name")
+        texts = [self._column(node) for node in grouped]
+        group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
+
+        partition_keys = stream.keys
+        if partition_keys is not None:
+            is_same = {key.lower() for key in group_keys} == {key.lower() for key in partition_keys}
+            if grouped and not is_same:
+                partition = ", ".join(partition_keys)
+                fact = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
+                raise self._source.error(grouped[0], fact, "name the same columns in both")
+            return list(partition_keys)
+        if group_keys:
+            if stream.by_rows:
+                cut = f"{stream.function} cuts the events of all keys together"
+                fact = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
+                columns = group_keys[0] if len(group_keys) == 1 else f"({', '.join(group_keys)})"
+                raise self._source.error(grouped[0], fact, f"write TABLE ... PARTITION BY {columns}")
+            stream.keys = group_keys
+            return list(group_keys)
+        if any("as_events" in step for step in stream.steps):
+            stream.keys = []  # results of a query keep its keys unless others are named
+        return []
+
+    def _named_modules(self, items: list[SelectItem]) -> dict[str, Any]:
+        """Name the modules of all columns, and return them by name."""
+        modules: dict[str, Any] = {}
+        aliases = [item.alias for item in items]
+        for item in items:
+            item.name_modules(modules, aliases)
+        if not modules:
+            advice = "write COUNT(*) AS n; rows of windows come from a module, such as stats.collect_list(km)"
+            raise self._source.error(self._tree.expressions[0], "no column is an aggregate", advice)
+        return modules
+
+    def _is_operator(self, module: str, items: list[SelectItem]) -> bool:
+        try:
+            return self._reader.is_operator(module)
+        except MuntinError as error:  # there is no such module
+            node = next(node for item in items for node, call in item.calls if call["module"] == module)
+            fact, _, advice = str(error).partition("\n")
+            raise self._source.error(node, fact, advice.replace("\n  ", "\n").strip()) from error
+
+    def _window_steps(self, *, has_operator: bool) -> Steps:
+        """Return the step of the windows with the clauses of the query; none for an operator without windows."""
+        stream = self._stream
+        clauses = self._reader.clauses(self._tree)
+        if stream.window is not None:
+            arguments = {"specification": stream.window, **clauses}
+            return [{"window": self._source.mark(arguments, stream.node, self._tree)}]
+        if has_operator and not clauses:
+            return []
+        node = stream.node
+        fact = f"{EVENTS} has no windows"
+        if clauses:
+            node = self._tree.meta["clauses"][0]
+            fact = f"{node.name} is of windows, and {EVENTS} has none"
+        raise self._source.error(node, fact, "write GLOBAL_WINDOWS(TABLE ...) for one window over all rows")
+
+    def _check_columns_of_operator(
+        self, items: list[SelectItem], having: SelectItem | None, natural_columns: list[str]
+    ) -> None:
+        """Refuse columns and conditions beside those of an operator."""
+        for item in [*items, *([having] if having else [])]:
+            is_natural = item.is_module or text_of(item.body) in natural_columns
+            if item is having or item.alias or not is_natural:
+                fact = "the columns of an operator are its own, beside the keys and the window"
+                advice = f"write SELECT {', '.join(natural_columns)}, the operator"
+                raise self._source.error(item.node, fact, advice)
+
+    def _check_grouped(self) -> None:
+        """Refuse aggregates over windows that GROUP BY does not name: in SQL they would be of several windows."""
+        group = self._tree.args.get("group")
+        texts = {self._column(node).lower() for node in (group.expressions if group else ())}
+        names_windows = {"window_start", "window_end"} <= texts or "window" in texts
+        if names_windows or self._stream.function == "GLOBAL_WINDOWS":
+            return
+        fact = "each window has a result, and GROUP BY does not name the windows"
+        keys = [text for text in texts if text not in WINDOW_COLUMNS] or self._stream.keys or []
+        advice = f"write GROUP BY {', '.join([*keys, 'window_start', 'window_end'])}; one over all rows: GLOBAL_WINDOWS"
+        raise self._source.error(group or self._tree.expressions[0], fact, advice)
+
+    def _result_steps(
+        self, items: list[SelectItem], having: SelectItem | None, keys: list[str], natural_columns: list[str]
+    ) -> Steps:
+        """Return the steps after the aggregates: HAVING, and the columns of SELECT.
+
+        Args:
+            items: The columns of SELECT.
+            having: The condition of HAVING.
+            keys: The keys.
+            natural_columns: The columns that the results have without being asked.
+        """
+        steps: Steps = []
+        columns = {**{key.strip("`").lower(): key for key in keys}, **WINDOW_COLUMNS}
+        texts = self._texts_of(items, [*items, *([having] if having else [])], columns)
+        if having is not None:
+            by_alias = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
+            condition = having.text(self._source, self._stream.alias, by_alias | columns)
+            steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
+        chosen = output_columns(self._source, items, texts, natural_columns)
+        if chosen is not None:
+            steps.append({"select": self._source.mark({"columns": chosen}, items[0].node, self._tree)})
+        return steps
+
+    def _texts_of(self, items: list[SelectItem], all_items: list[SelectItem], columns: Mapping[str, str]) -> list[str]:
+        """Return the columns of SELECT as expressions over the results; each may read earlier ones by their aliases."""
+        read_names = self._names_read_before_windows(all_items)
+        known = dict(columns)
+        texts: list[str] = []
+        for item in items:
+            text = item.text(self._source, self._stream.alias, known)
+            texts.append(text)
+            alias = item.alias.lower()
+            # A name that modules or WHERE read is a column of the table, as in SQL.
+            if alias and alias not in read_names:
+                known.setdefault(alias, text)
+        return texts
+
+    def _names_read_before_windows(self, items: list[SelectItem]) -> set[str]:
+        """Return the columns that modules and WHERE read."""
+        nodes = [node for item in items for node, _ in item.calls]
+        if self._where:
+            nodes.append(self._where)
+        return {column.name.lower() for node in nodes for column in node.find_all(exp.Column)}
+
+
+def _table_names(tree: Any) -> set[str]:
+    """Return the names of the tables that a tree reads, in small letters."""
+    return {table.name.casefold() for table in tree.find_all(exp.Table) if not table.db}

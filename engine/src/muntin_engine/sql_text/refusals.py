@@ -1,0 +1,116 @@
+"""Refuse the parts of a text that a query of streams would not read, so that nothing is silently left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.sql_text.sql_aggregates import AGGREGATES
+from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_values import text_of
+
+_READ: Final[Mapping[type, set[str]]] = {
+    exp.Select: {"expressions", "from_", "joins", "match", "where", "group", "having", "with_"},
+    exp.Union: {"this", "expression", "distinct", "with_"},
+    exp.Subquery: {"this", "alias"},
+    exp.With: {"expressions"},
+    exp.Table: {"this", "db", "catalog", "alias", "version"},
+    exp.TableAlias: {"this"},
+    exp.Join: {"this", "side", "kind", "on", "using"},
+    exp.Star: set(),
+}
+"""The parts of nodes that are read."""
+
+_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    "order": ("results of a stream have no order", "order them where you read them: query.results().orderBy('n')"),
+    "limit": ("results of a stream have no last one", "stats.top_k or stats.top_by keep the largest of each window"),
+    "distinct": ("results of windows differ by themselves", "leave DISTINCT out; COUNT(DISTINCT km) counts values"),
+    "qualify": ("QUALIFY ranks rows, which come one by one", "stats.top_k or stats.top_by rank within a window"),
+    "laterals": ("LATERAL reads rows of a table", "write it in the table: TABLE (SELECT ... LATERAL VIEW ...)"),
+    "recursive": ("WITH RECURSIVE reads its own rows", "write it in the table: TABLE (WITH RECURSIVE ... SELECT ...)"),
+    "columns": ("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
+}
+AS_TABLE: Final = (
+    "write FROM TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR) around the query"
+)
+"""The advice for windows over the results of a query."""
+
+_GROUPINGS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_IN_MODULES: Final = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Order)
+
+
+def refuse_unread(source: SqlText, *nodes: Any) -> None:
+    """Refuse parts of nodes that a query of streams has no meaning for.
+
+    Raises:
+        SqlError: A node has such a part.
+    """
+    for node in nodes:
+        names_read = _READ.get(type(node))
+        if names_read is not None:
+            for name, part in node.args.items():
+                if part and name not in names_read:
+                    _refuse_part(source, node, name, part[0] if isinstance(part, list) else part)
+        alias = node.args.get("alias")
+        if isinstance(alias, exp.TableAlias):
+            refuse_unread(source, alias)
+
+
+def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
+    """Raise an error about a part of a node, which sqlglot calls by a name.
+
+    Raises:
+        SqlError: Always.
+    """
+    place = part if isinstance(part, exp.Expression) else node
+    word = part if isinstance(part, str) else name.strip("_").replace("_", " ")
+    fact = f"{word.upper()} is not read over streams"
+    advice = "write it in the table: TABLE (SELECT ...)"
+    if name in _REFUSED:
+        fact, advice = _REFUSED[name]
+    raise source.error(place, fact, advice)
+
+
+def refuse_groupings(source: SqlText, group: Any) -> None:
+    """Refuse several groupings in one query.
+
+    Raises:
+        SqlError: The query has several.
+    """
+    sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
+    has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
+    if sets or has_sets:
+        node = sets[0] if sets else group
+        raise source.error(node, f"{text_of(node)} is several groupings", "write a query for each, or name the keys")
+
+
+def refuse_other_rows(source: SqlText, output: Any) -> None:
+    """Refuse an output column that computes over several results, or has words that modules do not read.
+
+    Raises:
+        SqlError: The column does.
+    """
+    for node in output.walk():
+        if isinstance(node, exp.Window | exp.RowNumber):
+            fact = f"{text_of(node)} reads other rows, and results come one by one"
+            raise source.error(node, fact, "stats.top_k and stats.top_by rank within a window; LAST(...) follows rows")
+        if isinstance(node, exp.AggFunc):
+            fact = f"{text_of(node)} is no module"
+            advice = f"aggregates are {', '.join(AGGREGATES)}, and those of plugins by their names"
+            raise source.error(node, fact, advice)
+        if isinstance(node, _IN_MODULES):
+            fact = f"modules do not read {text_of(node)}"
+            raise source.error(node, fact, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")
+
+
+def refuse_aggregates(source: SqlText, output: Any) -> None:
+    """Refuse aggregates over rows that have no windows: the results of a query, or the pairs of a join.
+
+    Raises:
+        SqlError: The column has such an aggregate.
+    """
+    for call in output.find_all(exp.Anonymous):
+        if call.name.upper() in AGGREGATES:
+            raise source.error(call, f"{text_of(call)} needs windows of its own", AS_TABLE)

@@ -1,0 +1,162 @@
+"""The columns of a SELECT over windows: keys, windows, results of modules, and expressions over these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.sql_text.sql_source import SqlText, closest, span_of
+from muntin_engine.sql_text.sql_values import spell_name, text_of
+
+WINDOW_COLUMNS: Final[Mapping[str, str]] = {
+    "window_start": "window.start",
+    "window_end": "window.end",
+    "window_time": "window.end - INTERVAL '1' MILLISECOND",
+    "window": "window",
+    "lifetime": "lifetime",
+    "window_name": "window_name",
+}
+"""The columns of windows in SQL, each with the expression over the results that it is."""
+
+
+def over_results(
+    source: SqlText,
+    node: Any,
+    alias: str,
+    columns: Mapping[str, str] | None,
+    *,
+    calls: Iterable[tuple[Any, str]] = (),
+    advice: str = "",
+) -> str:
+    """Return an expression of SELECT or HAVING as one of Spark's over the results of a query.
+
+    Args:
+        source: The text.
+        node: The expression.
+        alias: The name of the stream or of the inner query, which may stand before its columns.
+        columns: The expressions over the results that columns are, by their names in small letters; None if only the
+            query knows them.
+        calls: The calls of modules within it, and the columns of their results.
+        advice: The advice for an unknown column, where `{}` is its name.
+
+    Raises:
+        SqlError: A column is none of the results.
+    """
+    changes: list[tuple[Any, str]] = []
+    nodes_of_calls: set[int] = set()
+    for call, name in calls:
+        changes.append((call, spell_name(name)))
+        nodes_of_calls.update(id(part) for part in call.walk())
+
+    known = WINDOW_COLUMNS if columns is None else columns
+    for column in node.find_all(exp.Column):
+        if id(column) in nodes_of_calls:
+            continue
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        has_alias = len(parts) > 1 and parts[0].name.casefold() == alias.casefold()
+        first = parts[1] if has_alias else parts[0]
+        text = known.get(first.name.lower())
+        if text is None and columns is None:
+            text = spell_name(first.name)
+        if text is None:
+            fact = f"{first.name} is neither a key nor an aggregate"
+            raise source.error(column, fact, f"{closest(first.name, known)}\n{advice.format(first.name)}")
+        _, first_end = span_of(first)
+        _, column_end = span_of(column)
+        fields = source.text[first_end:column_end]  # such as `.start` after a window
+        is_path = text.replace("`", "").replace(".", "_").isidentifier()
+        needs_parentheses = not is_path and (fields or column is not node)
+        changes.append((column, f"({text}){fields}" if needs_parentheses else text + fields))
+    return source.edited(node, changes)
+
+
+@dataclass
+class SelectItem:
+    """One column of a SELECT.
+
+    Attributes:
+        node: The node, with its alias.
+        body: The node without the alias.
+        alias: The alias; empty without one.
+        calls: The nodes of the calls of modules in it, each with its data.
+        names: The names of the results of these calls, once `name_modules` has named them.
+    """
+
+    node: Any
+    body: Any
+    alias: str
+    calls: list[tuple[Any, dict[str, Any]]]
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def is_module(self) -> bool:
+        """True if it is the result of one module and nothing else."""
+        return bool(self.calls) and self.calls[0][0] is self.body
+
+    @property
+    def name(self) -> str:
+        """The name of the column; empty if it has none."""
+        if self.alias or self.is_module:
+            return self.alias or self.names[0]
+        return str(self.body.name) if isinstance(self.body, exp.Column) else ""
+
+    def name_modules(self, modules: dict[str, Any], aliases: list[str]) -> None:
+        """Name the modules called here, and add them to those of the query; equal calls are one module.
+
+        Args:
+            modules: The modules of the query so far, by name.
+            aliases: The aliases of all columns.
+        """
+        is_named = self.is_module and bool(self.alias)
+        for _, call in self.calls:
+            equal_name = next((name for name, other in modules.items() if other == call), None)
+            needs_other_name = is_named and self.alias != equal_name
+            if equal_name is not None and not needs_other_name:
+                self.names.append(equal_name)
+                continue
+            short_name = call["module"].rpartition(".")[2]
+            name = self.alias if is_named else short_name
+            number = 1
+            while name in modules or (name in aliases and not is_named):
+                number += 1
+                name = f"{short_name}_{number}"
+            modules[name] = call
+            self.names.append(name)
+
+    def text(self, source: SqlText, alias: str, columns: Mapping[str, str]) -> str:
+        """Return the column as an expression of Spark's over the results; see `over_results`."""
+        if self.is_module:
+            return spell_name(self.names[0])
+        calls = [(node, name) for (node, _), name in zip(self.calls, self.names, strict=True)]
+        advice = "write an aggregate such as MAX({0}), or GROUP BY it"
+        computed_keys = [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]
+        if computed_keys:
+            key = computed_keys[0]
+            advice += f"\nto show the key {key}, name it in the table: TABLE (SELECT *, {key} AS k FROM ...)"
+        return over_results(source, self.body, alias, columns, calls=calls, advice=advice)
+
+
+def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], natural: list[str]) -> Any:
+    """Return the columns of the results by name; None if they are those that the query has without being asked.
+
+    Args:
+        source: The text.
+        items: The columns of SELECT.
+        texts: The columns as expressions over the results.
+        natural: The names of the keys, of the window or the lifetime, and of the results of modules.
+
+    Raises:
+        SqlError: A column has no name, or a name is there twice.
+    """
+    chosen: dict[str, str] = {}
+    for item, text in zip(items, texts, strict=True):
+        if not item.name:
+            raise source.error(item.node, f"{text_of(item.node)} has no name", "write ... AS ratio")
+        if item.name in chosen:
+            raise source.error(item.node, f"two columns are called {item.name}", "name one of them otherwise with AS")
+        chosen[item.name] = text
+    plain = [(name, text.strip("`")) for name, text in chosen.items()]
+    return None if plain == [(name, name) for name in natural] else chosen

@@ -1,0 +1,140 @@
+"""A text of SQL, the places of its nodes, and errors that show their place in it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+
+from muntin.errors import QueryError
+
+
+class SqlError(QueryError):
+    """A text of SQL is not a query. The message shows the line, with a caret below the place.
+
+    Attributes:
+        line: The number of the line, from 1 on.
+        column: The number of the character in it, from 1 on.
+    """
+
+    def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
+        start = min(max(start, 0), len(text))
+        before = text[:start]
+        self.line = before.count("\n") + 1
+        self.column = start - (before.rfind("\n") + 1) + 1
+        lines = text.split("\n")
+        shown = lines[self.line - 1].replace("\t", " ")
+        place = f"line {self.line}, column {self.column}"
+        caret = " " * (self.column - 1) + "^"
+        tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
+        super().__init__(f"{place}: {fact}\n  {shown}\n  {caret}{tail}")
+
+
+class SqlText:
+    """A text of SQL, and the places of its nodes.
+
+    Attributes:
+        text: The text.
+        nodes: The node that the arguments of a call were read from, and the node with all of its words, by the `id` of
+            the arguments.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.nodes: dict[int, tuple[Any, Any]] = {}
+
+    def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
+        """Remember the node that the arguments of a call were read from, and the node that has all of its words."""
+        self.nodes.setdefault(id(arguments), (node, within or node))
+        return arguments
+
+    def place_of(self, words: str, low: int, high: int) -> int | None:
+        """Find words in a part of the text, in any case and with any space; None if they are not there.
+
+        Args:
+            words: The words: names, numbers and signs.
+            low: The start of the part.
+            high: The end of the part.
+        """
+        searched = [word.text for word in _words(words)]
+        if not searched:
+            return None
+        candidates = [word for word in self._words if low <= word.start and word.end <= high]
+        for first in range(len(candidates) - len(searched) + 1):
+            run = candidates[first : first + len(searched)]
+            if [word.text for word in run] == searched:
+                return run[0].start
+        return None
+
+    @cached_property
+    def _words(self) -> list[Word]:
+        return _words(self.text)
+
+    def error(self, node: Any, fact: str, advice: str = "") -> SqlError:
+        """Return an error about a node of the text."""
+        return SqlError(self.text, span_of(node)[0], fact, advice)
+
+    def edited(self, node: Any, changes: Iterable[tuple[Any, str]]) -> str:
+        """Return the text of a node as it is written, with other text in the places of nodes within it.
+
+        Args:
+            node: The node.
+            changes: The nodes within it that are replaced, each with its text.
+        """
+        place, end = span_of(node)
+        edited = ""
+        for (part_start, part_end), text in sorted((span_of(part), text) for part, text in changes):
+            edited += self.text[place:part_start] + text
+            place = part_end
+        return (edited + self.text[place:end]).strip()
+
+
+class Word(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        text: The word in small letters, without quotes.
+        start: The place of its first character.
+        end: The place after its last character.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+def _words(text: str) -> list[Word]:
+    """Return the words of a text; none if its quotes are not closed."""
+    try:
+        tokens = Spark().tokenize(text)
+    except TokenError:
+        return []
+    return [Word(token.text.casefold(), token.start, token.end + 1) for token in tokens]
+
+
+def span_of(node: Any) -> tuple[int, int]:
+    """Return the start and the end of a node in the text; the start of the text if its nodes have no places."""
+    if node is None:
+        return 0, 0
+    if "from" in node.meta:
+        return node.meta["from"], node.meta["from"] + len(node.meta["text"])
+    spans: list[tuple[int, int]] = []
+    if "start" in node.meta:
+        spans.append((node.meta["start"], node.meta["end"] + 1))
+    for part in node.iter_expressions():
+        start, end = span_of(part)
+        if end:
+            spans.append((start, end))
+    return min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0)
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return advice that names the known word closest to a word, or all known words."""
+    names = sorted(set(known))
+    by_case = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word.casefold(), by_case, n=1, cutoff=0.6)
+    return f"did you mean {by_case[close[0]]}?" if close else f"there are {', '.join(names)}"

@@ -1,0 +1,233 @@
+"""Lengths, parameters and policies: expressions of SQL as plain data, and back.
+
+A length is text such as `10 minutes` or a number; a call such as `after_count(100)` is an object that has the name as
+its `kind`, and its arguments by name; a column is its text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from sqlglot import exp
+
+from muntin_engine.plan.text_functions import FUNCTIONS
+from muntin_engine.sql_text.sql_source import SqlText
+
+_MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"
+_UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
+_PLAIN_LENGTH: Final = re.compile(rf"(-?\d+(?:\.\d+)?) ({'|'.join(_UNITS)})s?")
+_LENGTH: Final = re.compile(rf"-?(?:\d+(?:\.\d+)? (?:{'|'.join(_UNITS)})s?(?: |$))+")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_WORDS: Final = frozenset(
+    word
+    for line in (
+        "and anti between case emit clip cross distinct end else evaluator false for forget from full group having",
+        "in inner interval is join lateral late left like limit natural not null on or order outer right select",
+        "semi table then timestamps true union using values watermark when where with",
+    )
+    for word in line.split()
+)
+"""Words that do not name columns unless they stand in backticks."""
+
+
+def is_name(text: str) -> bool:
+    """Return True for a name that needs no backticks as a column alone; `true` is none."""
+    return text.isidentifier() and text.lower() not in ("true", "false", "null")
+
+
+def column_of(node: Any, *, after: int = 0) -> str:
+    """Return an expression of columns: a column by its name, another expression as it is written.
+
+    Args:
+        node: The expression.
+        after: The number of names before that of a column that are left out.
+    """
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        names = [part.name for part in node.parts[after:]]
+        return ".".join(name if is_name(name) else spell_name(name) for name in names)
+    return text_of(node)
+
+
+def stream_of(column: Any) -> str:
+    """Return the name before the first dot of a column, in small letters: of a stream or a struct; empty without."""
+    return str(column.parts[0].name).casefold() if len(column.parts) > 1 else ""
+
+
+def text_of(node: Any) -> str:
+    """Return the text that a node was read from, or what sqlglot makes of it."""
+    text = node.meta.get("text")
+    return node.sql(dialect="spark") if text is None else str(text).strip()
+
+
+def length_of(node: Any, source: SqlText) -> str | int | Decimal:
+    """Return a length: an interval, quoted text, or a number."""
+    value = value_of(node, source)
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal | float):
+        raise source.error(node, f"{text_of(node)} is no length", "write INTERVAL '10' MINUTES, or a number of ticks")
+    return Decimal(str(value)) if isinstance(value, float) else value
+
+
+def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a literal of SQL
+    """Return a literal, an interval, an array, a map, a call or a column as plain data.
+
+    Raises:
+        SqlError: The node is none of these.
+    """
+    match node:
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Null():
+            return None
+        case exp.Literal(is_string=True):
+            return str(node.this)
+        case exp.Literal():
+            text = str(node.this)
+            return int(text) if text.isdigit() else float(text)
+        case exp.Neg(this=inner):
+            value = value_of(inner, source)
+            return f"-{value}" if isinstance(value, str) else -value
+        case exp.Interval() | exp.Add():
+            return _interval(node, source)
+        case exp.VarMap():
+            keys = value_of(node.args["keys"], source)
+            values = value_of(node.args["values"], source)
+            return dict(zip(keys, values, strict=True))
+        case exp.Array() | exp.Tuple():
+            return [value_of(part, source) for part in node.expressions]
+        case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
+            return name_of(node)
+    call = call_of(node, source)
+    if call is None:
+        advice = "write a literal, an interval, an array or a call of literals"
+        raise source.error(node, f"{text_of(node)} is no value here", advice)
+    name, places, named = call
+    return {"kind": name, **_by_name(node, name, places, source), **named}
+
+
+def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]] | None:
+    """Return the name of a called function, its arguments by place, and those by name; None if it is no call."""
+    prefix = ""
+    if isinstance(node, exp.Dot):
+        prefix = f"{name_of(node.this)}."
+        node = node.expression
+    if not isinstance(node, exp.Func) or isinstance(node, exp.Cast):
+        return None
+    if isinstance(node, exp.Anonymous):
+        name = str(node.name)
+        arguments = node.expressions
+    else:  # a function that sqlglot knows
+        name = str(node.meta.get("name") or node.sql_name())
+        arguments = list(node.iter_expressions())
+    places: list[Any] = []
+    named: dict[str, Any] = {}
+    for argument in arguments:
+        if isinstance(argument, exp.Kwarg):
+            named[argument.this.name.lower()] = value_of(argument.expression, source)
+        else:
+            places.append(value_of(argument, source))
+    return f"{prefix}{name}".lower(), places, named
+
+
+def _signature(name: str) -> list[inspect.Parameter]:
+    """Return the parameters of a function that makes windows, a trigger or a policy."""
+    return list(inspect.signature(FUNCTIONS[name]).parameters.values()) if name in FUNCTIONS else []
+
+
+def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[str, Any]:
+    """Return arguments by place by their names."""
+    parameters = _signature(name)
+    if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        return {parameters[0].name: places}
+    if len(places) > len(parameters):
+        fact = f"{name} takes {', '.join(part.name for part in parameters) or 'arguments by name'}"
+        raise source.error(node, fact, f"write {name}(parameter => value)")
+    return dict(zip((part.name for part in parameters), places, strict=False))
+
+
+def name_of(node: Any) -> str:
+    """Return a name, with those before it, without quotes."""
+    if isinstance(node, exp.Dot):
+        return f"{name_of(node.this)}.{name_of(node.expression)}"
+    if isinstance(node, exp.Column):
+        return ".".join(part.name for part in node.parts)
+    return str(node.name)
+
+
+def _interval(node: Any, source: SqlText) -> str:
+    text = text_of(node)
+    words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
+    lengths: list[str] = []
+    for number, unit in zip(words[::2], words[1::2], strict=False):
+        plural = "" if number in ("1", "-1") else "s"
+        lengths.append(f"{number} {unit.rstrip('s')}{plural}")
+    is_length = bool(lengths) and all(_PLAIN_LENGTH.fullmatch(length) for length in lengths)
+    if len(words) % 2 or not is_length:
+        advice = f"write INTERVAL '10' MINUTES; units are {', '.join(_UNITS)}\n{_MONTHS}"
+        raise source.error(node, f"{text} is no length of time", advice)
+    return " ".join(lengths)
+
+
+def spell_name(name: str) -> str:
+    """Return a name in SQL, in backticks where it needs them; dots stand between names."""
+    is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
+    return name if is_plain else "`" + name.replace("`", "``") + "`"
+
+
+def spell_value(value: Any) -> str:
+    """Return plain data in SQL, so that `value_of` reads the same.
+
+    Raises:
+        ValueError: There is no literal for it.
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case int() | float():
+            return repr(value)
+        case Decimal():
+            return str(value)
+        case str():
+            return spell_length(value) if _LENGTH.fullmatch(value) else spell_text(value)
+        case Mapping() if "kind" in value:
+            return spell_call(value["kind"], {name: part for name, part in value.items() if name != "kind"})
+        case Mapping():
+            pairs = [f"{spell_value(name)}, {spell_value(part)}" for name, part in value.items()]
+            return f"MAP({', '.join(pairs)})"
+        case Sequence():
+            return f"ARRAY({', '.join(map(spell_value, value))})"
+    raise ValueError(f"{value!r} has no literal in SQL")
+
+
+def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in SQL: the first arguments by place, the others by name."""
+    by_name = dict(arguments)
+    places: list[Any] = []
+    for parameter in _signature(name):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            places = list(by_name.pop(parameter.name, ()))
+        elif parameter.name not in by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            break
+        else:
+            places.append(by_name.pop(parameter.name))
+    words = [spell_value(value) for value in places]
+    words += [f"{key} => {spell_value(value)}" for key, value in by_name.items()]
+    return f"{name}({', '.join(words)})"
+
+
+def spell_text(value: str) -> str:
+    """Return a literal of text."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def spell_length(length: str | int | Decimal) -> str:
+    """Return a length in SQL."""
+    if not isinstance(length, str):
+        return str(length)
+    plain = _PLAIN_LENGTH.fullmatch(length)
+    return f"INTERVAL '{plain[1]}' {plain[2].upper()}" if plain else f"INTERVAL '{length}'"

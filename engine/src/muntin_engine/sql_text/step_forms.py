@@ -1,0 +1,100 @@
+"""Steps of a query between the two forms that they have: arguments all by name, and as the text of a query has them.
+
+In a text the first argument stands under the name of the call, `{"where": "km > 2"}`, and an expression over columns is
+`{"sql": "km * 2"}`, so that it is no name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from muntin_engine.plan.steps import main_parameter
+from muntin_engine.sql_text.sql_values import is_name
+
+Steps: TypeAlias = "list[dict[str, Any]]"
+
+_COLUMN_PARAMETERS: Final = frozenset(
+    ("key", "id", "order", "at", "start", "end", "change", "new_end", "signal", "source")
+)
+
+
+def packed(steps: Steps) -> Steps:
+    """Return steps as the text of a query has them."""
+    return _Packing().steps(steps)
+
+
+def unpacked(steps: Steps) -> Steps:
+    """Undo `packed`."""
+    return _Unpacking().steps(steps)
+
+
+class _Conversion(ABC):
+    """Converts steps from one form to the other."""
+
+    @abstractmethod
+    def column(self, column: Any) -> Any:
+        """Convert a column."""
+
+    @abstractmethod
+    def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert a step."""
+
+    def steps(self, steps: Steps) -> Steps:
+        return [self.step(step) for step in steps]
+
+    def argument(self, name: str, value: Any) -> Any:
+        """Convert an argument of a step."""
+        if name == "right":
+            return self.steps(value)
+        if name == "streams":
+            return {stream: self.steps(steps) for stream, steps in value.items()}
+        if name in ("left_columns", "right_columns") and isinstance(value, Mapping):
+            return {result: self.column(column) for result, column in value.items()}
+        if name == "modules":
+            return {result: self._module(call) for result, call in value.items()}
+        if name == "operator":
+            return self._module(value)
+        if name == "on":
+            return {part: self._columns(of) if part in ("left", "right") else of for part, of in value.items()}
+        if name in _COLUMN_PARAMETERS:
+            return self._columns(value) if isinstance(value, list) else self.column(value)
+        return value
+
+    def _columns(self, columns: Any) -> list[Any]:
+        return [self.column(column) for column in columns]
+
+    def _module(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._columns(value) if name == "columns" else value for name, value in call.items()}
+
+
+class _Packing(_Conversion):
+    def column(self, column: Any) -> Any:
+        is_expression = isinstance(column, str) and not is_name(column)
+        return {"sql": column} if is_expression else column
+
+    def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        ((call, arguments),) = step.items()
+        main = main_parameter(call)
+        data: dict[str, Any] = {call: None}  # the name of the call comes first, whatever it has for an argument
+        for name, value in arguments.items():
+            data[call if name == main else name] = self.argument(name, value)
+        return data
+
+
+class _Unpacking(_Conversion):
+    def column(self, column: Any) -> Any:
+        is_expression = isinstance(column, Mapping) and set(column) == {"sql"}
+        return column["sql"] if is_expression else column
+
+    def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        call = next(iter(step))
+        main = main_parameter(call)
+        arguments: dict[str, Any] = {}
+        for name, value in step.items():
+            parameter = main if name == call else name
+            is_left_out = not parameter or (parameter == "names" and value is None)
+            if not is_left_out:
+                arguments[str(parameter)] = self.argument(str(parameter), value)
+        return {call: arguments}

@@ -1,0 +1,340 @@
+"""The streams of a query in SQL: window functions, their `TABLE` arguments and clauses, as the data of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from sqlglot import exp
+
+from muntin_engine.sql_text.clauses import read_clauses
+from muntin_engine.sql_text.dialect import Clause, Matching, StreamTable
+from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_values import column_of, name_of, text_of, value_of
+from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.window_functions import EVENTS, FUNCTIONS
+
+EVENT_ARGUMENTS: Final = {
+    **dict.fromkeys(("id", "order", "change", "new_end", "signal", "source", "rows"), "column"),
+    **dict.fromkeys(("edge", "sources", "buckets", "unit"), "value"),
+    "key_ranges": "value",
+}
+"""Arguments of a window function that are those of `events`, by name."""
+
+LIFETIMES: Final = frozenset(
+    ("shift", "extend", "shorten", "set_duration", "to_points", "to_edges", "align_to", "as_events")
+)
+"""The steps of a stream after which events may last otherwise than their columns say."""
+
+_ROW_WINDOW_ARGUMENTS: Final = frozenset(
+    ("partitions", "shows_empty", "admits", "is_marked", "reopens", "closing_row", "closed_only")
+)
+"""Arguments that all row windows have, by name."""
+
+
+class TimeColumns(NamedTuple):
+    """The columns of a DESCRIPTOR, and a node to name in errors about them."""
+
+    columns: list[Any]
+    node: Any
+
+
+class EventSteps(NamedTuple):
+    """A table or a query as events.
+
+    Attributes:
+        steps: The calls that make them, in order.
+        bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
+    """
+
+    steps: Steps
+    bases: Steps
+
+
+ReadEvents: TypeAlias = Callable[[Any, TimeColumns], EventSteps]
+"""Reads a table or a query, of a `TABLE` argument, as events."""
+
+
+class ReadsQueries(Protocol):
+    """Reads the parts of a query: see `SqlReader`."""
+
+    @property
+    def source(self) -> SqlText:
+        """The text."""
+
+    def stream(self, table: Any) -> SqlStream:
+        """Return the stream that a FROM clause reads."""
+
+    def events(self, table: Any, times: TimeColumns) -> EventSteps:
+        """Return a table or a query as events with times in these columns."""
+
+    def is_streaming(self, tree: Any) -> bool:
+        """Return True if Spark alone cannot run a tree, or what it reads."""
+
+    def clauses(self, tree: Any) -> dict[str, Any]:
+        """Return the arguments that the clauses after a query are."""
+
+    def column(self, node: Any, alias: str) -> str:
+        """Return an expression of columns of one stream."""
+
+
+@dataclass
+class SqlStream:
+    """A stream as the text has it.
+
+    Attributes:
+        steps: The calls that make it, in order.
+        bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
+        window: The windows; None without windows.
+        by_rows: True if its windows follow the events of their key.
+        function: The name of its function.
+        node: The node of the function.
+        alias: The name that the query gives it.
+    """
+
+    steps: list[dict[str, Any]]
+    bases: list[dict[str, Any]]
+    window: dict[str, Any] | None
+    by_rows: bool
+    function: str
+    node: Any
+    alias: str = ""
+
+    @property
+    def keys(self) -> list[str] | None:
+        """The keys that were named; None if none were."""
+        return self.bases[0].get("key")
+
+    @keys.setter
+    def keys(self, keys: list[str]) -> None:
+        for base in self.bases:
+            base["key"] = keys
+
+    @property
+    def time(self) -> str | None:
+        """The column of the times of points; None for others."""
+        return self.bases[0].get("at")
+
+    @property
+    def point_time(self) -> str | None:
+        """The column of the times of its events, if these are points at the times that the column has; else None."""
+        has_other_lifetimes = any(name in LIFETIMES for step in self.steps for name in step)
+        if self.window is not None or has_other_lifetimes or any(base.get("edge") for base in self.bases):
+            return None
+        return self.time
+
+    def keep(self, condition: str, node: Any, source: SqlText) -> None:
+        """Filter the events by a condition, which stands at a node of the text."""
+        self.steps.append({"where": source.mark({"condition": condition}, node)})
+
+
+class FunctionCall(NamedTuple):
+    """The call of a window function in a FROM clause.
+
+    Attributes:
+        name: The name of the function, as it is written.
+        arguments: The nodes of its arguments.
+        node: The node of the call.
+    """
+
+    name: str
+    arguments: list[Any]
+    node: Any
+
+
+def function_of(table: Any) -> FunctionCall | None:
+    """Return the window function that a FROM clause reads; None if it reads a table."""
+    node = table.this if isinstance(table, exp.Table) else table
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "TABLE" and len(node.expressions) == 1:
+        node = node.expressions[0]  # TABLE(TUMBLE(...)), as the standard has it
+    if not isinstance(node, exp.Anonymous):
+        return None
+    name = node.name
+    if isinstance(table, exp.Table) and table.args.get("db"):
+        name = f"{name_of(table.args['db'])}.{name}"
+    has_stream = any(isinstance(_unnamed(part), StreamTable) for part in node.expressions)
+    if has_stream or name.upper() in (*FUNCTIONS, EVENTS):
+        return FunctionCall(name, node.expressions, node)
+    return None
+
+
+def is_streaming(tree: Any) -> bool:
+    """Return True if a tree has anything in it that Spark alone does not know."""
+    has_clauses = any(node.meta.get("clauses") for node in tree.walk())
+    if has_clauses or tree.find(StreamTable, Matching, Clause) is not None:
+        return True
+    return any(function_of(table) is not None for table in tree.find_all(exp.Table))
+
+
+def read_stream(table: Any, source: SqlText, read_events: ReadEvents) -> SqlStream:
+    """Return the stream that a window function makes of its arguments.
+
+    Args:
+        table: The table of a FROM clause.
+        source: The text.
+        read_events: Reads the `TABLE` argument.
+    """
+    call = function_of(table)
+    if call is None:
+        advice = (
+            "write EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r\n"
+            "or a window function such as TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+        )
+        raise source.error(table, f"{text_of(table)} is a table, and here a stream is read", advice)
+    return _StreamReading(call, source).stream(table, read_events)
+
+
+class _StreamReading:
+    """Reads the arguments of one window function."""
+
+    def __init__(self, call: FunctionCall, source: SqlText) -> None:
+        self._source = source
+        self._name = call.name
+        self._node = call.node
+        self._function = FUNCTIONS.get(call.name.upper())
+        self._is_events = call.name.upper() == EVENTS
+        is_plugins = "." in call.name
+        if self._function is None and not self._is_events and not is_plugins:
+            windows = closest(call.name, [*FUNCTIONS, EVENTS])
+            advice = f"{windows}\na plugin's windows have its name: retail.visits(TABLE ...)"
+            raise source.error(call.node, f"{call.name} is no window function", advice)
+        self._parameters = () if self._function is None else self._function.parameters
+        self._other_names = {} if self._function is None else dict(self._function.other_names)
+        self._places = [part for part in call.arguments if not isinstance(part, exp.Kwarg)]
+        self._named = self._arguments_by_name(part for part in call.arguments if isinstance(part, exp.Kwarg))
+
+    def _arguments_by_name(self, arguments: Iterable[Any]) -> dict[str, Any]:
+        named: dict[str, Any] = {}
+        for argument in arguments:
+            written = argument.this.name.lower()
+            name = self._other_names.get(written, written)
+            if name in named:
+                raise self._source.error(argument, f"{written} is given twice", "leave one of them out")
+            named[name] = argument
+        return named
+
+    def stream(self, table: Any, read_events: ReadEvents) -> SqlStream:
+        """Return the stream; `table` is what the FROM clause reads."""
+        stream_table = self._take_table()
+        columns = self._take_descriptor()
+        steps, bases = read_events(stream_table.this, TimeColumns(columns, self._node))
+
+        event_arguments = self._arguments_of_table(stream_table, columns)
+        window = self._window_arguments(event_arguments)
+        steps += event_arguments.pop("then", [])
+        for base in bases:
+            self._source.mark(base, self._node).update(event_arguments)
+        return SqlStream(
+            steps,
+            bases,
+            window,
+            by_rows=window is not None and (self._function is None or self._function.by_rows),
+            function=self._name.upper(),
+            node=self._node,
+            alias=self._alias(table, bases[0].get("df")),
+        )
+
+    def _take_table(self) -> Any:
+        """Take the `TABLE` argument, which comes first or is called `data`."""
+        if self._places and "data" not in self._named:
+            argument = self._places.pop(0)
+        else:
+            argument = _unnamed(self._named.pop("data", None))
+        if not isinstance(argument, StreamTable):
+            advice = f"write {self._name}(TABLE rides, DESCRIPTOR(leaves), ...)"
+            raise self._source.error(argument or self._node, f"{self._name} reads a table", advice)
+        return argument
+
+    def _take_descriptor(self) -> list[Any]:
+        """Take the columns of the DESCRIPTOR, which comes second or is called `timecol`; none without one."""
+        if any(map(_is_descriptor, self._places[1:])):
+            fact = f"{text_of(self._places[0])} stands before the DESCRIPTOR"
+            advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
+            raise self._source.error(self._places[0], fact, advice)
+        if self._places and _is_descriptor(self._places[0]):
+            return list(self._places.pop(0).expressions)
+        descriptor = _unnamed(self._named.pop("timecol", None))
+        return [] if descriptor is None else list(descriptor.expressions)
+
+    def _arguments_of_table(self, stream_table: Any, columns: list[Any]) -> dict[str, Any]:
+        """Return the arguments of `events` that stand beside the table: keys, order and clauses."""
+        arguments: dict[str, Any] = {}
+        if stream_table.args.get("keys"):
+            arguments["key"] = [column_of(key) for key in stream_table.args["keys"]]
+        if order := stream_table.args.get("order"):
+            arguments["order"] = _row_order(order)
+        time = name_of(columns[0]) if columns else ""
+        return arguments | read_clauses(stream_table.args.get("clauses") or (), self._source, time)
+
+    def _window_arguments(self, event_arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the windows as data; None without windows.
+
+        Args:
+            event_arguments: The arguments of `events`; those that the function has by name are added.
+        """
+        if len(self._places) > len(self._parameters):
+            fact = f"{self._name} takes {', '.join(self._parameters) or 'no more'} after the DESCRIPTOR"
+            advice = f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}"
+            raise self._source.error(self._places[len(self._parameters)], fact, advice)
+        window: dict[str, Any] = {}
+        for parameter, argument in zip(self._parameters, self._places, strict=False):
+            window[parameter] = value_of(argument, self._source)
+        for parameter, argument in self._named.items():
+            written = argument.this.name.lower()
+            if parameter in window:
+                raise self._source.error(argument, f"{written} is given by its place already", "leave one of them out")
+            if parameter in EVENT_ARGUMENTS and parameter not in self._parameters:
+                event_arguments[parameter] = self._event_argument(parameter, argument.expression)
+            elif self._is_of_windows(parameter):
+                window[parameter] = value_of(argument.expression, self._source)
+            else:
+                known = [*self._parameters, *self._other_names, *EVENT_ARGUMENTS]
+                raise self._source.error(argument, f"{self._name} has no argument {written}", closest(written, known))
+        if self._is_events:
+            return None
+        return {"kind": self._function.window if self._function else self._name, **window}
+
+    def _is_of_windows(self, parameter: str) -> bool:
+        is_plugins = self._function is None and not self._is_events  # its parameters are not known here
+        return is_plugins or parameter in self._parameters or parameter in _ROW_WINDOW_ARGUMENTS
+
+    def _event_argument(self, name: str, value: Any) -> Any:
+        """Return an argument of `events` that a window function has by name."""
+        if name == "order":
+            return _row_order(value)
+        return column_of(value) if EVENT_ARGUMENTS[name] == "column" else value_of(value, self._source)
+
+    def _alias(self, table: Any, events_table: Any) -> str:
+        """Return the name of the stream: its alias, or the name of its table."""
+        alias = table.alias if isinstance(table, exp.Table) else ""
+        if alias:
+            return str(alias)
+        return events_table if isinstance(events_table, str) else ""
+
+
+def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
+    """Return the data of the columns of a DESCRIPTOR: the time of points, or start and end."""
+    names = [column_of(column) for column in times.columns]
+    if len(names) == 1:
+        return {"at": names[0]}
+    if len(names) == 2:
+        return {"start": names[0], "end": names[1]}
+    fact = "no time column is named" if not names else f"{len(names)} time columns are named"
+    node = times.columns[2] if names else times.node
+    raise source.error(node, fact, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
+
+
+def _unnamed(argument: Any) -> Any:
+    return argument.expression if isinstance(argument, exp.Kwarg) else argument
+
+
+def _is_descriptor(node: Any) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
+
+
+def _row_order(order: Any) -> Any:
+    """Return the columns of `ORDER BY`: one, or those in parentheses as a list."""
+    if isinstance(order, exp.Tuple):
+        return [column_of(column) for column in order.expressions]
+    return column_of(order)

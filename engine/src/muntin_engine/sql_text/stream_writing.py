@@ -1,0 +1,122 @@
+"""A stream as a text of SQL: a window function with its table, times, keys and clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from muntin_engine.sql_text.clauses import LATE, WATERMARK
+from muntin_engine.sql_text.sql_values import spell_name, spell_value
+from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.stream_reading import EVENT_ARGUMENTS
+from muntin_engine.sql_text.then_steps import write_then_step
+from muntin_engine.sql_text.window_functions import EVENTS, spell_windows
+
+
+@dataclass(frozen=True)
+class WrittenStream:
+    """A stream as it is written.
+
+    Attributes:
+        table: The text after TABLE.
+        base: The arguments of `events` or `as_events`.
+        steps: The calls after that.
+        shared_keys: The keys that each stream of a union has; None for another stream.
+    """
+
+    table: str
+    base: Mapping[str, Any] = field(default_factory=dict)
+    steps: Steps = field(default_factory=list)
+    shared_keys: Sequence[str] | None = None
+
+    @property
+    def partition_keys(self) -> list[str]:
+        """The keys of PARTITION BY, as expressions."""
+        keys = self.base.get("key") or []
+        return [keys] if isinstance(keys, str) else list(keys)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the events, as expressions."""
+        return self.partition_keys if self.shared_keys is None else list(self.shared_keys)
+
+    @property
+    def last_condition(self) -> str | None:
+        """The condition of the last step, if that filters events: it may stand in WHERE."""
+        if self.steps and "where" in self.steps[-1]:
+            condition: str = self.steps[-1]["where"]["condition"]
+            return condition
+        return None
+
+    def with_steps(self, steps: Steps) -> WrittenStream:
+        """Return the stream with further calls."""
+        return replace(self, steps=[*self.steps, *steps])
+
+    def without_last_step(self) -> WrittenStream:
+        """Return the stream without its last call."""
+        return replace(self, steps=self.steps[:-1])
+
+    def without_keys(self) -> WrittenStream:
+        """Return the stream without PARTITION BY."""
+        return replace(self, base={name: value for name, value in self.base.items() if name != "key"})
+
+    def function_call(self, window: Mapping[str, Any] | None) -> str:
+        """Return the window function that reads the stream.
+
+        Raises:
+            ValueError: There are no words in SQL for a step or an argument.
+        """
+        name: str = EVENTS
+        places: list[Any] = []
+        named: dict[str, Any] = {}
+        if window is not None:
+            parameters = {name: value for name, value in window.items() if name != "kind"}
+            name, places, named = spell_windows(window["kind"], parameters)
+        arguments = [self._table(), *self._descriptor(), *map(spell_value, places)]
+        arguments += [f"{parameter.upper()} => {spell_value(value)}" for parameter, value in named.items()]
+        for parameter, value in self.base.items():
+            if parameter in EVENT_ARGUMENTS and parameter != "order":  # ORDER BY stands beside the table
+                is_column = EVENT_ARGUMENTS[parameter] == "column"
+                spelled = spell_column(value) if is_column else spell_value(value)
+                arguments.append(f"{parameter.upper()} => {spelled}")
+        return f"{name}({', '.join(arguments)})"
+
+    def _descriptor(self) -> list[str]:
+        """Return DESCRIPTOR with the columns of times; none for the results of a query."""
+        times = [self.base[name] for name in ("at", "start", "end") if self.base.get(name) is not None]
+        return [f"DESCRIPTOR({', '.join(map(spell_column, times))})"] if times else []
+
+    def _table(self) -> str:
+        """Return the table with its keys, its order and its clauses."""
+        words = [f"TABLE {self.table}"]
+        if self.partition_keys:
+            words.append(f"PARTITION BY {_in_parentheses(self.partition_keys)}")
+        if order := self.base.get("order"):
+            words.append(f"ORDER BY {_in_parentheses(order if isinstance(order, list) else [order])}")
+        for clause in (WATERMARK, LATE):
+            if self.base.get(clause.parameter) is not None:
+                words.append(clause.write(self.base[clause.parameter]))
+        for step in self.steps:
+            ((call, arguments),) = step.items()
+            words.append(write_then_step(call, arguments))
+        return " ".join(words)
+
+
+def table_text(arguments: Mapping[str, Any]) -> str:
+    """Return the table, or the query of Spark's, that a call of `events` reads."""
+    table = arguments["df"]
+    if isinstance(table, Mapping):
+        return f"({table['sql']})"
+    return ".".join(map(spell_name, str(table).split(".")))
+
+
+def spell_column(text: str) -> str:
+    """Return a column in SQL: an expression as it is, a name in backticks where it needs them."""
+    return spell_name(text) if text.isidentifier() else text
+
+
+def _in_parentheses(columns: Sequence[str]) -> str:
+    """Return columns of PARTITION BY or ORDER BY: several stand in parentheses."""
+    spelled = ", ".join(map(spell_column, columns))
+    return spelled if len(columns) == 1 else f"({spelled})"

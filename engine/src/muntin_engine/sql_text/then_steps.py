@@ -1,0 +1,73 @@
+"""The steps of a stream after THEN: `THEN shift(INTERVAL '1' HOUR)` is a call of `shift` on the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_values import call_of, spell_name, spell_value, text_of
+
+_CALLS_OF_COLUMNS: Final = ("with_columns", "select")
+STEPS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("shift", "extend", "shorten"), ("by",)),
+    "set_duration": ("length",),
+    "to_points": ("at",),
+    "to_edges": (),
+    "align_to": ("windows",),
+    "shedding": (),
+    "with_heartbeat": ("df",),
+    "with_clock": ("clock",),
+    "where": ("condition",),
+    **dict.fromkeys(_CALLS_OF_COLUMNS, ()),
+}
+"""The steps of a stream that stand after THEN, and their arguments by place."""
+
+
+def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
+    """Yield the steps of one THEN clause, each a call of an event stream with its arguments by name.
+
+    Raises:
+        SqlError: A part of the clause is no such call.
+    """
+    for part in clause.expressions:
+        call = call_of(part, source)
+        if call is None:
+            raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
+        name, places, named = call
+        advice = ""
+        if name not in STEPS:
+            advice = closest(name, STEPS)
+        elif len(places) > len(STEPS[name]) and name != "select":
+            advice = f"it takes {', '.join(STEPS[name]) or 'names alone'}"
+        if advice:
+            raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
+
+        arguments = dict[str, Any](zip(STEPS[name], places, strict=False))
+        if name == "select":  # names of columns, as many as there are
+            arguments["names"] = places
+        if name in _CALLS_OF_COLUMNS:
+            arguments["columns"] = named
+        else:
+            arguments.update(named)
+        yield {name: source.mark(arguments, part)}
+
+
+def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:
+    """Return the THEN clause of one step.
+
+    Raises:
+        ValueError: There is no clause for it.
+    """
+    if call not in STEPS:
+        raise ValueError(f"{call}() of a stream has no clause")
+    words: list[str] = []
+    for name in STEPS[call]:
+        if arguments.get(name) is not None:
+            words.append(spell_value(arguments[name]))
+    words += map(spell_name, arguments.get("names") or ())
+
+    by_name = {name: value for name, value in arguments.items() if name not in ("names", "columns", *STEPS[call])}
+    by_name |= arguments.get("columns", {})
+    words += [f"{spell_name(name)} => {spell_value(value)}" for name, value in by_name.items()]
+    return f"THEN {spell_name(call)}({', '.join(words)})"

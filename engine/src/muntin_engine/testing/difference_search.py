@@ -1,0 +1,191 @@
+"""The search for a mishap that shows in the output, and for the smallest stream on which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import NamedTuple
+
+from muntin import EarlyEmission, Refinement, TimestampPolicy
+from muntin.errors import MuntinError
+from muntin.testing import Script
+from muntin_engine.testing.live_results import LiveResult
+from muntin_engine.testing.output_difference import OutputDifference, bag_difference
+from muntin_engine.testing.query_under_test import QueryUnderTest
+from muntin_engine.testing.random_streams import smallest_failing
+from muntin_engine.testing.stepwise_run import Mishap, reference_steps, run_steps
+from muntin_engine.time.changes import Timing
+
+
+class Search:
+    """Runs a query in all ways, and compares."""
+
+    def __init__(self, tested: QueryUnderTest, tolerance: float) -> None:
+        """Prepare to look.
+
+        Args:
+            tested: The query and its stream.
+            tolerance: The distance within which numbers in results are equal.
+        """
+        self._tested = tested
+        self._tolerance = tolerance
+        self._straight: dict[str, _OutputHistory] = {}
+
+    def first(self, evaluators: Iterable[str]) -> OutputDifference | None:
+        """Return the first difference that any mishap makes to one of the evaluators; None if none does."""
+        for evaluator in evaluators:
+            for mishap in (Mishap.RESTART, Mishap.CRASH, Mishap.NOTHING):
+                difference = self.difference(evaluator, mishap)
+                if difference is not None:
+                    return difference
+        return None
+
+    def difference(self, evaluator: str, mishap: Mishap, only_after: int | None = None) -> OutputDifference | None:
+        """Return the first difference that a mishap makes to an evaluator; None if it makes none.
+
+        A run without a mishap is compared with the reference, and all others with the run without a mishap. An
+        exception without a mishap is a difference of `NOTHING`, and output that differs at each run one of
+        `SECOND_RUN`.
+        """
+        straight = self._run_straight(evaluator)
+        if straight.error is not None:
+            place = len(straight.steps)
+            return OutputDifference(self._tested, evaluator, Mishap.NOTHING, place, error=straight.error)
+        if mishap is Mishap.NOTHING:
+            difference = _difference_from_reference(self._tested, straight, self._tolerance)
+        else:
+            history = _history_of(self._tested, evaluator, mishap, only_after)
+            difference = _first_difference(straight.steps, history, self._tolerance)
+        if difference is None:
+            return None
+
+        if mishap is not Mishap.SECOND_RUN:
+            by_chance = self.difference(evaluator, Mishap.SECOND_RUN)
+            if by_chance is not None:
+                return by_chance
+        return OutputDifference(
+            self._tested,
+            evaluator,
+            mishap,
+            difference.place,
+            difference.expected,
+            difference.actual,
+            difference.error,
+            only_after=only_after,
+            breaks_contract=mishap is Mishap.NOTHING and self._breaks_contract(evaluator),
+        )
+
+    def _breaks_contract(self, evaluator: str) -> bool:
+        """Return True if the output is the reference's as soon as no module promises to be time-bound."""
+        without_promise = self._tested.without_time_bound_contracts()
+        if without_promise is None:
+            return False
+        straight = _history_of(without_promise, evaluator, Mishap.NOTHING)
+        if straight.error is not None:
+            return False
+        return _difference_from_reference(without_promise, straight, self._tolerance) is None
+
+    def alone(self, difference: OutputDifference) -> OutputDifference:
+        """Return the difference that a single mishap makes; the given one, if a single one is not enough."""
+        if difference.mishap not in (Mishap.RESTART, Mishap.CRASH):
+            return difference
+        for place in range(len(self._tested.batches)):
+            of_one_mishap = self.difference(difference.evaluator, difference.mishap, place)
+            if of_one_mishap is not None:
+                return of_one_mishap
+        return difference
+
+    def _run_straight(self, evaluator: str) -> _OutputHistory:
+        if evaluator not in self._straight:
+            self._straight[evaluator] = _history_of(self._tested, evaluator, Mishap.NOTHING)
+        return self._straight[evaluator]
+
+
+def smallest(difference: OutputDifference, tolerance: float) -> OutputDifference:
+    """Find the smallest stream that shows a kind of difference, and the one step that it takes."""
+    kind = _kind_of(difference)
+
+    def on(script: Script) -> OutputDifference | None:
+        """Return a difference of the same kind on a stream, if it shows one."""
+        try:
+            search = Search(replace(difference.tested, script=script), tolerance)
+            on_script = search.difference(difference.evaluator, difference.mishap)
+        except MuntinError:  # the evaluator cannot run what is left
+            return None
+        return on_script if on_script is not None and _kind_of(on_script) == kind else None
+
+    script = smallest_failing(difference.tested.script, lambda script: on(script) is not None)
+    best = on(script) or difference
+    return Search(best.tested, tolerance).alone(best)
+
+
+def _kind_of(difference: OutputDifference) -> tuple[Mishap, type]:
+    return difference.mishap, type(difference.error)
+
+
+@dataclass(slots=True)
+class _OutputHistory:
+    """The live output after each step, up to one that raised."""
+
+    steps: list[Sequence[LiveResult]] = field(default_factory=list)
+    error: Exception | None = None
+
+
+class _StepDifference(NamedTuple):
+    """The first difference of two histories.
+
+    Attributes:
+        place: The step.
+        expected: The results that are missing.
+        actual: The results that were not expected.
+        error: The exception, if the step raised one.
+    """
+
+    place: int
+    expected: Sequence[LiveResult] = ()
+    actual: Sequence[LiveResult] = ()
+    error: Exception | None = None
+
+
+def _history_of(
+    tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None
+) -> _OutputHistory:
+    history = _OutputHistory()
+    try:
+        for results in run_steps(tested, evaluator, mishap, only_after):
+            history.steps.append(results)
+    except Exception as error:  # a module may raise anything
+        history.error = error
+    return history
+
+
+def _first_difference(
+    expected: Sequence[Sequence[LiveResult]], history: _OutputHistory, tolerance: float
+) -> _StepDifference | None:
+    for place, (expected_results, results) in enumerate(zip_longest(expected, history.steps)):
+        if results is None:
+            return _StepDifference(place, error=history.error)
+        missing = bag_difference(expected_results, results, tolerance)
+        surplus = bag_difference(results, expected_results, tolerance)
+        if missing or surplus:
+            return _StepDifference(place, missing, surplus)
+    return None
+
+
+def _difference_from_reference(
+    tested: QueryUnderTest, straight: _OutputHistory, tolerance: float
+) -> _StepDifference | None:
+    """Compare with the reference evaluator, which knows of no early results, nor of the pieces of a result."""
+    if tested.query.timestamps is TimestampPolicy.TIME_BOUND:
+        return None  # the same rows are live at each tick, but one that was shortened and continued is in two pieces
+    if not isinstance(tested.emit, EarlyEmission):
+        return _first_difference(list(reference_steps(tested)), straight, tolerance)
+    if tested.emit.refinement is Refinement.DISCARD:
+        return None  # a final result then holds what no early one held
+    finals = [_final_results(results) for results in straight.steps]
+    return _first_difference(list(reference_steps(tested)), _OutputHistory(list(finals)), tolerance)
+
+
+def _final_results(results: Sequence[LiveResult]) -> list[LiveResult]:
+    return [result._replace(firing=0) for result in results if result.timing is Timing.FINAL]

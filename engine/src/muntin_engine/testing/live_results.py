@@ -1,0 +1,83 @@
+"""The live output of a query: the results that were emitted and not retracted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+from muntin import Window
+from muntin.testing import equal
+from muntin_engine.time.changes import OutputChange, OutputKind, Timing
+
+
+class LiveResult(NamedTuple):
+    """A live result: emitted, and not retracted; or a row of the second output."""
+
+    key: Hashable
+    window: Window
+    start: int
+    end: int
+    value: Any
+    timing: Timing = Timing.FINAL
+    firing: int = 0
+    is_evicted: bool = False
+
+
+class EmittedResult(NamedTuple):
+    """A live result with its names: the number of its key, and the id of its row."""
+
+    key: int
+    id: int
+    result: LiveResult
+
+
+class LiveOutput:
+    """The live output, as it changes.
+
+    Attributes:
+        emitted: The live results with their names.
+    """
+
+    def __init__(self, emitted: Iterable[EmittedResult] = ()) -> None:
+        self.emitted = list(emitted)
+
+    def apply(self, key: int, name: Hashable, change: OutputChange, *, is_evicted: bool = False) -> None:
+        """Apply a change of an output. A retraction of a row that was never emitted has no effect.
+
+        Args:
+            key: The number of the key.
+            name: The key.
+            change: The change.
+            is_evicted: True for a change of the second output.
+        """
+        result = LiveResult(
+            name,
+            change.window,
+            change.start,
+            change.end,
+            change.value,
+            change.timing,
+            change.firing,
+            is_evicted,
+        )
+        emitted = EmittedResult(key, change.id, result)
+        if change.kind is OutputKind.INSERT:
+            self.emitted.append(emitted)
+            return
+        if not self._remove(emitted):
+            return
+        if change.kind is OutputKind.REVISE and change.new_end is not None:
+            revised = result._replace(end=change.new_end)
+            self.emitted.append(EmittedResult(key, change.id, revised))
+
+    def _remove(self, emitted: EmittedResult) -> bool:
+        """Remove a result; False if it is not there."""
+        for place, other in enumerate(self.emitted):
+            if equal(tuple(other), tuple(emitted)):
+                del self.emitted[place]
+                return True
+        return False
+
+    def results(self) -> list[LiveResult]:
+        """Return the live output."""
+        return [emitted.result for emitted in self.emitted]

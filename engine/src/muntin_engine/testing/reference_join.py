@@ -1,0 +1,96 @@
+"""The meaning of a temporal join: a function from two canonical history tables to one, computed plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from muntin.events import Event
+from muntin.policies import JoinKind
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedEvent:
+    """One row of a join's canonical history table.
+
+    Attributes:
+        start: Start of its lifetime.
+        end: End of its lifetime.
+        left: The payload of the left event.
+        right: The payload of the right event; None where the row has none.
+    """
+
+    start: int
+    end: int
+    left: Any
+    right: Any = None
+
+
+def join(
+    kind: JoinKind,
+    left: Iterable[Event[Any]],
+    right: Iterable[Event[Any]],
+    on: Callable[[Any, Any], bool | None] | None = None,
+) -> list[JoinedEvent]:
+    """Return the temporal join of the events of one key.
+
+    Args:
+        kind: The kind of the join.
+        left: The rows of the left canonical history table, in any order.
+        right: The rows of the right canonical history table.
+        on: The condition on the payloads of a left and a right event. If it is false or None, they make no pair, and
+            the right one neither covers nor clips the left one. None if all events meet.
+
+    Cost:
+        Every left event is compared with every right one, at every tick at which one of these starts or ends.
+
+    Example:
+        >>> left, right = [Event(0, 10, "a")], [Event(2, 4, "x"), Event(3, 6, "y")]
+        >>> [(row.start, row.end, row.right) for row in join(JoinKind.INNER, left, right)]
+        [(2, 4, 'x'), (3, 6, 'y')]
+        >>> [(row.start, row.end) for row in join(JoinKind.SEMI, left, right)]
+        [(2, 6)]
+        >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right)]
+        [(0, 2), (6, 10)]
+        >>> [(row.start, row.end) for row in join(JoinKind.CLIP, left, right)]
+        [(0, 2)]
+        >>> [(row.start, row.end) for row in join(JoinKind.ANTI, left, right, lambda a, x: x == "y")]
+        [(0, 3), (6, 10)]
+    """
+    right_events = list(right)
+    output: list[JoinedEvent] = []
+    for event in left:
+        partners = [other for other in right_events if on is None or on(event.payload, other.payload)]
+        if kind.pairs:
+            for partner in partners:
+                start = max(event.start, partner.start)
+                end = min(event.end, partner.end)
+                if start < end:
+                    output.append(JoinedEvent(start, end, event.payload, partner.payload))
+        if kind is JoinKind.CLIP:
+            later_starts = [partner.start for partner in partners if partner.start > event.start]
+            output.append(JoinedEvent(event.start, min([event.end, *later_starts]), event.payload))
+        elif kind is not JoinKind.INNER:
+            for start, end in parts(event, partners, are_covered=kind is JoinKind.SEMI):
+                output.append(JoinedEvent(start, end, event.payload))
+    return output
+
+
+def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool) -> list[tuple[int, int]]:
+    """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers."""
+    other_events = list(others)
+    ticks = {event.start, event.end}
+    for other in other_events:
+        ticks.update((other.start, other.end))
+    stretches: list[tuple[int, int]] = []
+    for start, end in pairwise(sorted(tick for tick in ticks if event.start <= tick <= event.end)):
+        is_covered = any(other.start <= start < other.end for other in other_events)
+        if is_covered is not are_covered:
+            continue
+        if stretches and stretches[-1][1] == start:
+            stretches[-1] = (stretches[-1][0], end)  # it continues the last stretch
+        else:
+            stretches.append((start, end))
+    return stretches

@@ -1,0 +1,52 @@
+"""The output of the reference evaluator for a stream that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muntin import EARLIEST, INFINITY, EmitPolicy, Event
+from muntin.changes import Insertion
+from muntin.testing import Batch, KeyedChange, OutputEvent, WindowedQuery, reference
+from muntin.windows import WindowSpecification
+from muntin_engine.time.changes import Progress
+
+
+def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
+    """Return the progress of the whole input that a batch implies."""
+    watermark = EARLIEST if batch.punctuation is None else batch.punctuation
+    starts = [step.change.event.start for step in batch.changes]
+    seen = [start + 1 for start in starts]  # the horizon is past all of these
+    for step in batch.changes:
+        seen += [end + window.reach for end in _ends_of(step) if end != INFINITY]
+    if watermark != INFINITY:
+        seen.append(watermark)
+    return Progress(watermark, max(seen, default=EARLIEST), max(starts, default=EARLIEST))
+
+
+def live_output(
+    query: WindowedQuery, emit: EmitPolicy, events: Sequence[Event[object]], progress: Progress
+) -> list[OutputEvent]:
+    """Return the live output of one key at a progress of the input.
+
+    Final: of the closed windows. Speculative: of the windows that the max event time has passed. Eager: of all windows
+    that the reference knows.
+
+    Args:
+        query: The query.
+        emit: The emission of results.
+        events: The events of the key, as they stand.
+        progress: The progress of the whole input.
+    """
+    if emit is EmitPolicy.FINAL:
+        return reference.evaluate(query, events, progress.watermark, progress.horizon)
+    visible = INFINITY if emit is EmitPolicy.EAGER else progress.max_event_time
+    output: list[OutputEvent] = []
+    for _, window, members in reference.windows_with_members(query, events, progress.horizon):
+        if window.end <= visible:
+            output += reference.evaluate_window(query, window, members)
+    return output
+
+
+def _ends_of(step: KeyedChange) -> list[int]:
+    change = step.change
+    return [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]

@@ -1,0 +1,198 @@
+"""Each place that raises an error with advice has a wrong call that leads there, or an excuse."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import muntin
+import muntin_engine
+from tests.engine.api.advice import (
+    test_events,
+    test_joins,
+    test_module_needs,
+    test_modules,
+    test_other_calls,
+    test_queries,
+    test_sinks,
+    test_triggers,
+    test_windows,
+)
+from tests.engine.api.advice.following import Cases, refusal
+from tests.engine.api.advice.planning import Names
+
+ALL_CASES: Final[tuple[Cases, ...]] = (
+    test_windows.CASES,
+    test_triggers.CASES,
+    test_events.CASES,
+    test_joins.CASES,
+    test_modules.CASES,
+    test_queries.CASES,
+    test_other_calls.CASES,
+    test_module_needs.CASES,
+    test_sinks.CASES,
+)
+
+_ROOMS: Final = ("sdk/", "engine/api/", "engine/plan/", "engine/backends/spark/", "engine/sinks/")
+"""The parts of the packages whose errors are looked at."""
+
+_AUTHOR: Final = "it speaks to the author of a module, whose class is wrong; see tests/sdk/modules/test_slips.py"
+_RESULT: Final = "it speaks to the author of a module, which returned something that it may not"
+_PLUGIN: Final = "it speaks to the author of a plugin, or to who installed it"
+_LAWS: Final = "laws and scripts test a module, and make no query"
+_TEXT: Final = "a program wrote the text of the query, not a person"
+_STATE: Final = "it is of the files of a checkpoint or of sinks, which no call makes right"
+_SESSION: Final = "it is of the session, or of a machine"
+_UNREACHED: Final = "another check refuses the same before"
+EXCUSED: Final = {
+    "sdk/testing/": _LAWS,
+    "sdk/catalog.py": _PLUGIN,
+    "sdk/changes.py": _LAWS,
+    "sdk/columnar/": _RESULT,
+    "sdk/components.py": _AUTHOR,
+    "sdk/emission.py: define merge(self, states, window)": _AUTHOR,
+    "sdk/modules/aggregate.py": _RESULT,
+    "sdk/modules/attributes.py": _AUTHOR,
+    "sdk/modules/columnar_aggregate.py": _AUTHOR,
+    "sdk/modules/declared_types.py": _AUTHOR,
+    "sdk/modules/function.py": _AUTHOR,
+    "sdk/modules/methods.py": _AUTHOR,
+    "sdk/modules/module.py": _AUTHOR,
+    "sdk/query_checks.py: before its window": _RESULT,
+    "sdk/query_checks.py: before its cause": _RESULT,
+    "sdk/query_checks.py: from next_time": _RESULT,
+    "sdk/query_checks.py: over windows, and the query has none": _UNREACHED,
+    "sdk/rows/automaton.py": _AUTHOR,
+    "sdk/schemas.py: tuple[int, ...]": _UNREACHED,
+    "sdk/schemas.py: holds itself": _AUTHOR,
+    "sdk/schemas.py: cannot be read": _AUTHOR,
+    "sdk/triggers/description.py": _AUTHOR,
+    "sdk/triggers/trigger.py": _AUTHOR,
+    "sdk/windows/scheduled.py": _AUTHOR,
+    "sdk/windows/specification.py: frozen dataclass": _AUTHOR,
+    "sdk/windows/specification.py: set both": _AUTHOR,
+    "sdk/windows/specification.py: set the class attribute": _AUTHOR,
+    "sdk/windows/wall_clock.py: time zone database": _SESSION,
+    "engine/api/shipping.py": _SESSION,
+    "engine/api/text/": _TEXT,
+    "engine/plan/checks.py: is called when the watermark has passed an event": "apply() takes no emit",
+    "engine/plan/input_binding.py: the result type of": _AUTHOR,
+    "engine/plan/input_checks.py: needs a name of its own": _UNREACHED,
+    "engine/plan/input_checks.py: cast them to the same type": _UNREACHED,
+    "engine/plan/join_plan.py": _RESULT,
+    "engine/plan/plain_data.py": _TEXT,
+    "engine/plan/plain_plan.py": _TEXT,
+    "engine/plan/planner.py: takes_inputs": "no call makes a query of so many inputs",
+    "engine/backends/spark/session/": _SESSION,
+    "engine/backends/spark/shipping/": _SESSION,
+    "engine/backends/spark/writing/checkpoints.py": _STATE,
+    "engine/backends/spark/writing/closing.py: Connect": _SESSION,
+    "engine/backends/spark/writing/closing.py: cannot be closed": _STATE,
+    "engine/backends/spark/writing/recorded.py: share": "no call records a pass over the results of another query",
+    "engine/backends/spark/writing/recorded.py: Connect": _SESSION,
+    "engine/backends/spark/writing/sink_checks.py": _STATE,
+    "engine/backends/spark/writing/state_table.py": _STATE,
+    "engine/backends/spark/writing/stored_state.py": _STATE,
+    "engine/backends/spark/writing/write.py: refuses to set": _SESSION,
+    "engine/backends/spark/writing/write.py: Connect": _SESSION,
+    "engine/sinks/batch_folders.py": _STATE,
+    "engine/sinks/changelog_table.py: no micro-batch yet": _STATE,
+    "engine/sinks/checkpoint_copy.py": _STATE,
+    "engine/sinks/database_table.py": _STATE,
+    "engine/sinks/databases.py: PostgreSQL": _SESSION,
+    "engine/sinks/databases.py: cannot be": _SESSION,
+    "engine/sinks/kafka_topic.py: messages were acknowledged": _SESSION,
+    "engine/sinks/kafka_topic.py: does not take the option": "the option is named, and is left out",
+    "engine/sinks/local_folder.py: gone": _STATE,
+    "engine/sinks/local_folder.py: another query": _STATE,
+    "engine/sinks/local_folder.py: is a file": _STATE,
+    "engine/sinks/local_folder.py: no query wrote": _STATE,
+    "engine/sinks/parquet_folder.py: adds a column": "a micro-batch finds it",
+    "engine/sinks/parquet_folder.py: on this machine": _STATE,
+    "engine/sinks/parquet_folder.py: no micro-batch yet": _STATE,
+    "engine/sinks/recordings/writer.py": _STATE,
+    "engine/sinks/stored_path.py": _SESSION,
+    "engine/sinks/table_sink.py": "it speaks to the author of a sink",
+    "engine/sinks/table_versions.py": _STATE,
+}
+"""Places that have no case, with the reason: files, folders, or words of one message after its file."""
+
+_PACKAGES: Final = {
+    "sdk": Path(inspect.getfile(muntin)).parent,
+    "engine": Path(inspect.getfile(muntin_engine)).parent,
+}
+_ADVISES: Final = re.compile(
+    r"\n|\b(write|use|give|expected|leave|for example|did you mean|such as|say|call|cast|names?|named)\b"
+)
+"""Words of messages that say what to write instead."""
+
+
+_PART: Final = re.compile(r"\{[^{}]*\}")
+"""The name of a part in the template of a message."""
+
+
+class Site(NamedTuple):
+    """A statement that raises an error with advice."""
+
+    file: str
+    first: int
+    last: int
+    text: str
+
+    def is_excused_by(self, excuse: str) -> bool:
+        place, _, words = excuse.partition(": ")
+        return self.file.startswith(place) and words in self.text
+
+
+def _sites() -> list[Site]:
+    sites: list[Site] = []
+    for room, folder in _PACKAGES.items():
+        for path in folder.rglob("*.py"):
+            file = f"{room}/{path.relative_to(folder)}"
+            if not file.startswith(_ROOMS):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Raise) and node.exc is not None:
+                    sites.append(Site(file, node.lineno, node.end_lineno or node.lineno, _text_of(node.exc)))
+    return [site for site in sites if _ADVISES.search(site.text)]
+
+
+def _text_of(node: ast.expr) -> str:
+    """Return the words of a message, without the names of its parts."""
+    parts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+    return " ".join(_PART.sub("", part) for part in parts if isinstance(part, str))
+
+
+def _raised_at(error: BaseException) -> Iterator[tuple[str, int]]:
+    """Yield the lines that an error, and those that it comes from, passed through."""
+    link: BaseException | None = error
+    while link is not None:
+        traceback = link.__traceback__
+        while traceback is not None:
+            path = Path(traceback.tb_frame.f_code.co_filename)
+            for room, folder in _PACKAGES.items():
+                if path.is_relative_to(folder):
+                    yield f"{room}/{path.relative_to(folder)}", traceback.tb_lineno
+            traceback = traceback.tb_next
+        link = link.__cause__ or link.__context__
+
+
+def test_each_place_that_gives_advice_has_a_case_or_an_excuse(names: Names) -> None:
+    wrong_calls = {wrong for cases in ALL_CASES for wrong, *_ in cases}
+    lines: set[tuple[str, int]] = set()
+    for wrong in wrong_calls:
+        error, _ = refusal(wrong, names)
+        lines.update(_raised_at(error))
+
+    uncovered: list[Site] = []
+    for site in _sites():
+        if not any((site.file, line) in lines for line in range(site.first, site.last + 1)):
+            uncovered.append(site)
+    unexcused = [site for site in uncovered if not any(site.is_excused_by(excuse) for excuse in EXCUSED)]
+    assert unexcused == []
+    idle = [excuse for excuse in EXCUSED if not any(site.is_excused_by(excuse) for site in uncovered)]
+    assert idle == [], "these excuse nothing"

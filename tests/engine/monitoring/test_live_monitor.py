@@ -1,0 +1,206 @@
+"""Watching a query in a terminal; the running queries of a session."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from muntin import INFINITY
+from muntin_engine import RunningQuery, SetupError, monitor, queries
+from muntin_engine.monitoring.live_monitor import watch_on
+from muntin_engine.monitoring.terminal_panels import picture_of
+from tests.engine.monitoring.queries import FakeQuery, progress, recorded
+
+BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_500_000}) for number in range(4)]
+
+
+def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
+    """Draw a query all of whose micro-batches have ended, as text."""
+    query.looks = len(query.batches)
+    console = Console(file=StringIO(), record=True, width=120)
+    console.print(picture_of(query, is_active=is_active))
+    return console.export_text()
+
+
+def line(text: str, label: str) -> str:
+    """Return the line of a label, with single spaces."""
+    (matching_line,) = [line for line in text.splitlines() if re.match(rf"│\s+{label}  ", line)]
+    return re.sub(r"\s+", " ", matching_line.replace("│", "")).strip()
+
+
+def watched(query: FakeQuery, *, width: int = 100) -> Console:
+    """Return a console that a query was shown on until it ended."""
+    console = Console(file=StringIO(), record=True, width=width)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=never)
+    return console
+
+
+def never(_: float) -> None:
+    """Wait for no time."""
+
+
+def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
+    text = text_of(FakeQuery(BATCHES))
+    assert "muntin: micro-batch 3" in text
+    assert re.search(r"last\s+last 4", text)
+    assert line(text, "rows in") == "rows in 3,000 6,000"
+    assert line(text, "state") == "state 2.5 MB"
+    assert line(text, "time") == "time 500 ms 2.00 s"
+    assert "held back: no events have come" in text
+    assert "the query has ended" in text
+
+
+def test_a_recorded_query_has_all_its_lines() -> None:
+    text = text_of(FakeQuery(recorded(), name="rides"))
+    assert line(text, "rows in").endswith(" 1 7")
+    assert line(text, "late").endswith(" 0 1")
+    assert line(text, "windows closed").endswith(" 2 4")
+    for label in ("watermark", "behind the newest start", "output behind it", "windows open", "keys held"):
+        assert line(text, label)
+    assert line(text, "in longest")
+    assert "retractions" not in text
+    assert "rides has ended" in text
+
+
+def test_several_queries_in_one_are_shown_each() -> None:
+    text = text_of(FakeQuery([progress(0, left={"late": 1}, right={"late": 2})]))
+    assert re.findall(r"(\w+): micro-batch 0", text) == ["left", "right"]
+
+
+def test_a_query_that_reports_nothing_is_said_to() -> None:
+    text = text_of(FakeQuery([{"batchId": 0}, {"batchId": 1}], name="other"), is_active=True)
+    assert text.strip() == "other runs; it has not reported any Muntin query yet"
+
+
+def test_a_query_that_fails_is_shown_with_the_first_line_of_why() -> None:
+    text = text_of(FakeQuery(BATCHES, error=RuntimeError("a module failed\n  at length")))
+    assert text.splitlines()[-1].strip() == "the query has failed: a module failed"
+
+
+def test_names_are_shown_as_they_are() -> None:
+    queries: dict[str, Any] = {"<b>[red]": {"accepted": 1}}
+    assert "<b>[red]: micro-batch 0" in text_of(FakeQuery([progress(0, **queries)]))
+
+
+def test_a_terminal_is_left_with_the_last_picture() -> None:
+    query = FakeQuery(BATCHES)
+    text = watched(query).export_text()
+    assert line(text, "rows in") == "rows in 3,000 6,000"
+    assert "the query has ended" in text
+    assert query.looks == len(BATCHES) + 1, "it looks until the query has ended"
+
+
+@pytest.mark.parametrize(("refresh", "pauses"), [(0.05, [0.05]), (0.25, [0.1, 0.1, 0.05])])
+def test_between_looks_it_waits_for_as_long_as_it_is_told(refresh: float, pauses: list[float]) -> None:
+    waited: list[float] = []
+    watch_on(FakeQuery(BATCHES[:1]), Live(console=Console(file=StringIO())), refresh, waited.append)
+    assert waited == pytest.approx(pauses)
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_query() -> None:
+    def interrupt(_: float) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    query, before = FakeQuery(BATCHES), signal.getsignal(signal.SIGINT)
+    console = Console(file=StringIO(), record=True, width=100)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=interrupt)
+    assert console.export_text().splitlines()[-1].strip() == "the query runs"
+    assert query.looks == 1
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_without_rich_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "rich.live", raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    with pytest.raises(SetupError, match=re.escape("pip install 'muntin-engine[monitor]'")):
+        monitor(FakeQuery(BATCHES))
+
+
+@pytest.mark.parametrize("refresh", [0, -1, float("nan")])
+def test_the_time_between_looks_is_above_zero(refresh: float) -> None:
+    with pytest.raises(ValueError, match="above zero, got"):
+        monitor(FakeQuery(BATCHES), refresh=refresh)
+
+
+MINUTE = 60_000_000
+EIGHT = 1_714_550_400_000_000
+
+
+def session(*batches: Sequence[Mapping[str, Any]], name: str | None = None) -> Any:
+    active = [
+        SimpleNamespace(id=f"id-{place}", runId=f"run-{place}", name=name, recentProgress=recent_progress)
+        for place, recent_progress in enumerate(batches)
+    ]
+    return SimpleNamespace(streams=SimpleNamespace(active=active))
+
+
+def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
+    (running,) = queries(session(batches, name=name))
+    return running
+
+
+def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
+    one, other = queries(session([progress(muntin={"accepted": 3})], [progress(muntin={"accepted": 5})]))
+    assert (one.name, other.name) == ("muntin", "muntin")
+    assert (one.query_id, one.run_id, other.query_id) == ("id-0", "run-0", "id-1")
+    assert (one.rows_per_second, other.rows_per_second) == (6, 10)  # a batch takes half a second
+
+
+def test_the_pace_is_that_of_all_kept_batches_with_the_time_between_them() -> None:
+    running = only(*(progress(number, muntin={"accepted": 10}) for number in range(4)))  # one starts each second
+    assert running.rows_per_second == 40 / 3.5
+
+
+def test_a_query_says_what_its_results_wait_for() -> None:
+    metrics = {
+        "accepted": 9,
+        "newest": EIGHT,
+        "watermark": EIGHT - 10 * MINUTE,
+        "output_watermark": EIGHT - 40 * MINUTE,
+    }
+    running = only(progress(4, muntin={**metrics, "state_bytes": 2_400_000, "keys_held": 1312}), name="rides")
+    assert str(running).splitlines() == [
+        "muntin (Spark query 'rides', id-0, run run-0)",
+        "  rows       18.0 a second; micro-batch 4 took 500 ms",
+        "  watermark  2024-05-01 07:50:00, 10 min behind the newest start",
+        "  state      2.4 MB, 1,312 keys",
+        "  held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing",
+        "             the output is 30 min behind the watermark: windows from 2024-05-01 07:20:00 on are open",
+    ]
+    assert repr(running) == str(running)
+
+
+def test_what_takes_most_of_a_batch_is_named() -> None:
+    module = {"evaluate_us": 400_000, "module_us:longest": 300_000}
+    assert only(progress(muntin={"newest": 1, "watermark": 1, **module})).held_back_by == (
+        "module longest takes 300 ms of the 500 ms of the last micro-batch",
+    )
+    stage = {"evaluate_us": 400_000, "module_us:longest": 3_000}
+    assert (
+        "stage evaluate takes 400 ms" in only(progress(muntin={"newest": 1, "watermark": 1, **stage})).held_back_by[0]
+    )
+    spark = {"evaluate_us": 40_000}
+    assert "Spark itself takes 460 ms" in only(progress(muntin={"newest": 1, "watermark": 1, **spark})).held_back_by[0]
+
+
+def test_a_query_that_has_not_begun_or_not_heard_of_its_input_or_has_ended_says_so() -> None:
+    assert only().held_back_by == ("no micro-batch has ended yet",)
+    assert (only().name, only().lag) == (None, None)
+    assert only(progress(muntin={"accepted": 0})).held_back_by == ("no events have come",)
+    assert only(progress(muntin={"newest": 5})).held_back_by[0].startswith("nothing has said yet how complete")
+    assert only(progress(muntin={"newest": 5, "watermark": INFINITY})).held_back_by == ("its input has ended",)
+
+
+def test_a_query_of_others_is_left_out_and_several_in_one_have_an_entry_each() -> None:
+    theirs = {"batchId": 0, "observedMetrics": {"theirs": {"rows": 1}}}
+    assert queries(session([theirs])) == []
+    assert [running.name for running in queries(session([progress(left={}, right={})]))] == ["left", "right"]

@@ -1,0 +1,54 @@
+"""Mistakes in literals, intervals and calls of literals. Each message says what to write, and Spark plans it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.engine.sql_text.advice.mistakes import (
+    COUNTS,
+    MATCH,
+    TUMBLE,
+    Cases,
+    check_advice,
+    counted,
+    of_rides,
+    within,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CASES: Final[Cases] = {
+    "no length": (
+        within("INTERVAL '1' HOUR", "true", MATCH),
+        "write INTERVAL '10' MINUTES, or a number of ticks",
+        within("'1' HOUR", "'10' MINUTES", MATCH),
+    ),
+    "no value": (
+        of_rides("INTERVAL '1' HOUR", "km > 1"),
+        "write a literal, an interval, an array or a call of literals",
+        counted(TUMBLE),
+    ),
+    "a call by place": (
+        f"{COUNTS} EMIT EARLY after_count(1, 2, 3, 4)",
+        "after_count takes count",
+        f"{COUNTS} EMIT EARLY after_count(count => 1)",
+    ),
+    "no length of time": (
+        of_rides("'1' HOUR", "'1' MONTH"),
+        "write INTERVAL '10' MINUTES; units are microsecond, millisecond, second, minute, hour, day, week",
+        of_rides("'1' HOUR", "'10' MINUTES"),
+    ),
+    "a month": (
+        of_rides("'1' HOUR", "'1' MONTH"),
+        "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')",
+        counted("CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
+    check_advice(spark, tables, CASES[name])

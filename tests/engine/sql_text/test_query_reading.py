@@ -1,0 +1,38 @@
+"""A text of SQL is the steps of a query, as plain data; no session and no table is asked for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from muntin_engine.sql_text.query_reading import read
+from muntin_engine.sql_text.sql_source import SqlError, SqlText
+
+HOURS = """SELECT station, window_start, AVG(km) AS km
+FROM TUMBLE(TABLE rides WATERMARK DELAY OF INTERVAL '10' MINUTES, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+GROUP BY station, window_start, window_end"""
+
+
+def no_operator(name: str) -> bool:
+    return False
+
+
+def test_a_text_is_the_calls_of_a_query_in_order() -> None:
+    assert read(SqlText(HOURS), no_operator) == [
+        {"events": {"df": "rides", "at": "leaves", "watermark": "10 minutes", "key": ["station"]}},
+        {"window": {"specification": {"kind": "tumbling", "size": "1 hour"}}},
+        {"aggregate": {"modules": {"km": {"module": "stats.average", "columns": ["km"]}}}},
+        {"select": {"columns": {"station": "station", "window_start": "window.start", "km": "km"}}},
+    ]
+
+
+def test_a_text_without_windows_is_none_of_ours() -> None:
+    assert read(SqlText("SELECT station, AVG(km) FROM rides GROUP BY station"), no_operator) is None
+
+
+def test_a_wrong_word_is_shown_at_its_place() -> None:
+    with pytest.raises(SqlError) as caught:
+        read(SqlText(HOURS.replace("TUMBLE", "TUMBEL")), no_operator)
+    first, line, caret, advice, *_ = str(caught.value).splitlines()
+    assert first == "line 2, column 6: TUMBEL is no window function"
+    assert line.index("TUMBEL") == caret.index("^")
+    assert advice == "  did you mean TUMBLE?"
