@@ -100,7 +100,7 @@ def _check_free(name: str) -> None:
     """Check that a name belongs to no plugin and to no package that can be imported.
 
     Raises:
-        UsageError: It does.
+        UsageError: The name is taken.
     """
     reason = _why_taken(name)
     if reason:

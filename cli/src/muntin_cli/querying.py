@@ -50,10 +50,12 @@ class InputTable:
     def streaming(self, spark: SparkSession) -> DataFrame:
         """Return the rows of present and later files as a stream, with the types that the present files have."""
         stream = spark.readStream.options(**_OPTIONS[self.format]).schema(self.static(spark).schema)
-        folder, pattern = self.path, "*"
+        folder = self.path
+        pattern = "*"
         if not self.path.is_dir():
             # Spark streams folders only: a single file is the folder's only one that matches.
-            folder, pattern = self.path.parent, self.path.name
+            folder = self.path.parent
+            pattern = self.path.name
         return stream.format(self.format).option("pathGlobFilter", pattern).load(str(folder))
 
 

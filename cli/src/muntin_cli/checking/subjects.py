@@ -50,7 +50,7 @@ def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Su
         plugins: Plugins with the offers.
         parameters: Parameters that the user knows; others that a constructor requires are chosen by their types.
     """
-    made: list[CheckedSubject] = []
+    subjects: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
         classes: dict[str, type[Module] | type[Trigger] | type[WindowSpecification]] = {
@@ -70,10 +70,10 @@ def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Su
                 )
                 continue
             offered, example_parameters = example
-            made.append(CheckedSubject(_label(cls, example_parameters), offered))
+            subjects.append(CheckedSubject(_label(cls, example_parameters), offered))
         for name, function in plugin.functions.items():
-            made.append(CheckedSubject(f"{name} {function.version}", function))
-    return Subjects(tuple(made), unmade)
+            subjects.append(CheckedSubject(f"{name} {function.version}", function))
+    return Subjects(tuple(subjects), unmade)
 
 
 def _label(cls: type[Module] | type[Trigger] | type[WindowSpecification], parameters: Mapping[str, object]) -> str:

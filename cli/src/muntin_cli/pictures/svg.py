@@ -124,7 +124,9 @@ def render(drawing: Drawing, description: str) -> str:
     bars = [row for row in drawing.rows if isinstance(row, Bar)]
     scale = Scale.over(bars or [Bar("", 0, 1)], drawing.axis)
     drawn_blocks = list(blocks(drawing.rows, scale))
-    lanes = [lane for block in drawn_blocks for lane in block.lanes]
+    lanes: list[Lane] = []
+    for block in drawn_blocks:
+        lanes += block.lanes
     bottom = drawn_blocks[-1].bottom if drawn_blocks else 0
     height = bottom + (_FOOT if bars else MARGIN)
 

@@ -120,7 +120,7 @@ class AdaptedAggregate(PickledAsRecipe, IncrementalAggregate[In, State, Out], Ge
         return restored(state, self._accumulation.create())  # the state is read into this object
 
 
-_METHODS: Final = {
+_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "remove_events": AdaptedAggregate._remove_events,
     "combine": AdaptedAggregate._combine,
     "deduct": AdaptedAggregate._deduct,

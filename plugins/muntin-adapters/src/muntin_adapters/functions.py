@@ -153,9 +153,8 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     payload = options.get("input", member_type(hints.get(payloads_parameter.name)))
     result = hints.get("return") if options.get("result") is None else options["result"]
     if payload is None:
-        raise unknown_type(
-            name, "its payloads", f"an annotation such as {payloads_parameter.name}: list[float]", "input"
-        )
+        example = f"an annotation such as {payloads_parameter.name}: list[float]"
+        raise unknown_type(name, "its payloads", example, "input")
     if result is None:
         raise unknown_type(name, "its result", "an annotation such as -> float", "result")
     module_parameters = [part for part in other_parameters if part.kind is not part.VAR_POSITIONAL]

@@ -103,7 +103,7 @@ def _check_storage(foreign: Foreign, *, has_serialize: bool, has_union: bool) ->
     """Check that a sketch can be stored.
 
     Raises:
-        ModuleDefinitionError: It has no method for that, and no option names one.
+        ModuleDefinitionError: The sketch has no method for that, and no option names one.
     """
     if has_serialize or any(map(foreign.has, _WRITERS)) or (foreign.has("compact") and has_union):
         return

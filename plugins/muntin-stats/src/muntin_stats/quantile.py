@@ -52,21 +52,21 @@ class Quantile(IncrementalAggregate[N | None, Ranking, float | None]):
         return Ranking()
 
     def add_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
-        """Put payloads in order."""
+        """Insert payloads."""
         state.add(present(payloads))
         return state
 
     def remove_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
-        """Take payloads out."""
+        """Remove payloads."""
         state.remove(present(payloads))
         return state
 
     def combine(self, state: Ranking, other: Ranking) -> Ranking:
-        """Merge two rankings."""
+        """Merge the numbers of both states."""
         return Ranking(sorted(state.numbers + other.numbers), state.nans + other.nans)
 
     def deduct(self, state: Ranking, other: Ranking) -> Ranking:
-        """Take one ranking out of another."""
+        """Remove the numbers of another state."""
         state.remove(other.numbers)
         state.nans -= other.nans
         return state

@@ -315,7 +315,9 @@ def _common_payload(parts: Mapping[str, type[Module]]) -> object:
     common_payload: Any = Payload
     if accepted_types:
         first_types, *other_types = accepted_types.values()
-        common_types = [accepted for accepted in first_types if all(accepted in types for types in other_types)]
+        common_types = list(first_types)
+        for types in other_types:
+            common_types = [accepted for accepted in common_types if accepted in types]
         if not common_types:
             raise _no_common_type(accepted_types)
         if len(common_types) == 1:

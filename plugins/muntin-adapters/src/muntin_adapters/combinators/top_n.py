@@ -84,7 +84,7 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
         _TopN,
         ("top", f"top {n}" if largest else f"least {n}"),
         payload,
-        list[ranked[group, bare_value]],  # type: ignore[misc]  # known at run time alone
+        list[ranked[group, bare_value]],
         {"_n": n, "_largest": largest},
     )
 

@@ -269,7 +269,7 @@ def wrap(  # each argument is a definition of the class that is made
     inner_state: Any = cls.state_type() if state is None else state
     state = tuple[(int, inner_state)] if issubclass(mixin, Counting) else inner_state
     base = base_of(cls)
-    method_names = METHODS
+    method_names: Sequence[str] = METHODS
     if not mixin._keeps_state:
         base = _STATELESS_BASES.get(base, base)
         method_names = ("compute_result",)

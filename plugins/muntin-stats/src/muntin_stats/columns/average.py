@@ -26,7 +26,7 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
     name, version = "stats.average", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, a mean."""
+        """Return a single component: a mean."""
         return {"mean": Component.mean()}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:

@@ -25,7 +25,7 @@ class ColumnarCount(ColumnarAggregate[Any, int]):
     empty_result = 0
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, a count."""
+        """Return a single component: a count."""
         return {"count": Component.count()}
 
     def lift(self, payloads: object) -> Mapping[str, Array]:

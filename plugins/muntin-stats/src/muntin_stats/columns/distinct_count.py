@@ -31,7 +31,7 @@ class ColumnarDistinctCount(ColumnarAggregate[T, int], Generic[T]):
     empty_result = 0
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, all values."""
+        """Return a single component: all values."""
         return {"values": Component.values(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:

@@ -28,7 +28,7 @@ class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
     dtype: ClassVar[str]
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, the largest value."""
+        """Return a single component: the largest value."""
         return {"largest": Component.max(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:

@@ -28,7 +28,7 @@ class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
     dtype: ClassVar[str]
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, the smallest value."""
+        """Return a single component: the smallest value."""
         return {"smallest": Component.min(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:

@@ -33,7 +33,7 @@ class ColumnarQuantile(ColumnarAggregate[Any, float | None]):
         self.q = q
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, all values."""
+        """Return a single component: all values."""
         return {"values": Component.values(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:

@@ -35,7 +35,7 @@ class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
     name, version = "stats.sum", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component, a sum."""
+        """Return a single component: a sum."""
         return {"total": Component.sum()}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
