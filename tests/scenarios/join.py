@@ -247,7 +247,7 @@ class Joined:
         query = self.query.sides[side]
         events: dict[Hashable, list[Event[Any]]] = {}
         for key, key_changes in self._histories[side].accepted.items():
-            named = list(fold(key_changes).items())
+            named: list[tuple[Hashable, Event[Any]]] = list(fold(key_changes).items())
             if query.lifetimes == "samples":
                 named = list(joined(named, query))
             events[key] = []

@@ -237,7 +237,7 @@ class Query:
         modules: list[Any] = []
         for module in self.modules:
             version = columnar_schema_version if isinstance(module, ColumnarAggregate) else schema_version
-            modules.append(version(module, number))  # type: ignore[arg-type, operator]
+            modules.append(version(module, number))  # type: ignore[arg-type]
         return replace(self, modules=tuple(modules))
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:

@@ -333,7 +333,7 @@ class Run:
 
     def _result(self, row: Mapping[str, Any]) -> Row:
         """Return a row of an output's table as a `Row`."""
-        known_columns = {
+        roles = {
             "key",
             "key1",
             "window",
