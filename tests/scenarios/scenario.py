@@ -80,14 +80,18 @@ class Scenario:
                 self._run(evaluator, arriving)
                 pytest.fail("it fails only now and then")
 
-    def run(self) -> None:
+    def run(self) -> list[str]:
         """Run it through each evaluator that can, and compare with the reference, as `check` does, which explains more.
+
+        Returns:
+            The names of the evaluators, all of which agree with the reference.
 
         Raises:
             AssertionError: An evaluator differs, or its output is not as it must be.
         """
         for evaluator in self.query.evaluators:
             self._run(evaluator, self.arriving)
+        return list(self.query.evaluators)
 
     @property
     def size(self) -> tuple[int, int]:
