@@ -56,7 +56,7 @@ LIBRARY_TESTS: Final = (
     "tests/engine/monitoring/test_exported_metrics.py",
     "tests/cli/test_check.py",
 )
-"""What is run besides where all requirements are as old as they may be."""
+"""Further tests where all requirements are as old as they may be."""
 
 SOCKETS: Final = "ignore:unclosed:ResourceWarning"  # PySpark 4.1 leaves its connections to the garbage collector
 DEPRECATED: Final = "ignore::DeprecationWarning"  # old packages call what the newest of others deprecate
@@ -144,12 +144,12 @@ def client(session: nox.Session) -> None:
     A client may be older than its server; one of 4.2 cannot read the limits that a server of 4.1 sends.
     """
     engine = distributions()["muntin-engine"]
-    provided_by_client = {"pyspark", *(each.name for each in engine.extras["connect"])}
+    provided = {"pyspark", *distributions(), *(requirement.name for requirement in engine.extras["connect"])}
     required: list[Requirement] = [*engine.extras["sql"]]
     for distribution in our_distributions():
         required += distribution.extras[""]
-    missing = [each for each in required if each.name not in provided_by_client and each.name not in distributions()]
-    session.install(*map(str, missing), "pyspark-client==4.1.*", "pandas==2.*")
+    missing = [str(requirement) for requirement in required if requirement.name not in provided]
+    session.install(*missing, "pyspark-client==4.1.*", "pandas==2.*")
     session.install("--no-deps", *editable(our_distributions()))
     command = [
         sys.executable,

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -77,18 +78,22 @@ def choose(
 def exit_status(results: Sequence[CaseResults], *, is_strict: bool) -> int:
     """Return 1 if something went wrong, or if a floor was missed and that counts; 0 otherwise."""
     has_failed = any(case.failures for case in results)
-    has_missed = any(verdict.is_met is False for case in results for verdict in case.verdicts)
+    has_missed = False
+    for case in results:
+        has_missed = has_missed or any(verdict.is_met is False for verdict in case.verdicts)
     return int(has_failed or (is_strict and has_missed))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks", description="Muntin beside other ways to compute windows.")
     names = [case.name for case in CASES]
-    systems = sorted({system.name for case in CASES for system in case.systems})
+    systems: set[str] = set()
+    for case in CASES:
+        systems.update(system.name for system in case.systems)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows and keys, the main pairs, once")
     parser.add_argument("--only", action="append", choices=names, metavar="CASE", help="this case; may be repeated")
     parser.add_argument(
-        "--systems", action="append", choices=systems, metavar="SYSTEM", help="this system; may be repeated"
+        "--systems", action="append", choices=sorted(systems), metavar="SYSTEM", help="this system; may be repeated"
     )
     parser.add_argument("--rows", type=_positive, help="rows per file, 1,000,000 by default; keys in proportion")
     parser.add_argument("--repeats", type=_positive, help="how often each system runs, unless a run is long")
@@ -111,9 +116,10 @@ def _run(
     console: Console,
     results: list[CaseResults],
 ) -> None:
-    """Run cases, and write down what is known after each."""
+    """Run cases, and write the results so far after each."""
     when = datetime.now(UTC)
-    if any(system.needs_spark for _, systems in chosen for system in systems):
+    chosen_systems = chain.from_iterable(systems for _, systems in chosen)
+    if any(system.needs_spark for system in chosen_systems):
         start_session(options.folder / "spark.log")
         signal.signal(signal.SIGINT, _interrupt)  # instead of PySpark's, which calls the JVM amidst another call
     runner = Runner(

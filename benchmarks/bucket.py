@@ -56,19 +56,19 @@ class BucketQuery:
     """A query of rows with a key and a number, in one or several buckets.
 
     Attributes:
-        window: The windows; None of a join, a stream operator, or events that are the results.
-        module: The module that reads the number; None of a join, or of events that are the results.
-        evaluator: The name of the evaluator; None for the cheapest.
-        key: The type of the key, `bigint` or `string`.
-        lasting: How many seconds events last, unless their ends are given; 0 for points.
+        window: Windows; None for a join, a stream operator, or events that are the results.
+        module: Module that reads the number; None for a join, or for events that are the results.
+        evaluator: Name of the evaluator; None for the cheapest.
+        key: Type of the key, `bigint` or `string`.
+        lasting: Seconds that events last, unless their ends are given; 0 for points.
         has_ids: True if events may be revised.
-        in_order: True if the number says the order of rows of one time.
-        join: The kind of a join of two streams; None of other queries.
+        in_order: True if the number orders rows of one time.
+        join: Kind of a join of two streams; None for other queries.
         passes_events: True if the events themselves are the results.
-        progress: What says how far the input is; by default nothing, so that all that came is held.
-        emit: When results are emitted.
-        buckets: How many buckets there are.
-        is_timed: True if it measures how long modules take.
+        progress: Policy that advances the watermark; by default it never does, so that the state keeps all rows.
+        emit: Time at which results are emitted.
+        buckets: Number of buckets.
+        is_timed: True if it measures the time of modules.
     """
 
     window: WindowSpecification | None = None
@@ -147,13 +147,13 @@ class BucketQuery:
 
     def revised_rows(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return two rows for each: one that inserts it without an end, and one that revises it."""
-        both = np.repeat(np.arange(len(rows)), 2)
+        twice = np.repeat(np.arange(len(rows)), 2)
         is_revision = np.tile([False, True], len(rows))
-        columns = {name: rows.column(name).take(pa.array(both)) for name in rows.schema.names}
-        known_end = columns["end"]
-        no_end = pa.nulls(len(both), pa.int64())
+        columns = {name: rows.column(name).take(pa.array(twice)) for name in rows.schema.names}
+        final_end = columns["end"]
+        no_end = pa.nulls(len(twice), pa.int64())
         columns["end"] = no_end
-        columns["new_end"] = pc.if_else(pa.array(is_revision), known_end, no_end)
+        columns["new_end"] = pc.if_else(pa.array(is_revision), final_end, no_end)
         columns["change"] = pc.if_else(pa.array(is_revision), "revise", "insert")
         return pa.record_batch(columns)
 
@@ -192,8 +192,8 @@ class Bucket:
     """The first bucket of a query, as the state store and a worker hold it.
 
     Attributes:
-        task: The query as it travels to workers.
-        cells: What is in the state store.
+        task: Query as it travels to workers.
+        cells: Content of the state store.
     """
 
     def __init__(self, query: BucketQuery) -> None:
@@ -206,13 +206,16 @@ class Bucket:
         return sum(map(len, self.cells.cells.values()))
 
     def send(self, rows: pa.RecordBatch) -> list[dict[str, Any]]:
-        """Return what a map task sends for rows."""
-        return [row for sent in distribute(self.task, [rows]) for row in sent.to_pylist()]
+        """Run a map task over rows, and return its output rows."""
+        map_output: list[dict[str, Any]] = []
+        for batch in distribute(self.task, [rows]):
+            map_output += batch.to_pylist()
+        return map_output
 
-    def process(self, sent: Iterable[Mapping[str, Any]]) -> list[OutputBlob]:
-        """Evaluate a micro-batch of what map tasks sent, write the state and return the output."""
-        arrived = collect(sent, len(self.task.inputs))
-        return list(run_bucket(self.task, self.task.buckets[0], self.cells, arrived))
+    def process(self, map_output: Iterable[Mapping[str, Any]]) -> list[OutputBlob]:
+        """Evaluate a micro-batch of output rows of map tasks, write the state and return the output."""
+        inputs = collect(map_output, len(self.task.inputs))
+        return list(run_bucket(self.task, self.task.buckets[0], self.cells, inputs))
 
 
 def answers_of(blobs: Iterable[OutputBlob]) -> pa.Table:
@@ -234,12 +237,12 @@ def answers_of(blobs: Iterable[OutputBlob]) -> pa.Table:
 
 @dataclass(frozen=True)
 class FilledBucket:
-    """What a filled bucket takes.
+    """The size of a filled bucket, in bytes.
 
     Attributes:
-        state: Its bytes in the state store.
-        memory: The bytes of its decoded state, as a worker keeps it between micro-batches.
-        counted: The bytes that the worker takes that for, by which it keeps as much as the session allows.
+        state: Size in the state store.
+        memory: Size of the decoded state, as a worker keeps it between micro-batches.
+        counted: Estimate of that size by the worker, which keeps as much as the session allows.
     """
 
     state: int
@@ -248,7 +251,7 @@ class FilledBucket:
 
 
 def fill_bucket(query: BucketQuery, batches: Iterable[pa.RecordBatch]) -> FilledBucket:
-    """Evaluate micro-batches in a bucket of a query, and return what it takes in the end."""
+    """Evaluate micro-batches in a bucket of a query, and return its size in the end."""
     bucket = Bucket(query)
     forget_decoded_state()
     gc.collect()

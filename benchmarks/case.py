@@ -20,17 +20,17 @@ class Case:
     """A case.
 
     Attributes:
-        name: On the command line, and in the results.
-        questions: What is computed.
-        systems: By whom.
-        keys: The number of keys in a full run.
-        floors: What has to be reached.
-        quick: The systems that take part in a quick run; none: the case is left out of it.
-        files_read: How many files a slow system reads, by its name. Rates stay comparable, totals do not.
-        distribution: Of rows over keys.
+        name: Name on the command line, and in the results.
+        questions: Questions that are answered.
+        systems: Systems that answer them.
+        keys: Number of keys in a full run.
+        floors: Floors that figures have to reach.
+        quick: Systems that take part in a quick run; empty to leave the case out of it.
+        files_read: Number of files that a slow system reads, by its name. Rates stay comparable, totals do not.
+        distribution: Distribution of rows over keys.
         rows: Rows per file of a full run.
-        files: The number of files: of the micro-batches of a stream.
-        pace: How event time passes.
+        files: Number of files: of the micro-batches of a stream.
+        pace: Pace of event time.
         is_long: True if it takes so long that it runs only where it is asked for by name.
     """
 
@@ -48,18 +48,18 @@ class Case:
     is_long: bool = False
 
     def data(self, rows: int) -> Data:
-        """Return the stream of a run in which a file of `FULL_ROWS` has so many rows; other files in proportion."""
+        """Return the stream of a run in which a file of `FULL_ROWS` has `rows` instead; other files in proportion."""
         keys = max(10, self.keys * rows // FULL_ROWS)
-        rows_of_a_file = max(1, self.rows * rows // FULL_ROWS)
-        return Data(keys, rows_of_a_file, self.files, self.distribution, pace=self.pace)
+        rows_per_file = max(1, self.rows * rows // FULL_ROWS)
+        return Data(keys, rows_per_file, self.files, self.distribution, pace=self.pace)
 
     def files_of(self, system: System) -> int:
-        """Return how many files a system reads."""
+        """Return the number of files that a system reads."""
         return min(self.files_read.get(system.name, self.files), self.files)
 
     def title(self, rows: int) -> str:
         """Return the case in words."""
         data = self.data(rows)
         zipf = "Zipf " if self.distribution == "zipf" else ""
-        asked = str(self.questions[0]) if len(self.questions) == 1 else f"{len(self.questions)} questions"
-        return f"{self.name}: {asked}, {data.keys:,} {zipf}keys, {data.files} files of {data.rows:,} rows"
+        questions = str(self.questions[0]) if len(self.questions) == 1 else f"{len(self.questions)} questions"
+        return f"{self.name}: {questions}, {data.keys:,} {zipf}keys, {data.files} files of {data.rows:,} rows"

@@ -23,10 +23,10 @@ class Difference:
     """A window about which answers differ.
 
     Attributes:
-        key: Its key.
-        start: What names it in `ANSWERS`, in microseconds since the epoch.
-        expected: The right values: none where there should be no row.
-        values: The system's values: several where there is a row too many.
+        key: Key of the window.
+        start: Start by which `ANSWERS` names the window, in microseconds since the epoch.
+        expected: Right values; empty where there should be no row.
+        values: Values of the system; several where there is a row too many.
     """
 
     key: int
@@ -55,7 +55,7 @@ def check_answers(system: str, question: Question, files: Files, answers: pa.Tab
     """Compare a system's answers about the windows that are complete, and return how many these are.
 
     Raises:
-        WrongAnswersError: They are wrong.
+        WrongAnswersError: An answer is wrong.
     """
     rows = Rows.of(pa.concat_tables(pq.read_table(path) for path in files.paths))
     watermark = int(rows.at.max()) - files.delay * SECOND
@@ -72,14 +72,14 @@ def check_answers(system: str, question: Question, files: Files, answers: pa.Tab
 
 def compare(expected: pa.Table, answers: pa.Table) -> list[Difference]:
     """Return the windows about which two tables of answers differ, in any order of rows."""
-    expected_values = _by_window(expected)
-    values = _by_window(answers)
+    expected_by_window = _by_window(expected)
+    answers_by_window = _by_window(answers)
     differences = []
-    for key, start in sorted(expected_values.keys() | values.keys()):
-        right = expected_values.get((key, start), ())
-        given = values.get((key, start), ())
-        if len(right) != len(given) or not all(map(_are_close, right, given)):
-            differences.append(Difference(key, start, right, given))
+    for key, start in sorted(expected_by_window.keys() | answers_by_window.keys()):
+        expected_values = expected_by_window.get((key, start), ())
+        values = answers_by_window.get((key, start), ())
+        if len(expected_values) != len(values) or not all(map(_are_close, expected_values, values)):
+            differences.append(Difference(key, start, expected_values, values))
     return differences
 
 

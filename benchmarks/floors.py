@@ -1,6 +1,6 @@
-"""Floors: what the figures of a case are to reach, and the verdicts on them.
+"""Floors that the figures of a case are to reach, and the verdicts on them.
 
-Floors are set for the full number of rows. With fewer, what it costs to start outweighs what a row costs, so they are
+Floors are set for the full number of rows. With fewer rows the cost of starting outweighs that of a row, so figures are
 measured and not judged.
 """
 
@@ -16,10 +16,10 @@ from benchmarks.questions.hopping import Hopping
 from benchmarks.questions.question import Question
 
 Figures: TypeAlias = Mapping[tuple[str, Question], Summary]
-"""The medians by the name of a system and its question, in the order of the case; without what was not measured."""
+"""The medians by the name of a system and its question, in the order of the case, as far as they were measured."""
 
 ROW_BYTES = 4 * 8
-"""What an event takes in columns: its key, start, end and value."""
+"""The bytes of an event in columns: its key, start, end and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Measure:
     """A figure of a summary.
 
     Attributes:
-        name: Its name.
-        of: Returns it, in rows per second, seconds, bytes, or as a ratio; None if it was not measured.
-        more_is_better: True of rates, false of what is spent.
+        name: Name.
+        of: Function that returns the figure: rows per second, seconds, bytes, or a ratio; None if it was not measured.
+        more_is_better: True for rates, False for costs.
     """
 
     name: str
@@ -45,7 +45,9 @@ class Measure:
         other_figure = self.of(question, other)
         if not subject_figure or not other_figure:
             return None
-        return subject_figure / other_figure if self.more_is_better else other_figure / subject_figure
+        if self.more_is_better:
+            return subject_figure / other_figure
+        return other_figure / subject_figure
 
 
 def _rows_per_cpu_second(_: Question, summary: Summary) -> float | None:
@@ -77,9 +79,9 @@ class Verdict:
     """The verdict on a floor.
 
     Attributes:
-        floor: The floor, in words.
-        measured: The figure; None if something was not measured.
-        is_met: True if it reached the floor; None if something was not measured, or the floor is not judged.
+        floor: Floor, in words.
+        measured: Figure; None if a part of it was not measured.
+        is_met: True if it reached the floor; None if a part was not measured, or the floor is not judged.
     """
 
     floor: str
@@ -88,18 +90,18 @@ class Verdict:
 
 
 class Floor(ABC):
-    """Something to reach."""
+    """A level that a figure is to reach."""
 
     @abstractmethod
     def measure(self, figures: Figures) -> float | None:
-        """Return the figure that is compared; None if something was not measured."""
+        """Return the figure that is compared; None if a part of it was not measured."""
 
     @abstractmethod
     def is_reached(self, measured: float) -> bool:
-        """Return True if a figure reaches the floor."""
+        """True if a figure reaches the floor."""
 
     def judge(self, figures: Figures, *, has_full_size: bool = True) -> Verdict:
-        """Compare what was measured with the floor."""
+        """Compare a figure with the floor."""
         measured = self.measure(figures)
         if measured is None or not has_full_size:
             return Verdict(str(self), measured)
@@ -108,7 +110,7 @@ class Floor(ABC):
 
 @dataclass(frozen=True, slots=True)
 class TimesBetter(Floor):
-    """A system is so many times better than another, over each question of a case."""
+    """A system is better than another by a factor, over each question of a case."""
 
     subject: str
     other: str
@@ -122,19 +124,19 @@ class TimesBetter(Floor):
         """Return the factor by which it is better; of several questions the worst."""
         factors = []
         for (system, question), summary in figures.items():
-            other = figures.get((self.other, question))
-            if system == self.subject and other is not None:
-                factors.append(self.measure_of.times_better(question, summary, other))
-        return min(_all_known(factors), default=None)
+            other_summary = figures.get((self.other, question))
+            if system == self.subject and other_summary is not None:
+                factors.append(self.measure_of.times_better(question, summary, other_summary))
+        return min(_unless_missing(factors), default=None)
 
     def is_reached(self, measured: float) -> bool:
-        """Return True if the factor is large enough."""
+        """True if the factor is large enough."""
         return measured >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
 class Limit(Floor):
-    """A rate of a system reaches a limit, or what it spends stays within it, over each question of a case."""
+    """A rate of a system reaches a limit, or a cost stays within it, over each question of a case."""
 
     subject: str
     measure_of: Measure
@@ -147,13 +149,15 @@ class Limit(Floor):
 
     def measure(self, figures: Figures) -> float | None:
         """Return the figure; of several questions the worst."""
-        known = _all_known(_figures_of(self.subject, self.measure_of, figures))
+        measured = _unless_missing(_figures_of(self.subject, self.measure_of, figures))
         worst = min if self.measure_of.more_is_better else max
-        return worst(known, default=None)
+        return worst(measured, default=None)
 
     def is_reached(self, measured: float) -> bool:
-        """Return True if the figure is on the right side of the limit."""
-        return measured >= self.limit if self.measure_of.more_is_better else measured <= self.limit
+        """True if the figure is on the right side of the limit."""
+        if self.measure_of.more_is_better:
+            return measured >= self.limit
+        return measured <= self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +165,9 @@ class Growth(Floor):
     """A figure of a system stays nearly the same from the first question of a case to the others.
 
     Attributes:
-        subject: The system's name.
-        measure_of: What may not grow.
-        below: The factor by which it stays below.
+        subject: Name of the system.
+        measure_of: Measure that may not grow.
+        below: Factor that the growth stays below.
     """
 
     subject: str
@@ -175,11 +179,13 @@ class Growth(Floor):
 
     def measure(self, figures: Figures) -> float | None:
         """Return the largest figure over the first; at least two questions must have been measured."""
-        known = _all_known(_figures_of(self.subject, self.measure_of, figures))
-        return max(known) / known[0] if len(known) > 1 and known[0] else None
+        measured = _unless_missing(_figures_of(self.subject, self.measure_of, figures))
+        if len(measured) < 2 or not measured[0]:
+            return None
+        return max(measured) / measured[0]
 
     def is_reached(self, measured: float) -> bool:
-        """Return True if the growth is small enough."""
+        """True if the growth is small enough."""
         return measured < self.below
 
 
@@ -194,17 +200,17 @@ class NoLater(Floor):
         return f"{self.subject} emits no row in a later micro-batch than {self.other}"
 
     def measure(self, figures: Figures) -> float | None:
-        """Return the most rows by which it was behind after a micro-batch."""
-        behind = []
+        """Return the greatest number of rows by which it was behind after a micro-batch."""
+        lags = []
         for (system, question), summary in figures.items():
-            other = figures.get((self.other, question))
-            if system == self.subject and other is not None:
-                pairs = zip(other.emitted, summary.emitted, strict=False)
-                behind += [other_rows - subject_rows for other_rows, subject_rows in pairs]
-        return max(0, *behind) if behind else None
+            other_summary = figures.get((self.other, question))
+            if system == self.subject and other_summary is not None:
+                for other_rows, subject_rows in zip(other_summary.emitted, summary.emitted, strict=False):
+                    lags.append(other_rows - subject_rows)
+        return max(0, *lags) if lags else None
 
     def is_reached(self, measured: float) -> bool:
-        """Return True if it was never behind."""
+        """True if it was never behind."""
         return measured == 0
 
 
@@ -213,7 +219,7 @@ def _figures_of(system: str, measure: Measure, figures: Figures) -> list[float |
     return [measure.of(question, summary) for (name, question), summary in figures.items() if name == system]
 
 
-def _all_known(values: Sequence[float | None]) -> list[float]:
-    """Return the values; none of them if one is not known, since a worst of some is no worst of all."""
-    known = [value for value in values if value is not None]
-    return known if len(known) == len(values) else []
+def _unless_missing(figures: Sequence[float | None]) -> list[float]:
+    """Return figures; an empty list if one is missing, as the worst of the others need not be the worst of all."""
+    measured = [figure for figure in figures if figure is not None]
+    return measured if len(measured) == len(figures) else []

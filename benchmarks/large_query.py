@@ -51,16 +51,21 @@ WINDOW: Final = 600
 """The seconds of a window."""
 
 DELAY: Final = 30
-"""The seconds that the watermark is behind the newest row."""
+"""The seconds by which the watermark is behind the newest row."""
 
 QUERY: Final = BucketQuery(tumbling(WINDOW * SECOND), Average, progress=bounded_delay(DELAY * SECOND))
 
 
 class RandomRows:
-    """Rows of random keys that come evenly over time."""
+    """Rows of random keys that come evenly over time.
+
+    Args:
+        query: Query that reads the rows.
+        keys: Number of keys.
+        rows: Number of rows of a micro-batch.
+    """
 
     def __init__(self, query: BucketQuery, keys: int, rows: int) -> None:
-        """Take the query, how many keys there are, and the rows of a micro-batch."""
         self._query = query
         self._keys = keys
         self._rows = rows
@@ -76,7 +81,7 @@ class RandomRows:
 
 
 def measure_bucket() -> None:
-    """Fill a bucket for a window and until that closes, and print what its micro-batches take."""
+    """Fill a bucket until a window closes, and print the cost of its micro-batches."""
     keys = KEYS // BUCKETS
     rows = ROWS_PER_SECOND * EVERY // BUCKETS
     stream = RandomRows(QUERY, keys, rows)
@@ -85,15 +90,15 @@ def measure_bucket() -> None:
     CONSOLE.print(f"a bucket: {keys:,} keys, {rows:,} rows in each micro-batch of {EVERY} seconds")
 
     seconds = []
-    written = []
+    bytes_written = []
     number = 0
     while (number + 1) * EVERY < WINDOW + DELAY:
-        duration, totals = _processed(bucket, stream.micro_batch(number))
+        duration, totals = _process(bucket, stream.micro_batch(number))
         seconds.append(duration)
-        written.append(totals["bytes_written"])
+        bytes_written.append(totals["bytes_written"])
         number += 1
     CONSOLE.print(f"  micro-batches of an open window: {median(seconds):.2f} s, {max(seconds):.2f} s at most")
-    CONSOLE.print(f"  written by each: {median(written) / 1e6:.1f} MB, {max(written) / 1e6:.1f} MB at most")
+    CONSOLE.print(f"  written by each: {median(bytes_written) / 1e6:.1f} MB, {max(bytes_written) / 1e6:.1f} MB at most")
     CONSOLE.print(f"  state: {bucket.state_bytes / 1e6:.0f} MB")
     CONSOLE.print(f"  decoded state, as the worker counts it: {STORE_CACHE.held_bytes / 1e6:.0f} MB")
     CONSOLE.print(
@@ -101,15 +106,15 @@ def measure_bucket() -> None:
     )
 
     forget_decoded_state()
-    duration, _ = _processed(bucket, stream.micro_batch(number))
+    duration, _ = _process(bucket, stream.micro_batch(number))
     CONSOLE.print(f"  a micro-batch that reads the state anew: {duration:.2f} s")
-    duration, totals = _processed(bucket, stream.micro_batch(number + 1))
+    duration, totals = _process(bucket, stream.micro_batch(number + 1))
     CONSOLE.print(f"  the micro-batch that closes the window: {duration:.2f} s, {totals['results']:,} results")
     CONSOLE.print(f"  state after it: {bucket.state_bytes / 1e6:.0f} MB")
 
 
 def measure_map_task() -> None:
-    """Print what a map task takes: it reads its part of the rows and merges those of a key and slice."""
+    """Print the cost of a map task, which reads its part of the rows and merges those of a key and slice."""
     query = replace(QUERY, buckets=BUCKETS)
     rows = ROWS_PER_SECOND * EVERY // BUCKETS
     bucket = Bucket(query)
@@ -118,15 +123,15 @@ def measure_map_task() -> None:
     for number in range(5):
         batch = stream.micro_batch(number)
         before = process_time()
-        sent = bucket.send(batch)
+        map_output = bucket.send(batch)
         seconds.append(process_time() - before)
-    size = sum(len(row["evaluator_blobs"]) for row in sent if row["evaluator_blobs"] is not None)
+    size = sum(len(row["evaluator_blobs"]) for row in map_output if row["evaluator_blobs"] is not None)
     CONSOLE.print(f"a map task: {rows:,} rows for {BUCKETS} buckets")
     CONSOLE.print(f"  {median(seconds):.2f} s, and sends {size / 1e6:.1f} MB")
 
 
 def measure_in_spark() -> None:
-    """Print what micro-batches of a million rows of a million keys take in Spark, on two cores."""
+    """Print the cost of micro-batches of a million rows of a million keys in Spark, on two cores."""
     rows = ROWS_PER_SECOND
     stream = RandomRows(QUERY, KEYS // 100, rows)
     CONSOLE.print(f"in Spark: {KEYS // 100:,} keys, {rows:,} rows in each micro-batch of {EVERY} seconds")
@@ -135,16 +140,16 @@ def measure_in_spark() -> None:
         (folder / "rows").mkdir()
         for number in range(WARM_UP):
             _write_file(folder / "rows", stream, number)
-        _run_in_spark(folder)  # starts workers, and compiles what the JVM runs
+        _run_in_spark(folder)  # workers start, and the JVM compiles its code
 
         for number in range(WARM_UP, WARM_UP + MEASURED):
             _write_file(folder / "rows", stream, number)
         size_before = _size_of(folder / "checkpoint")
         seconds, batches = _run_in_spark(folder)
-        written = sum(batch.bytes_written or 0 for batch in batches) / MEASURED
-        growth = (_size_of(folder / "checkpoint") - size_before) / MEASURED
+        state_written = sum(batch.bytes_written or 0 for batch in batches) / MEASURED / 1e6
+        growth = (_size_of(folder / "checkpoint") - size_before) / MEASURED / 1e6
         CONSOLE.print(f"  a micro-batch of an open window: {seconds / MEASURED:.1f} s of all processes")
-        CONSOLE.print(f"  state written by it: {written / 1e6:.1f} MB; the checkpoint grows by {growth / 1e6:.1f} MB")
+        CONSOLE.print(f"  state written by it: {state_written:.1f} MB; the checkpoint grows by {growth:.1f} MB")
 
         _write_file(folder / "rows", stream, (WINDOW + DELAY) // EVERY + 1)
         seconds, batches = _run_in_spark(folder)
@@ -163,7 +168,7 @@ def _write_file(folder: Path, stream: RandomRows, number: int) -> None:
 
 
 def _run_in_spark(folder: Path) -> tuple[float, list[Any]]:
-    """Run the query over the files that it has not read; return its seconds, and the metrics of its micro-batches."""
+    """Run the query over new files, and return its seconds of processor time and the metrics of its micro-batches."""
     read = local_session().readStream.schema("at long, key long, value double").option("maxFilesPerTrigger", CORES)
     rows = read.parquet(str(folder / "rows")).selectExpr("timestamp_micros(at) AS at", "key", "value")
     keyed = events(rows, key="key", at="at", watermark=f"{DELAY} seconds").window(tumbling(f"{WINDOW} seconds"))
@@ -174,11 +179,14 @@ def _run_in_spark(folder: Path) -> tuple[float, list[Any]]:
     )
     running.awaitTermination()
     seconds = _processor_seconds() - before
-    return seconds, [metrics for progress in running.recentProgress for metrics in batch_metrics(progress).values()]
+    batches: list[Any] = []
+    for progress in running.recentProgress:
+        batches += batch_metrics(progress).values()
+    return seconds, batches
 
 
 def _processor_seconds() -> float:
-    """Return the processor time of this process and of those below it: the JVM and Python's workers."""
+    """Return the processor time of this process and of its children: the JVM and Python's workers."""
     this = psutil.Process()
     seconds = 0.0
     for process in (this, *this.children(recursive=True)):
@@ -193,18 +201,18 @@ def _size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _processed(bucket: Bucket, rows: pa.RecordBatch) -> tuple[float, Counter[str]]:
-    """Evaluate a micro-batch, whose rows come from all map tasks alike.
+def _process(bucket: Bucket, rows: pa.RecordBatch) -> tuple[float, Counter[str]]:
+    """Evaluate a micro-batch, whose rows come from all map tasks in equal parts.
 
     Returns:
-        The seconds that the bucket takes, and its metrics with the number of its results.
+        The seconds of the bucket, and its metrics with the number of its results.
     """
-    rows_of_a_task = len(rows) // BUCKETS
-    sent = []
-    for first in range(0, len(rows), rows_of_a_task):
-        sent += bucket.send(rows.slice(first, rows_of_a_task))
+    rows_per_task = len(rows) // BUCKETS
+    map_output = []
+    for first in range(0, len(rows), rows_per_task):
+        map_output += bucket.send(rows.slice(first, rows_per_task))
     before = process_time()
-    blobs = bucket.process(sent)
+    blobs = bucket.process(map_output)
     seconds = process_time() - before
     totals: Counter[str] = Counter()
     for blob in blobs:

@@ -1,4 +1,4 @@
-"""What one run of a system took, and the summary of several runs: their medians."""
+"""The measurements of a run of a system, and the summary of several runs: their medians."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Batch:
     """One micro-batch.
 
     Attributes:
-        rows: Input rows; none in the batch that Spark runs after the last rows to close what they completed.
-        seconds: From its trigger to its commit.
+        rows: Input rows; none in the batch that Spark runs after the last rows to close the windows they completed.
+        seconds: Time from its trigger to its commit.
         output_rows: Emitted rows; None if unknown.
-        state_bytes: What the state store holds after it, in memory and in files, as the store reports it.
-        written_bytes: What the batch wrote to the state store, uncompressed.
+        state_bytes: Size of the state store after the batch, in memory and in files, as the store reports it.
+        written_bytes: Bytes that the batch wrote to the state store, uncompressed.
     """
 
     rows: int
@@ -76,11 +76,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The medians of some runs of one system. What was not measured is None.
+    """The medians of runs of one system. Figures that were not measured are None.
 
     Attributes:
-        runs: The number of runs.
-        is_cut: True if the time of one was over.
+        runs: Number of runs.
+        is_cut: True if a run was stopped at its time limit.
         rows: Input rows of a run.
         seconds: End to end.
         rows_per_second: Input rows over the seconds end to end.
@@ -93,9 +93,9 @@ class Summary:
         jvm_bytes: See `Memory`.
         python_bytes: See `Memory`.
         worker_bytes: See `Memory`.
-        state_bytes: The most the state store held in a run.
-        written_bytes: What a warm micro-batch wrote to the state store.
-        written_in_all: What a run wrote to it.
+        state_bytes: Greatest size of the state store in a run.
+        written_bytes: Bytes that a warm micro-batch wrote to the state store.
+        written_in_all: Bytes that a run wrote to the state store.
     """
 
     runs: int
@@ -138,21 +138,21 @@ def summarize(runs: Sequence[Run]) -> Summary:
         jvm_bytes=over_runs(lambda run: run.memory.jvm or None),
         python_bytes=over_runs(lambda run: run.memory.python or None),
         worker_bytes=over_runs(lambda run: run.memory.worker or None),
-        state_bytes=over_runs(lambda run: max(_known(batch.state_bytes for batch in run.batches), default=None)),
+        state_bytes=over_runs(lambda run: max(_measured(batch.state_bytes for batch in run.batches), default=None)),
         written_bytes=over_runs(lambda run: _median(batch.written_bytes for batch in run.warm_batches)),
         written_in_all=over_runs(lambda run: _total(batch.written_bytes for batch in run.batches)),
     )
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
+def _measured(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return median(known) if known else None
+    measured = _measured(values)
+    return median(measured) if measured else None
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return sum(known) if known else None
+    measured = _measured(values)
+    return sum(measured) if measured else None

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Final
@@ -103,8 +104,9 @@ def row_traced(query: Query) -> Trace:
         values = {"start": datetime(2026, 1, 1, 0, minute, tzinfo=UTC), "k0": "a", "i0": float(minute)}
         rows = pa.RecordBatch.from_pylist([{name: values[name] for name in query.source.df.columns}])
         with traced() as trace:
-            sent = [row for batch in distribute(task, [rows]) for row in batch.to_pylist()]
-            output = list(run_bucket(task, task.buckets[0], cells, collect(sent)))
+            map_output = [batch.to_pylist() for batch in distribute(task, [rows])]
+            inputs = collect(chain.from_iterable(map_output))
+            output = list(run_bucket(task, task.buckets[0], cells, inputs))
     assert [blob.rows for blob in output if blob.stream == "results"] == [1]
     return trace
 

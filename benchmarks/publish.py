@@ -228,8 +228,11 @@ def rows_of(page: str, corner: str) -> list[list[str]]:
     Raises:
         ValueError: The page has no such table.
     """
-    lines = _table_of(page, corner)["rows"].splitlines()
-    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    rows: list[list[str]] = []
+    for line in _table_of(page, corner)["rows"].splitlines():
+        cells = line.strip().strip("|").split("|")
+        rows.append([cell.strip() for cell in cells])
+    return rows
 
 
 def with_rows(page: str, corner: str, rows: Sequence[Sequence[str]]) -> str:
@@ -255,7 +258,11 @@ def range_of_runs(page: str, column: int) -> str:
 
 
 def sentences(page: str) -> list[tuple[Path, str, str]]:
-    """Return what other pages say of the page with the measurements: file, words before a figure, and the figure."""
+    """Return the figures that other pages take from the page with the measurements.
+
+    Returns:
+        For each figure its file, the words before it, and the figure.
+    """
     hopping = range_of_runs(page, 1)
     rows = {row[0].split(",")[0]: row[1] for row in rows_of(page, "work")}
     yahoo = rows["the Yahoo streaming benchmark"].split()[0]
@@ -273,19 +280,19 @@ def sentences(page: str) -> list[tuple[Path, str, str]]:
 
 
 def with_figure(text: str, words: str, figure: str) -> str:
-    """Return a text with another figure after some words.
+    """Return a text with another figure after certain words.
 
     Raises:
-        ValueError: It has not these words once, followed by a figure.
+        ValueError: The words do not occur once, followed by a figure.
     """
-    written, count = re.subn(rf"(?<={re.escape(words)})[\d.]+( to [\d.]+)?(?= times)", figure, text)
+    new_text, count = re.subn(rf"(?<={re.escape(words)})[\d.]+( to [\d.]+)?(?= times)", figure, text)
     if count != 1:
         raise ValueError(f"expected a figure and 'times' once after {words!r}, got it {count} times")
-    return written
+    return new_text
 
 
 def publish(medians: Medians, conditions: str) -> list[str]:
-    """Write the figures of a run into the pages, and return what was written and what was left, in lines."""
+    """Write the figures of a run into the pages, and return a report in lines: what was written, what was left."""
     report = []
     page = MEASUREMENTS.read_text(encoding="utf-8")
     for table in TABLES:
@@ -310,7 +317,7 @@ def _times(ratio: float) -> str:
 
 
 def _spell(ratio: float) -> str:
-    """Return a ratio with two or three digits that count."""
+    """Return a ratio with two or three significant digits."""
     return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}"
 
 

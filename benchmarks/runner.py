@@ -57,12 +57,12 @@ class Trial:
 
     @property
     def is_alive(self) -> bool:
-        """True if it may go on running."""
+        """True if it may still run."""
         return self.absence is None and self.failure is None
 
     @property
     def summary(self) -> Summary | None:
-        """Its medians; None if it has no figures that can be used."""
+        """Its medians; None if it has no usable figures."""
         return summarize(self.runs) if self.runs and self.is_alive else None
 
 
@@ -71,10 +71,10 @@ class CaseResults:
     """The results of a case.
 
     Attributes:
-        case: The case.
+        case: Case.
         rows: Rows of a file, of which a full run has `FULL_ROWS`.
-        trials: What became of its systems and questions, in order.
-        seconds: How long all of it took, with the checks.
+        trials: Trials of its systems and questions, in order.
+        seconds: Time of all of it, with the checks.
     """
 
     case: Case
@@ -84,7 +84,7 @@ class CaseResults:
 
     @property
     def figures(self) -> Figures:
-        """The medians that can be used."""
+        """The usable medians."""
         figures = {}
         for trial in self.trials:
             if trial.summary is not None:

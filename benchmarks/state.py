@@ -45,7 +45,7 @@ class Total(StreamOperator[float, list[float], float]):
         return []
 
     def is_empty(self, state: list[float]) -> bool:
-        """Say that the sum is kept."""
+        """False: the state keeps the sum for good."""
         return False
 
 
@@ -54,11 +54,11 @@ class Kind:
     """A kind of query.
 
     Attributes:
-        title: What it computes.
-        unit: What it keeps of a key, one for each row of the measurement.
-        query: The query.
-        keys: How many keys the smaller of the bucket fillings has.
-        units: How many units each key has in it.
+        title: Computation, in words.
+        unit: Unit of a key's state, one for each row of the measurement.
+        query: Query.
+        keys: Number of keys in the smaller of the bucket fillings.
+        units: Number of units of each key in it.
     """
 
     title: str
@@ -130,7 +130,7 @@ class Measured:
 
 
 def measure(kind: Kind) -> Measured:
-    """Return what a kind of query takes, from three fillings of a bucket."""
+    """Measure the size of a key and of a unit of a kind of query, by three fillings of a bucket."""
     smaller = filled(kind, kind.keys, kind.units)
     more_keys = filled(kind, 2 * kind.keys, kind.units)
     more_units = filled(kind, kind.keys, 3 * kind.units)

@@ -260,13 +260,13 @@ class Disordered:
     """A query over a stream in disorder, and the slacks to try.
 
     Attributes:
-        title: What it is.
-        windows: Over what the query computes.
-        module: What it computes.
-        reduce: The same, of a list.
-        disorder: Brings a stream in order into disorder.
-        slacks: In ticks.
-        error: By how many percent results are wrong, given the true ones.
+        title: Query, in words.
+        windows: Windows of the query.
+        module: Module of the query.
+        reduce: Function that computes the module's result from a list.
+        disorder: Function that brings a stream in order into disorder.
+        slacks: Slacks, in ticks.
+        error: Function that computes the error of results in percent, from the results and the true ones.
     """
 
     title: str

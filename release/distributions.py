@@ -14,11 +14,11 @@ ROOT: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution as its sources have it.
+    """A distribution, as its `pyproject.toml` describes it.
 
     Attributes:
-        folder: Its folder.
-        project: The table `project` of its `pyproject.toml`.
+        folder: Folder of its sources.
+        project: Table `project` of its `pyproject.toml`.
     """
 
     folder: Path
@@ -31,13 +31,19 @@ class Distribution:
 
     @property
     def extras(self) -> dict[str, list[Requirement]]:
-        """What its extras require, by their names; what it requires without one is under an empty name."""
-        listed = {"": self.project.get("dependencies", []), **self.project.get("optional-dependencies", {})}
-        return {extra: [Requirement(text) for text in texts] for extra, texts in listed.items()}
+        """The requirements of each extra, by its name; those without an extra are under an empty name."""
+        texts_by_extra = {"": self.project.get("dependencies", []), **self.project.get("optional-dependencies", {})}
+        requirements: dict[str, list[Requirement]] = {}
+        for extra, texts in texts_by_extra.items():
+            requirements[extra] = list(map(Requirement, texts))
+        return requirements
 
 
 def distributions() -> dict[str, Distribution]:
     """Return the distributions of this repository by their names."""
     files = sorted([*ROOT.glob("*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")])
-    projects = {file.parent: tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files}
-    return {project["name"]: Distribution(folder, project) for folder, project in projects.items()}
+    found: dict[str, Distribution] = {}
+    for file in files:
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        found[project["name"]] = Distribution(file.parent, project)
+    return found

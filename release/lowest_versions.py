@@ -1,4 +1,4 @@
-"""The oldest versions of other packages that our distributions say they run with."""
+"""The oldest versions of other packages that our distributions allow."""
 
 from __future__ import annotations
 
@@ -11,26 +11,31 @@ from release.distributions import distributions
 
 
 def lower_bound(requirement: Requirement) -> Version | None:
-    """Return the oldest version that a requirement takes, None if it does not say.
+    """Return the oldest version that a requirement allows; None if it has no lower bound.
 
     Example:
         >>> lower_bound(Requirement("protobuf>=6.33.5,<8"))
         <Version('6.33.5')>
     """
-    bounds = [Version(each.version) for each in requirement.specifier if each.operator in (">=", "==", "~=")]
+    bounds: list[Version] = []
+    for specifier in requirement.specifier:
+        if specifier.operator in (">=", "==", "~="):
+            bounds.append(Version(specifier.version))
     return max(bounds, default=None)
 
 
 def required_packages() -> Iterator[Requirement]:
-    """Yield what our distributions require of others', with an extra or without."""
+    """Yield our distributions' requirements of other packages, with an extra or without."""
     ours = distributions()
     for distribution in ours.values():
         for requirements in distribution.extras.values():
-            yield from (each for each in requirements if each.name not in ours)
+            for requirement in requirements:
+                if requirement.name not in ours:
+                    yield requirement
 
 
 def lowest_versions() -> dict[str, Version]:
-    """Return the oldest version of each package of others that all of our distributions take."""
+    """Return the oldest version of each other package that all of our distributions allow."""
     lowest: dict[str, Version] = {}
     for requirement in required_packages():
         bound = lower_bound(requirement)
@@ -40,5 +45,5 @@ def lowest_versions() -> dict[str, Version]:
 
 
 def constraints() -> str:
-    """Return the lines by which pip installs those versions and no newer ones; what they require in turn is free."""
+    """Return the lines by which pip installs the oldest versions; the requirements of these packages are free."""
     return "".join(f"{name}=={version}\n" for name, version in sorted(lowest_versions().items()))

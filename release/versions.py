@@ -1,6 +1,6 @@
-"""Raising the version of all distributions, and what they require of each other.
+"""Raising the version of all distributions, and their requirements of each other.
 
-`python -m release.versions 0.2.0` writes it. `hatch version` raises one distribution, and none of what others require.
+`python -m release.versions 0.2.0` writes it. `hatch version` raises a single distribution, and no requirement of it.
 """
 
 from __future__ import annotations
@@ -22,33 +22,31 @@ _RANGE: Final = re.compile(rf"{_OURS}>=[0-9.]+,<[0-9.]+")
 
 
 def set_version(text: str) -> list[Path]:
-    """Write a version into all files that say it, and return those that changed.
+    """Write a version into all files that have it, and return those that changed.
 
-    These are the `pyproject.toml` of each distribution, the template of new plugins, the pages that show what a plugin
-    requires, and the citation.
+    These are the `pyproject.toml` of each distribution, the template of new plugins, the pages that show the
+    requirements of a plugin, and the citation.
 
     Args:
-        text: The version.
+        text: Version.
 
     Raises:
-        packaging.version.InvalidVersion: It is none.
+        packaging.version.InvalidVersion: The text is no version.
     """
     version = Version(text)
-    ours = [distribution.folder / "pyproject.toml" for distribution in distributions().values()]
-    theirs = [ROOT / "templates/plugin/pyproject.toml", *sorted((ROOT / "docs").rglob("*.md"))]
-    changed = []
-    for file in (*ours, *theirs):
+    our_projects = [distribution.folder / "pyproject.toml" for distribution in distributions().values()]
+    plugin_files = [ROOT / "templates/plugin/pyproject.toml", *sorted((ROOT / "docs").rglob("*.md"))]
+    citation = ROOT / "CITATION.cff"
+    changed: list[Path] = []
+    for file in (*our_projects, *plugin_files, citation):
         old = file.read_text(encoding="utf-8")
-        new = with_version(old, version, is_ours=file in ours)
+        if file == citation:
+            new = _CITED.sub(f"version: {version}", old)
+        else:
+            new = with_version(old, version, is_ours=file in our_projects)
         if new != old:
             file.write_text(new, encoding="utf-8")
             changed.append(file)
-    citation = ROOT / "CITATION.cff"
-    old = citation.read_text(encoding="utf-8")
-    new = _CITED.sub(f"version: {version}", old)
-    if new != old:
-        citation.write_text(new, encoding="utf-8")
-        changed.append(citation)
     return changed
 
 
@@ -56,9 +54,9 @@ def with_version(text: str, version: Version, *, is_ours: bool = True) -> str:
     r"""Return the text of a file with another version.
 
     Args:
-        text: The file.
-        version: The version.
-        is_ours: Whether the version that it gives itself is raised, too.
+        text: Text of the file.
+        version: New version.
+        is_ours: True for a project of ours, whose own version is raised, too.
 
     Example:
         >>> text = 'version = "0.1.0"\n"muntin-sdk>=0.1,<0.2", "muntin-cli[check]==0.1.0"'
@@ -66,7 +64,8 @@ def with_version(text: str, version: Version, *, is_ours: bool = True) -> str:
         version = "0.2.1"
         "muntin-sdk>=0.2,<0.3", "muntin-cli[check]==0.2.1"
     """
-    text = _OWN.sub(f'version = "{version}"', text) if is_ours else text
+    if is_ours:
+        text = _OWN.sub(f'version = "{version}"', text)
     text = _EXACT.sub(rf"\g<name>=={version}", text)
     return _RANGE.sub(rf"\g<name>{range_of(version)}", text)
 

@@ -131,8 +131,10 @@ def is_whole(config: pytest.Config) -> bool:
     """Return whether a run is that of `make test`: no tests are named, or it is asked for."""
     if config.getoption("daily"):
         return True
-    told: dict[str, bool] | None = getattr(config, "workerinput", None)
-    return config.args_source is pytest.Config.ArgsSource.TESTPATHS if told is None else told["is_whole"]
+    worker_input: dict[str, bool] | None = getattr(config, "workerinput", None)
+    if worker_input is not None:
+        return worker_input["is_whole"]
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -155,7 +157,10 @@ def quick_items(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that `make quick` runs: those of the first seed, and of each test some cases."""
     daily = [item for item in items if not item.get_closest_marker("nightly")]
     of_first_seed = [item for item in daily if seed_of(item) == 0]
-    return {item for test, cases in cases_by_test(of_first_seed).items() for item in some_cases(file_of(test), cases)}
+    quick: set[pytest.Item] = set()
+    for test, cases in cases_by_test(of_first_seed).items():
+        quick.update(some_cases(file_of(test), cases))
+    return quick
 
 
 def cases_by_test(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:

@@ -20,21 +20,22 @@ def install(
     """Write a distribution of Python files, as `pip install --target` leaves it.
 
     Args:
-        folder: Where; on `sys.path`, it is installed.
-        name: The distribution's name.
-        files: What they hold, by path.
-        plugin: The name of its plugin, whose module is the last of the files.
-        requires: What it requires.
-        version: Its version.
+        folder: Folder; where it is on `sys.path`, the distribution is installed.
+        name: Name of the distribution.
+        files: Contents of files, by their paths.
+        plugin: Name of its plugin, whose module is the last of the files.
+        requires: Names of distributions that it requires.
+        version: Version of the distribution.
     """
-    metadata = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {other}" for other in requires)]
+    metadata = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    metadata += [f"Requires-Dist: {requirement}" for requirement in requires]
     info = f"{name.replace('-', '_')}-{version}.dist-info"
-    said = {f"{info}/METADATA": "\n".join(["Metadata-Version: 2.1", *metadata, ""])}
+    contents = {**files, f"{info}/METADATA": "\n".join([*metadata, ""])}
     if plugin is not None:
         module = list(files)[-1].removesuffix(".py").replace("/", ".")
-        said[f"{info}/entry_points.txt"] = f"[muntin]\n{plugin} = {module}\n"
-    written = {**files, **said, f"{info}/RECORD": ""}
-    written[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in written)
-    for path, text in written.items():
+        contents[f"{info}/entry_points.txt"] = f"[muntin]\n{plugin} = {module}\n"
+    record = f"{info}/RECORD"
+    contents[record] = "".join(f"{path},,\n" for path in [*contents, record])
+    for path, text in contents.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

@@ -101,7 +101,7 @@ def some_cases(file: str, cases: Sequence[Case]) -> list[Case]:
 
 
 def evenly_spread(cases: Sequence[Case], count: int) -> list[Case]:
-    """Return so many cases, from the first to the last; all, if there are no more.
+    """Return `count` cases from the first to the last; all cases, if there are no more.
 
     Example:
         >>> evenly_spread("abcdefgh", 3)

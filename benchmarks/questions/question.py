@@ -44,7 +44,7 @@ class Rows:
         return cls(table["key"].to_numpy(), ticks(table["at"]), table["value"].to_numpy())
 
     def where(self, chosen: Bools) -> Rows:
-        """Return some of the rows."""
+        """Select rows."""
         return Rows(self.key[chosen], self.at[chosen], self.value[chosen])
 
 

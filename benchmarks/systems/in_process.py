@@ -81,7 +81,7 @@ class BucketSystem(System):
 
     @property
     def note(self) -> str | None:
-        """Say that there is no Spark."""
+        """A note that the system runs without Spark."""
         most = "" if self._most_rows is None else f", {self._most_rows:,} events at most"
         size = "" if self._rows_per_batch is None else f", in micro-batches of {self._rows_per_batch:,}"
         return f"in process, without Spark, by processor time{most}{size}"

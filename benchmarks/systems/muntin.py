@@ -89,7 +89,7 @@ def window_of(question: Question) -> WindowSpecification:
 
 
 def _with_ends(stream: DataFrame, longest: int) -> DataFrame:
-    """Return rows with when they end, as `ends_of` says."""
+    """Return rows with the ends that `ends_of` computes."""
     lasts = f"1 + unix_micros(at) % {SPREAD} * {FACTOR} % {longest * SECOND}"
     return stream.selectExpr("*", f"timestamp_micros(unix_micros(at) + {lasts}) AS end")
 
@@ -97,8 +97,8 @@ def _with_ends(stream: DataFrame, longest: int) -> DataFrame:
 def _with_revisions(lasting: DataFrame) -> DataFrame:
     """Return two rows for each: one that inserts it without an end, and one that revises it."""
     no_end = "CAST(NULL AS timestamp) AS end"
-    both = "explode(array('insert', 'revise')) AS change"
-    return lasting.selectExpr("key", "at", "value", no_end, "end AS new_end", "unix_micros(at) AS id", both)
+    change = "explode(array('insert', 'revise')) AS change"
+    return lasting.selectExpr("key", "at", "value", no_end, "end AS new_end", "unix_micros(at) AS id", change)
 
 
 def _stream_system(name: str, aggregate: ModuleCall, evaluator: EvaluatorName = "auto") -> StreamSystem:

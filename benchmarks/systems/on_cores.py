@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,7 +119,8 @@ def main(task_text: str, *paths: str) -> None:
     sys.stdout.write(f"\n{json.dumps(asdict(run))}\n")
 
 
-ON_CORES: Final = {(system.name, cores): OnCores(system, cores) for system in _SYSTEMS.values() for cores in (1, 2)}
+ON_CORES: Final = {(system.name, cores): OnCores(system, cores) for system, cores in product(_SYSTEMS.values(), (1, 2))}
+"""The systems on one and on two cores, by name and number of cores."""
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

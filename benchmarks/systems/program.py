@@ -18,7 +18,7 @@ _SHOWN: Final = 1000
 
 
 class ProgramError(RuntimeError):
-    """A program failed; the message is the end of what it said."""
+    """A program failed; the message is the end of its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Program:
     """A program that runs.
 
     Attributes:
-        process: It.
-        output: What it says, on both of its streams.
+        process: Process of the program.
+        output: Output on both of its streams.
     """
 
     process: subprocess.Popen[str]
@@ -37,13 +37,13 @@ class Program:
         """Return the line of JSON that it printed, once it has ended.
 
         Raises:
-            ProgramError: It printed none.
+            ProgramError: The program failed, or printed no such line.
         """
         self.output.seek(0)
-        said = self.output.read()
-        results = [line for line in said.splitlines() if line.startswith('{"seconds"')]
+        text = self.output.read()
+        results = [line for line in text.splitlines() if line.startswith('{"seconds"')]
         if self.process.returncode or not results:
-            raise ProgramError(f"it ended with status {self.process.returncode}\n{said[-_SHOWN:]}")
+            raise ProgramError(f"it ended with status {self.process.returncode}\n{text[-_SHOWN:]}")
         result: dict[str, Any] = json.loads(results[-1])
         return result
 

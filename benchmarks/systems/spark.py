@@ -133,7 +133,7 @@ def collect_stream(results: DataFrame) -> pa.Table:
     """Run a query and return the rows that it emitted and did not retract, of the schema `ANSWERS`.
 
     Raises:
-        TimeoutError: It took too long.
+        TimeoutError: The query took too long.
     """
     has_changes = "change" in results.columns
     schema = ANSWERS.append(pa.field("change", pa.string())) if has_changes else ANSWERS

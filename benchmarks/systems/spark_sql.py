@@ -56,7 +56,7 @@ def of_table(rows: DataFrame, question: Question, _: int) -> DataFrame:
 
 
 def of_table_by_udf(rows: DataFrame, question: Question, _: int) -> DataFrame:
-    """Return the same with an average in Python: a call for each key and window."""
+    """Return the results of `window()` with an average in Python: a call for each key and window."""
     from pyspark.sql.pandas.functions import pandas_udf
 
     def average(values: pd.Series) -> float:

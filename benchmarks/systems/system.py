@@ -40,11 +40,11 @@ class System(ABC):
         """Answer the question over the files and throw the answers away.
 
         Args:
-            question: What to compute.
-            files: The input, in order.
+            question: Question about the input.
+            files: Input files, in order.
             limit: Seconds after which to stop.
         """
 
     @abstractmethod
     def answer(self, question: Question, files: Files) -> pa.Table:
-        """Return the answers, of the schema `ANSWERS`. There may be more of windows that are not complete."""
+        """Return the answers, of the schema `ANSWERS`; they may include windows that are not complete."""

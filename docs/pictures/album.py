@@ -145,7 +145,7 @@ def row_windows() -> Iterator[Picture]:
     """Yield a picture of each kind of windows that follow rows."""
     rows = {"a": 1, "b": 3, "c": 4, "d": 8, "e": 9, "f": 13, "g": 15}
     shares = {"x1": 1, "y1": 3, "x2": 4, "x3": 8, "y2": 11}
-    stays = {"a, login": 2, "b, buy": 4, "c, logout": 7, "d, look": 9, "e, login": 11, "f, logout": 14}
+    actions = {"a, login": 2, "b, buy": 4, "c, logout": 7, "d, look": 9, "e, login": 11, "f, logout": 14}
     yield _rows(
         "last-rows",
         "seven rows, and the rows in windows over the last three, computed at every second one",
@@ -168,7 +168,7 @@ def row_windows() -> Iterator[Picture]:
     yield _rows(
         "between-rows",
         "what a user does, and the windows from a login to a logout",
-        stays,
+        actions,
         between("opens", "closes"),
     )
 
@@ -177,11 +177,11 @@ def _rows(name: str, title: str, times: Mapping[str, int], window: RowWindows, l
     """Return a picture of rows, each with its time, and of the rows in each window.
 
     Args:
-        name: The name of the picture, and `title` its title.
-        title: As `name`.
-        times: The rows: their names, perhaps with an action, and their times. The first letter is the share.
-        window: The windows.
-        label: The text before them, with braces where the share of their rows is to be.
+        name: Name of the picture.
+        title: Title of the picture.
+        times: Times of the rows, by their names, perhaps with an action. The first letter of a name is the share.
+        window: Windows.
+        label: Text before the windows, with braces for the share of their rows.
     """
     script = Script()
     for id, time in times.items():
@@ -389,7 +389,7 @@ def _refinements() -> Picture:
 
 
 def _late_rows() -> Picture:
-    """Return what becomes of a ride that left at 9, and came when the watermark was at 10, and of the counts."""
+    """Return the fate of a ride that left at 9 and came when the watermark was at 10, and the counts with it."""
     script = Script(allow_illegal=True).insert(1, 2, 15, "ride 1").punctuate(10).batch().insert(2, 9, 12, "ride 2")
     script = script.batch().close()
     parts: list[Part] = ["what comes", input_of(script)]
@@ -403,7 +403,7 @@ def _late_rows() -> Picture:
 
 def _late_ride(script: Script, late: Lateness) -> Iterator[Bar]:
     """Yield the late ride as rejected, or from the first to the last tick that a module sees of it."""
-    seen: list[Lifetime] = []
+    visible: list[Lifetime] = []
     for result in batches_of(_query_of_late_rows(Members(), late), script):
         for _, rejection in result.rejections:
             fate = "dropped" if late.policy is LatePolicy.DROP else "side output"
@@ -411,10 +411,10 @@ def _late_ride(script: Script, late: Lateness) -> Iterator[Bar]:
         for _, changes in result.output:
             for change in changes:
                 if change.value == "ride 2" and change.kind is OutputKind.INSERT:
-                    seen.append(Lifetime(change.start, change.end))
-    if seen:
-        start = min(lifetime.start for lifetime in seen)
-        end = max(lifetime.end for lifetime in seen)
+                    visible.append(Lifetime(change.start, change.end))
+    if visible:
+        start = min(lifetime.start for lifetime in visible)
+        end = max(lifetime.end for lifetime in visible)
         yield Bar("late row", start, end, whole=Lifetime(9, 12))
 
 
@@ -436,7 +436,7 @@ def _first_column(payload: tuple[Any, ...]) -> Any:
 
 
 def micro_batches() -> Iterator[Picture]:
-    """Yield pictures of what each micro-batch brings and emits."""
+    """Yield pictures of the input and output of each micro-batch."""
     cars = Script().point(1, 3).point(2, 14).batch().point(3, 8).point(4, 19).batch().point(5, 21)
     cars = cars.batch().point(6, 12).point(7, 33).with_progress(bounded_delay(10))
     counts = EvaluatorQuery(tumbling(10), (Binding(Count()),))
@@ -462,7 +462,7 @@ def joins() -> Iterator[Picture]:
 
 
 def _revised_join() -> Picture:
-    """Return what each micro-batch brings to an eager left join, and what the join makes of it."""
+    """Return the input of an eager left join in three micro-batches, and the changes of its output."""
     left = Script().insert("x", 1, 12, "x").batch().batch().retract("x")
     right = Script().insert("2", 7, 16, "2").batch().revise("2", 10)
     arrived = {"left": Script(), "right": Script()}
@@ -471,9 +471,9 @@ def _revised_join() -> Picture:
     batches = zip_longest(left.batches(), right.batches(), fillvalue=Batch(()))
     for number, (left_batch, right_batch) in enumerate(batches, 1):
         parts.append(f"micro-batch {number}")
-        for side, brought in (("left", left_batch), ("right", right_batch)):
-            parts.append([change_bar(step, f"{side} {step.change.id}") for step in brought.changes])
-            for step in brought.changes:
+        for side, batch_of_side in (("left", left_batch), ("right", right_batch)):
+            parts.append([change_bar(step, f"{side} {step.change.id}") for step in batch_of_side.changes])
+            for step in batch_of_side.changes:
                 arrived[side] = arrived[side].add(step.change)
         previous_output = output
         output = _joined(JoinKind.LEFT, **arrived)

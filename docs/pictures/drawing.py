@@ -1,4 +1,4 @@
-"""Bars of a stream, and of what the evaluators give for it."""
+"""Bars of a stream, and of the results that the evaluators have for it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Picture:
     """A picture of the documentation.
 
     Attributes:
-        name: The name of its file, without the ending.
-        title: The subject, in a few words.
+        name: Name of its file, without the suffix.
+        title: Subject, in a few words.
         rows: Bars, and lines of text between them, from top to bottom.
-        shows: The window kinds and the members of policies that it explains.
+        shows: Window kinds and members of policies that it explains.
     """
 
     name: str
@@ -52,20 +52,20 @@ class Picture:
         return cls(name, title, tuple(rows), tuple(shows))
 
     def svg(self) -> str:
-        """Return it as SVG."""
+        """Return the picture as SVG."""
         return pictures.Picture(Drawing(self.rows, self.title)).svg()
 
 
-# What the reference evaluator gives
+# Results of the reference evaluator
 
 
 def events_of(script: Script, label: str = "", note: str = "") -> list[Bar]:
     """Return the events that a stream means.
 
     Args:
-        script: The stream.
-        label: The text before each; by default its id.
-        note: The text behind each, with braces where its payload is to be.
+        script: Stream.
+        label: Text before each event; by default its id.
+        note: Text behind each event, with braces for its payload.
     """
     events = script.history()[None].items()
     return [Bar(label or str(id), event.start, event.end, note.format(event.payload)) for (id, _), event in events]
@@ -94,10 +94,10 @@ def results_of(script: Script, query: WindowedQuery, label: str, note: str = "{}
     """Return the results of an operator, each with its own lifetime.
 
     Args:
-        script: The stream.
-        query: The query of the operator.
-        label: The text before each result, and `note` the text in it, with braces where its value is to be.
-        note: As `label`.
+        script: Stream.
+        query: Query of the operator.
+        label: Text before each result, with braces for its value.
+        note: Text in each result, with braces for its value.
     """
     output = script.run(query)[None]
     return [Bar(label.format(row.value), row.start, row.end, note.format(row.value), Look.RESULT) for row in output]
@@ -109,16 +109,18 @@ def watermark_of(script: Script) -> list[Bar]:
     return [Bar("watermark", watermark, watermark, str(watermark))]
 
 
-# What the general evaluator emits, micro-batch by micro-batch
+# Output of the general evaluator, micro-batch by micro-batch
 
 
 def batches_of(query: EvaluatorQuery, script: Script) -> list[BatchResult]:
-    """Return what each micro-batch of a stream with one key emits."""
+    """Return the output of each micro-batch of a stream with one key."""
     bucket = KeyedBucket(GeneralRun, query, MemoryCells(), Codec(), {})
-    return [
-        bucket.process([((None,), _input_rows(query, batch))], [InputReport(progress_of(query.window, batch))])
-        for batch in script.batches()
-    ]
+    key = (None,)
+    results: list[BatchResult] = []
+    for batch in script.batches():
+        rows = _input_rows(query, batch)
+        results.append(bucket.process([(key, rows)], [InputReport(progress_of(query.window, batch))]))
+    return results
 
 
 def _input_rows(query: EvaluatorQuery, batch: Batch) -> list[InputChange]:
@@ -132,7 +134,7 @@ def _input_rows(query: EvaluatorQuery, batch: Batch) -> list[InputChange]:
 
 
 def input_of(script: Script) -> Iterator[Bar]:
-    """Yield what each micro-batch brings, beside its number."""
+    """Yield the input of each micro-batch, beside its number."""
     number = 1
     for step in script.steps:
         if isinstance(step, Boundary):
@@ -146,7 +148,7 @@ def input_of(script: Script) -> Iterator[Bar]:
 
 
 def output_of(query: EvaluatorQuery, script: Script) -> Iterator[Bar]:
-    """Yield what each micro-batch emits, beside its number."""
+    """Yield the output of each micro-batch, beside its number."""
     for number, result in enumerate(batches_of(query, script), 1):
         yield from output_bars(result, f"batch {number}")
 
@@ -154,14 +156,14 @@ def output_of(query: EvaluatorQuery, script: Script) -> Iterator[Bar]:
 def input_and_output_of(
     query: EvaluatorQuery, script: Script, label: str = "", watermark: str = "watermark", result: str = "result"
 ) -> Iterator[Bar | str]:
-    """Yield what each micro-batch brings, and below it what it emits.
+    """Yield the input of each micro-batch, and its output below.
 
     Args:
-        query: The query.
-        script: The stream.
-        label: The text before each row; by default its id, behind a sign for what becomes of the event.
-        watermark: The text before a watermark.
-        result: The text before a result.
+        query: Query.
+        script: Stream.
+        label: Text before each row; by default its id, behind a sign for the kind of change.
+        watermark: Text before a watermark.
+        result: Text before a result.
     """
     results = batches_of(query, script)
     for number, (batch, emitted) in enumerate(zip(script.batches(), results, strict=True), 1):
@@ -174,23 +176,23 @@ def input_and_output_of(
 
 
 def change_bar(step: KeyedChange, label: str = "") -> Bar:
-    """Return a change of the input without its payload: what a revision cuts off is pale, a retraction struck out."""
+    """Return a change of the input without its payload: a revision has a pale old end, a retraction is struck out."""
     bar = row_of(step)
     assert isinstance(bar, Bar)
     return replace(bar, label=label or bar.label, note="")
 
 
 def output_bars(result: BatchResult, label: str) -> Iterator[Bar]:
-    """Yield what a micro-batch emits, retractions first."""
+    """Yield the output of a micro-batch, retractions first."""
     changes: list[OutputChange] = []
-    for _, changes_of_key in result.output:
-        changes += changes_of_key
+    for _, key_changes in result.output:
+        changes += key_changes
     for change in sorted(changes, key=lambda change: change.kind is OutputKind.INSERT):
         yield _output_bar(label, change)
 
 
 def _output_bar(label: str, change: OutputChange) -> Bar:
-    """Return a change of the output: what a revision cuts off is pale, a retraction struck out."""
+    """Return a change of the output: a revision has a pale old end, a retraction is struck out."""
     value: Any = change.value[0] if isinstance(change.value, tuple) else change.value
     note = f"early: {value}" if change.timing is Timing.EARLY else str(value)
     bar = Bar(label, change.start, change.end, note, Look.RESULT)
@@ -200,7 +202,7 @@ def _output_bar(label: str, change: OutputChange) -> Bar:
 
 
 def changes_between(previous: list[Bar], current: list[Bar]) -> Iterator[Bar]:
-    """Yield what makes one output of another: results that are gone, have another end, or are new."""
+    """Yield the differences of two outputs: results that are gone, have another end, or are new."""
     starts = {(bar.label, bar.start): bar for bar in current}
     revised = []
     for bar in previous:

@@ -29,7 +29,7 @@ class Longest(Aggregate[object, int]):
 
 
 class Members(Operator[str, str]):
-    """The members as it sees them, which is what `timestamps="unchanged"` then shows."""
+    """The members of a window as rows, with the lifetimes that a module sees under `timestamps="unchanged"`."""
 
     name, version = "pictures.members", "1.0.0"
     is_time_sensitive = True

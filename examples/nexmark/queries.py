@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
 
 def tables_of(spark: SparkSession, site: Site) -> Tables:
-    """Return what happened on a site as DataFrames."""
+    """Return the people, auctions and bids of a site as DataFrames."""
     return Tables(
         spark.createDataFrame(site.bids, "auction long, bidder long, price long, at long"),
         spark.createDataFrame(site.auctions),

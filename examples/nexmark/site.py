@@ -72,10 +72,10 @@ class Site(NamedTuple):
 
 
 def random_site(seed: int, auctions: int) -> Site:
-    """Return what happens around some auctions, the same for the same arguments.
+    """Return the events around auctions; equal arguments give equal events.
 
-    Some sellers are never seen, some only after their auctions. Some auctions get no bid, or none that is high enough;
-    bids may come at the very start or end of an auction, after it, or for an auction that there is not.
+    Some sellers never appear, some only after their auctions. Some auctions get no bid, or none that is high enough;
+    bids may come at the very start or end of an auction, after it, or for an auction that does not exist.
     """
     random = Random(seed)
     people = [
@@ -99,10 +99,12 @@ def random_site(seed: int, auctions: int) -> Site:
         for at in [*random.choices(range(auction.at, auction.expires), k=random.choice((0, 1, 6))), *ends]:
             bids.append(Bid(auction.id, random.randrange(9), random.choice((10, 50, 60, 900, 7_000)), at))
     bids.append(Bid(5, 1, 1_000, 30 * SECOND))
-    earliest = dict.fromkeys((bid.auction, bid.price, bid.at) for bid in bids)  # whose bid it was would be left open
-    bids = [next(bid for bid in bids if (bid.auction, bid.price, bid.at) == found) for found in earliest]
+    # Of equal bids of one time only the first stays: no query could say which bidder was first.
+    distinct_bids: dict[tuple[int, int, int], Bid] = {}
+    for bid in bids:
+        distinct_bids.setdefault((bid.auction, bid.price, bid.at), bid)
     return Site(
         sorted(people, key=lambda person: person.at),
         sorted(opened, key=lambda auction: auction.at),
-        sorted(bids, key=lambda bid: bid.at),
+        sorted(distinct_bids.values(), key=lambda bid: bid.at),
     )

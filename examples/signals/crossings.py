@@ -1,4 +1,4 @@
-"""Where one of two values comes to lie above the other."""
+"""Events at which one of two values rises above the other."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Averages(NamedTuple):
 
 
 class Crossings(StreamOperator[Averages, list[bool], Averages]):
-    """Report each event whose short value is above its long one, where that of the event before was not.
+    """Report each event whose short value is above its long value, if that was not so of the event before.
 
-    The first event of a key crosses nothing. An equal value is not above, nor is NaN.
+    The first event of a key crosses nothing. An equal value is not above. Neither is NaN.
 
-    Types: two floats, and rows of the same. Rows are points at their event.
+    Types: two floats, to rows of these two. Rows are points at their event.
 
     Cost: a call of Python per event; a truth value per key, for ever.
 
@@ -35,11 +35,11 @@ class Crossings(StreamOperator[Averages, list[bool], Averages]):
     name, version = "tilt.crossings", "1.0.0"
 
     def create_state(self) -> list[bool]:
-        """Return nothing: there is no event before the first."""
+        """Return an empty state: there is no event before the first."""
         return []
 
     def on_event(self, state: list[bool], payload: Averages, time: int) -> Iterable[Averages]:
-        """Return the event if it crosses, and remember on which side it was."""
+        """Return the event if it crosses, and store its side."""
         is_above = payload.short > payload.long
         has_crossed = is_above and state == [False]
         state[:] = [is_above]

@@ -61,13 +61,16 @@ class Interpolation(Operator[float | None, float]):
 
     def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> Iterator[Event[float]]:
         """Return the rows from the first to the last start in the window."""
-        found: dict[int, list[float]] = {}
+        samples: dict[int, list[float]] = {}  # by their times
         for event in events:
             if event.start >= window.start and event.payload is not None and event.payload == event.payload:
-                found.setdefault(event.start, []).append(event.payload)
-        first, last = min(found, default=0), max(found, default=0)
-        if first > window.start or last < window.end - 1 or first == last:
-            return
-        low, high = (fsum(found[time]) / len(found[time]) for time in (first, last))
-        for time in range(-(-first // self.step) * self.step, last, self.step):
-            yield Event.point(time, low + (high - low) * ((time - first) / (last - first)))
+                samples.setdefault(event.start, []).append(event.payload)
+        first_time = min(samples, default=0)
+        last_time = max(samples, default=0)
+        if first_time > window.start or last_time < window.end - 1 or first_time == last_time:
+            return  # an end of the line is missing
+        first = fsum(samples[first_time]) / len(samples[first_time])
+        last = fsum(samples[last_time]) / len(samples[last_time])
+        for time in range(-(-first_time // self.step) * self.step, last_time, self.step):
+            share = (time - first_time) / (last_time - first_time)
+            yield Event.point(time, first + (last - first) * share)

@@ -46,10 +46,11 @@ class Kurtosis(ColumnarAggregate[float | None, float | None]):
         return {"moments": Component.merged(merged_moments, 0.0, shape=(5,))}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each payload's moments; the powers of what is not finite are NaN."""
+        """Return each payload's moments; where it is not finite, the powers are NaN."""
         moments = np.zeros((len(payloads), 5))
         is_finite = np.isfinite(payloads)
-        moments[:, 0], moments[:, 1] = 1.0, np.where(is_finite, payloads, 0.0)
+        moments[:, 0] = 1.0
+        moments[:, 1] = np.where(is_finite, payloads, 0.0)
         moments[:, 2:] = np.where(is_finite, 0.0, np.nan)[:, np.newaxis]
         return {"moments": moments}
 
@@ -62,25 +63,28 @@ class Kurtosis(ColumnarAggregate[float | None, float | None]):
 
 
 def merged_moments(first: Floats, second: Floats) -> Floats:
-    """Return the moments of two groups together; they lie along the last axis, and those of nothing are zero.
+    """Merge the moments of pairs of groups, along the last axis; those of an empty group are zero.
 
     Example:
         >>> merged_moments(np.array([1.0, 4.0, 0.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0, 0.0])).tolist()
         [2.0, 5.0, 2.0, 0.0, 2.0]
     """
-    count, other = first[..., 0], second[..., 0]
-    total = np.maximum(count + other, 1.0)
-    share, rest = other / total, count / total
+    first_count = first[..., 0]
+    second_count = second[..., 0]
+    total = np.maximum(first_count + second_count, 1.0)
+    p = first_count / total  # share of the first group
+    q = second_count / total  # share of the second group
     with np.errstate(invalid="ignore", over="ignore"):
         apart = second[..., 1] - first[..., 1]
-        weight = count * share * apart * apart
+        weight = first_count * q * apart * apart
         merged = first + second
-        merged[..., 1] = np.where(count == 0.0, second[..., 1], first[..., 1] + apart * share)
+        merged[..., 1] = np.where(first_count == 0.0, second[..., 1], first[..., 1] + apart * q)
         merged[..., 2] += weight
-        lean = rest * second[..., 2] - share * first[..., 2]
-        merged[..., 3] += weight * apart * (rest - share) + 3.0 * apart * lean
-        wide = share * share * first[..., 2] + rest * rest * second[..., 2]
-        merged[..., 4] += weight * apart * apart * (share * share - share * rest + rest * rest)
-        merged[..., 4] += 6.0 * apart * apart * wide + 4.0 * apart * (rest * second[..., 3] - share * first[..., 3])
-    merged = np.where((count == 0.0)[..., np.newaxis], second, merged)
-    return np.where((other == 0.0)[..., np.newaxis], first, merged)
+        lean = p * second[..., 2] - q * first[..., 2]
+        merged[..., 3] += weight * apart * (p - q) + 3.0 * apart * lean
+        wide = q * q * first[..., 2] + p * p * second[..., 2]
+        merged[..., 4] += weight * apart * apart * (q * q - q * p + p * p)
+        merged[..., 4] += 6.0 * apart * apart * wide + 4.0 * apart * (p * second[..., 3] - q * first[..., 3])
+    # An empty group has no mean, so the other one is taken as it is.
+    merged = np.where((first_count == 0.0)[..., np.newaxis], second, merged)
+    return np.where((second_count == 0.0)[..., np.newaxis], first, merged)

@@ -45,12 +45,13 @@ class RelativeStrength(ColumnarAggregate[float | None, float | None]):
         return {"rises": Component.sum(), "falls": Component.sum()}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each change as a rise or a fall; what is neither, NaN, is both."""
+        """Return each change as a rise or a fall; NaN counts as both."""
         return {"rises": np.maximum(payloads, 0.0), "falls": np.maximum(-payloads, 0.0)}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the indexes; null where nothing moved."""
-        rises, falls = components["rises"], components["falls"]
+        rises = components["rises"]
+        falls = components["falls"]
         is_still = (rises == 0.0) & (falls == 0.0)
         with np.errstate(invalid="ignore", over="ignore"):
             moved = np.where(is_still, 1.0, rises + falls)

@@ -38,8 +38,8 @@ class Packet(NamedTuple):
 def random_packets(seed: int, count: int = 120) -> list[Packet]:
     """Return packets in order of arrival; no two have one time, and some lie on the edges of extents."""
     random = Random(seed)
-    others = [at for at in range(25 * MINUTE) if at not in EDGES]
-    times = sorted([*EDGES, *random.sample(others, count - len(EDGES))])
+    times_between_edges = [at for at in range(25 * MINUTE) if at not in EDGES]
+    times = sorted([*EDGES, *random.sample(times_between_edges, count - len(EDGES))])
     packets = [
         Packet(
             "control" if random.random() < 0.03 else random.choice(("main 1", "main 2")),

@@ -98,9 +98,12 @@ class Question:
 
     def run(self, packets: Sequence[Packet], seed: int) -> list[tuple[Hashable, OutputEvent]]:
         """Return the key and the row of each result, over packets that arrive in a kind of disorder."""
-        asked = [packet for packet in packets if self.where(packet)]
-        stream = stream_of(asked, seed, key=self.key, at=self.at)
-        return [(key, row) for key, rows in stream.run(self.query).items() for row in rows]
+        chosen_packets = [packet for packet in packets if self.where(packet)]
+        stream = stream_of(chosen_packets, seed, key=self.key, at=self.at)
+        results: list[tuple[Hashable, OutputEvent]] = []
+        for key, rows in stream.run(self.query).items():
+            results += [(key, row) for row in rows]
+        return results
 
 
 COUNT: Final = Computation(Count(), lambda packet: packet.length)

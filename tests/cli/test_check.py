@@ -211,7 +211,7 @@ def test_a_trigger_is_tried_and_pickled_as_a_module_is(tides: list[Plugin]) -> N
 
 
 def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Run) -> None:
-    texts = [subject.label for subject in subjects_in(tides, {"tides.above": {"level": 3.5}}).found]
+    texts = [subject.label for subject in subjects_in(tides, {"tides.above": {"level": 3.5}}).made]
     assert "tides.above 1.0.0 with level=3.5, way='strict'" in texts
     subjects = subjects_in(tides, {"tides.above": {"level": -1}})
     assert "--with tides.above:<name>=<value>" in subjects.unmade["tides.above"]

@@ -92,7 +92,7 @@ def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
 
 def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     subjects = subjects_in(catalog.plugins()[0], {})
-    assert [subject.label for subject in subjects.found] == [
+    assert [subject.label for subject in subjects.made] == [
         "retail.baskets 1.0 with evicts=2",
         "retail.between_starts 1.0",
         "retail.shifts 1.0 with day=2, night=2",

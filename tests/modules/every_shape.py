@@ -147,7 +147,7 @@ class Stamped(Operator[int, int]):
 
 
 class Early(Operator[int, int]):
-    """Says what happened before its window, which needs a contract without restriction."""
+    """Returns rows that start before its window, which needs a contract without restriction."""
 
     name, version = "test.early", "1"
     is_time_sensitive = True

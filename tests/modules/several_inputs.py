@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from muntin import (
@@ -39,7 +40,7 @@ def is_of_both(payload: int | None) -> bool:
 
 
 def both(payload: int) -> Both:
-    """Return what a scenario's payload is to a module with two inputs."""
+    """Return a scenario's payload as the record of a module with two inputs."""
     return Right(payload // 3) if payload % 3 else Left(payload // 3)
 
 
@@ -115,8 +116,9 @@ class Pairs(Operator[Both, int]):
 
     def compute_result(self, events: Sequence[Event[Both]], window: Window) -> Iterable[int]:
         payloads = [event.payload for event in events]
-        left, right = ([one.number for one in payloads if isinstance(one, cls)] for cls in (Left, Right))
-        return [one * other for one in left for other in right]
+        left = [payload.number for payload in payloads if isinstance(payload, Left)]
+        right = [payload.number for payload in payloads if isinstance(payload, Right)]
+        return [left_number * right_number for left_number, right_number in product(left, right)]
 
 
 class Answers(StreamOperator[Both, dict[int, int], int]):

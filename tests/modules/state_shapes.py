@@ -27,15 +27,15 @@ def schema_version(module: Module, number: int) -> Any:
 
 
 def identity_of(modules: Sequence[Module]) -> dict[str, Any]:
-    """Return what a plan says of modules without parameters."""
+    """Return the identity of modules without parameters in a plan."""
     return {"modules": [[module.name, module.version, {}, [0]] for module in modules]}
 
 
 def _unwrapping(method: Callable[..., Any], number: int, name: str) -> Callable[..., Any]:
-    def call(self: Any, state: Any, *others: Any) -> Any:
+    def call(self: Any, state: Any, *arguments: Any) -> Any:
         if name in ("combine", "deduct"):
-            others = tuple(_opened(other, number) for other in others)
-        result = method(self, _opened(state, number), *others)
+            arguments = tuple(_opened(other_state, number) for other_state in arguments)
+        result = method(self, _opened(state, number), *arguments)
         return result if name == "compute_result" else {"made by": number, "state": result}
 
     return call
@@ -60,20 +60,20 @@ def columnar_schema_version(form: ColumnarAggregate[Any, Any], number: int) -> A
         return type(base.__name__, (base,), {"version": "1.0"})()
 
     def components(self: Any) -> Mapping[str, Component]:
-        found = {f"{name} {number}": part for name, part in form.components().items()}
-        return dict(reversed(found.items()))
+        renamed = {f"{name} {number}": part for name, part in form.components().items()}
+        return dict(reversed(renamed.items()))
 
     def lift(self: Any, payloads: Any) -> Mapping[str, Any]:
         return {f"{name} {number}": part for name, part in form.lift(payloads).items()}
 
-    def compute_results(self: Any, kept: Mapping[str, Any]) -> Any:
-        return form.compute_results({name.removesuffix(f" {number}"): part for name, part in kept.items()})
+    def compute_results(self: Any, renamed: Mapping[str, Any]) -> Any:
+        return form.compute_results({name.removesuffix(f" {number}"): part for name, part in renamed.items()})
 
     def upgrade_state(self: Any, state: Any, version: str) -> Any:
         old = "" if version == "1.0" else f" {version[0]}"
         assert all(name.endswith(old) for name in state["kept"])
-        kept = {f"{name.removesuffix(old)} {number}": value for name, value in state["kept"].items()}
-        return {"payloads": state["payloads"], "kept": kept}
+        renamed = {f"{name.removesuffix(old)} {number}": value for name, value in state["kept"].items()}
+        return {"payloads": state["payloads"], "kept": renamed}
 
     methods = (components, lift, compute_results, upgrade_state)
     return type(base.__name__, (base,), {"version": f"{number}.0", **{each.__name__: each for each in methods}})()

@@ -65,7 +65,7 @@ def values_of(row_type: Field, row: Hashable) -> tuple[Any, ...]:
 
 
 def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return some columns of a row, which a payload may give itself; all are null where the payload is."""
+    """Return columns of a row by their names, from its payload; all are null where the payload is null."""
     if isinstance(payload, Mapping):
         return columns_of(payload["x"], names) | {name: payload[name] for name in names if name in payload}
     return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
@@ -134,8 +134,8 @@ def id_of(number: int | None, of: pa.DataType) -> Any:
         entries = [("number", float(number)), ("nothing", None), ("other", nan)]
         return entries if number % 2 else list(reversed(entries))
     if pa.types.is_list(of):
-        rest = [id_of(number // 2, of.value_type), None]
-        return [] if number == 0 else rest[: 1 + number % 2]
+        members = [id_of(number // 2, of.value_type), None]
+        return [] if number == 0 else members[: 1 + number % 2]
     make = next(make for is_of, make in _SCALAR_IDS if is_of(of))
     return make(number)
 
@@ -152,9 +152,9 @@ def _struct_of(number: int, of: pa.StructType) -> dict[str, Any]:
     return {first.name: parts[0], second.name: parts[1]}
 
 
-def number_of(told: Any, of: pa.DataType) -> int:
+def number_of(id: Any, of: pa.DataType) -> int:
     """Return the number of an id of a type, as a side output has it in its JSON."""
-    return _numbers(of)[json.dumps(told)]
+    return _numbers(of)[json.dumps(id)]
 
 
 @cache

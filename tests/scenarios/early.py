@@ -58,7 +58,7 @@ class EarlyMeaning:
         self._last = Progress()
 
     def take(self, known: Known, arrival: Arrival) -> Counter[Row]:
-        """Return what a micro-batch, which is known already, inserts."""
+        """Return the rows that a micro-batch inserts, after its input was added to `known`."""
         came: Counter[Row] = Counter()
         open_windows = set()
         windows = list(self._windows(known))
@@ -87,7 +87,7 @@ class EarlyMeaning:
     def _new(
         self, key: Hashable, window: Window, members: Members, gone: Mapping[Window, Lived], known: Known
     ) -> Lived:
-        """Return what a new window has been through: nothing, or what those have in whose place it is."""
+        """Return the history of a new window: an empty one, or that of the windows which it replaces."""
         extent = self.meaning.kind.extent(window)
         trigger = self.emit.trigger
         before = heritage(window, members, gone, {id for id, _ in known.named[key]})

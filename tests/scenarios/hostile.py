@@ -62,7 +62,7 @@ class Hostile:
     Attributes:
         query: The query.
         batches: The rows of each micro-batch, and the watermark after them; the last one closes the stream.
-        mishaps: What goes wrong besides.
+        mishaps: Mishaps on the way.
     """
 
     query: Query | Join

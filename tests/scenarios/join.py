@@ -41,15 +41,16 @@ class Join:
     """A join of two streams by their key.
 
     Attributes:
-        kind: The kind of the join.
-        lifetimes: The kinds of events on both sides.
+        kind: Kind of the join.
+        lifetimes: Kinds of events on both sides.
         is_eager: True if results are emitted at once, and corrected.
-        on: The condition that two payloads have to meet.
-        changes: The changes of the lifetimes of the events of both sides.
-        united: The numbers of streams that make a side, where it is a union; otherwise 0.
+        on: Condition that two payloads have to meet.
+        changes: Changes of the lifetimes of the events of both sides.
+        united: Numbers of streams that make a side, where it is a union; otherwise 0.
         is_filtered: True if `where("is_kept")` leaves out events of both sides.
-        late: What becomes of late rows of both sides.
+        late: Policy for late rows of both sides.
         is_bare: True if pairs have no column of the right side.
+        ids: Type of ids.
     """
 
     kind: JoinKind
@@ -63,7 +64,9 @@ class Join:
     is_bare: bool = False
     ids: pa.DataType = pa.int64()  # noqa: RUF009
     progress = Punctuated()
-    has_clock, signals, repeats_points = False, frozenset[str](), False
+    has_clock = False
+    signals = frozenset[str]()
+    repeats_points = False
 
     def __str__(self) -> str:
         emitted = "eager" if self.is_eager else "final"
@@ -90,7 +93,11 @@ class Join:
     @cached_property
     def places(self) -> Sequence[tuple[int, str]]:
         """The side of each stream, and its name in the union that the side may be."""
-        return [(side, "abc"[place]) for side, count in enumerate(self.united) for place in range(max(1, count))]
+        places: list[tuple[int, str]] = []
+        for side, count in enumerate(self.united):
+            for name in "abc"[: max(1, count)]:
+                places.append((side, name))
+        return places
 
     @cached_property
     def evaluators(self) -> Mapping[str, Plan]:
@@ -99,15 +106,15 @@ class Join:
 
     @property
     def expected(self) -> Joined:
-        """What has to be live of it, as it learns of micro-batches."""
+        """The expected output, as it learns of micro-batches."""
         return Joined(self)
 
     def hasty(self, tick: int) -> int:
-        """Return what an input says that is complete up to a tick."""
+        """Return the punctuation of an input that is complete up to a tick: there is no allowed lateness."""
         return tick
 
     def at_version(self, number: int) -> Join:
-        """Return the same query: it has no modules that are upgraded."""
+        """Return this query: it has no modules that are upgraded."""
         return self
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
@@ -123,7 +130,7 @@ class Join:
         )
 
     def task(self, plan: Plan) -> TaskPayload:
-        """Return what travels to the workers."""
+        """Return the task that travels to the workers."""
         columns = tuple(
             InputColumns(
                 (pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)),
@@ -139,11 +146,11 @@ class Join:
         """Return rows of both streams as Spark unites them."""
         tables = []
         for place, side in enumerate(self.sides):
-            own = side.projected([row for row in rows if row["side"] == place])
-            columns = {shared_name(place, name): own.column(name) for name in own.schema.names}
-            tables.append(pa.table({SIDE: pa.array([place] * len(own), pa.int32()), **columns}))
-        both = pa.concat_tables(tables, promote_options="default").combine_chunks()
-        return both.to_batches()[0]
+            side_rows = side.projected([row for row in rows if row["side"] == place])
+            columns = {shared_name(place, name): side_rows.column(name) for name in side_rows.schema.names}
+            tables.append(pa.table({SIDE: pa.array([place] * len(side_rows), pa.int32()), **columns}))
+        united = pa.concat_tables(tables, promote_options="default").combine_chunks()
+        return united.to_batches()[0]
 
     @property
     def has_pairs(self) -> bool:
@@ -154,24 +161,27 @@ class Join:
     def _condition(self) -> Any:
         if self.on is None:
             return None
-        asked = condition(self.on, left=("left",), right=("right",))
-        given = [describe(int | None, name) for name in ("left", "right")]
-        return plan_condition(asked.function, {}, given, lambda number, _: (number, 0), ["left.x", "right.x"])
+        join_condition = condition(self.on, left=("left",), right=("right",))
+        fields = [describe(int | None, name) for name in ("left", "right")]
+        return plan_condition(join_condition.function, {}, fields, lambda number, _: (number, 0), ["left.x", "right.x"])
 
 
 class Joined:
-    """What must be live of a join; it is also what is known of its streams."""
+    """The expected output of a join, and at once the input so far."""
 
-    late = shed = unknown = 0
+    late = 0
+    shed = 0
+    unknown = 0
 
     def __init__(self, query: Join) -> None:
-        self.query, self.known = query, self
+        self.query = query
+        self.known = self
         self._histories = [StreamHistory(), StreamHistory()]
-        self._told = [EARLIEST] * len(query.places)
+        self._punctuations = [EARLIEST] * len(query.places)  # of each stream
 
     @property
     def replaced(self) -> int:
-        """The number of samples that gave way to another one of their time."""
+        """The number of samples that were replaced by another one of their time."""
         count = 0
         for side, history in zip(self.query.sides, self._histories, strict=True):
             if side.lifetimes == "samples":
@@ -180,15 +190,15 @@ class Joined:
 
     @property
     def now(self) -> Progress:
-        """How far both streams are."""
+        """The progress of both streams together."""
         return Progress(min(self._watermarks))
 
     @property
     def _watermarks(self) -> list[int]:
-        """The watermark of each side: what the least of its streams says of events that are changed."""
+        """The watermark of each side: that of the least of its streams, after changes of lifetimes."""
         least = [INFINITY, INFINITY]
-        for (side, _), told in zip(self.query.places, self._told, strict=True):
-            least[side] = min(least[side], told)
+        for (side, _), punctuation in zip(self.query.places, self._punctuations, strict=True):
+            least[side] = min(least[side], punctuation)
         return [
             watermark(changes, tick, event_ends_move=side.has_ids)
             for changes, tick, side in zip(self.query.changes, least, self.query.sides, strict=True)
@@ -200,50 +210,60 @@ class Joined:
         return any(history.waiting for history in self._histories)
 
     def take(self, arrival: Arrival, run: Run) -> None:
-        """Take a micro-batch that was run, and compare what came of it.
+        """Add a micro-batch that was run, and compare the output with the expected one.
 
         Raises:
             AssertionError: The output is another.
         """
         for place, batch in enumerate(arrival.batches):
+            side, _ = self.query.places[place]
             for step in batch.changes:
-                self._histories[self.query.places[place][0]].add(step)
-            told = EARLIEST if batch.punctuation is None else batch.punctuation
-            self._told[place] = max(self._told[place], told)
+                self._histories[side].add(step)
+            if batch.punctuation is not None:
+                self._punctuations[place] = max(self._punctuations[place], batch.punctuation)
         if not self.is_waiting:
-            differ(run.output, self._wanted())
+            differ(run.output, self._expected_rows())
 
-    def _wanted(self) -> Counter[Row]:
-        query, found = self.query, Counter[Row]()
+    def _expected_rows(self) -> Counter[Row]:
+        query = self.query
         sides = [Side(side.has_ids, side.lifetimes == "samples") for side in query.sides]
-        histories = [self._events(side) for side in range(2)]
-        for key in {*histories[0], *histories[1]}:
-            both = [history.get(key, []) for history in histories]
+        left_events = self._events(0)
+        right_events = self._events(1)
+        expected = Counter[Row]()
+        for key in {*left_events, *right_events}:
+            left = left_events.get(key, [])
+            right = right_events.get(key, [])
             if query.is_eager:
-                live = rows(query.kind, both[0], both[1], query.on)
+                live = rows(query.kind, left, right, query.on)
             else:
-                live = final_rows(query.kind, sides, both, self._watermarks, query.on)
-            for (start, end, left, right), count in live.items():
-                values = (left, right) if query.has_pairs else (left,)
-                found[Row(key, (start, end), (start, end), values)] += count
-        return found
+                live = final_rows(query.kind, sides, [left, right], self._watermarks, query.on)
+            for (start, end, left_value, right_value), count in live.items():
+                values = (left_value, right_value) if query.has_pairs else (left_value,)
+                expected[Row(key, (start, end), (start, end), values)] += count
+        return expected
 
     def _events(self, side: int) -> Mapping[Hashable, list[Event[Any]]]:
-        found = {key: list(fold(some).items()) for key, some in self._histories[side].accepted.items()}
-        is_sampled = self.query.sides[side].lifetimes == "samples"
-        lasting = {key: joined(some, self.query.sides[side]) if is_sampled else some for key, some in found.items()}
-        changes, keeps = self.query.changes[side], self.query.sides[side].keeps
-        kept = {key: [event for _, event in some if keeps(event.payload)] for key, some in lasting.items()}
-        return {key: [of for event in some for of in under(changes, event)] for key, some in kept.items()}
+        """Return the events of a side by key, as the join sees them."""
+        query = self.query.sides[side]
+        events: dict[Hashable, list[Event[Any]]] = {}
+        for key, key_changes in self._histories[side].accepted.items():
+            named: list[tuple[Hashable, Event[Any]]] = list(fold(key_changes).items())
+            if query.lifetimes == "samples":
+                named = list(joined(named, query))
+            events[key] = []
+            for _, event in named:
+                if query.keeps(event.payload):
+                    events[key] += under(self.query.changes[side], event)
+        return events
 
 
 def meets_often(left: int, right: int) -> bool | None:
-    """Return whether two payloads meet, as most do; of some it is not known."""
+    """True if two payloads meet, as most do; None for some, of which it is unknown."""
     return None if (left + right) % 7 == 0 else left % 4 != right % 4
 
 
 def meets_rarely(left: int, right: int) -> bool:
-    """Return whether two payloads meet, as few do."""
+    """True if two payloads meet, as few do."""
     return left % 3 == right % 3
 
 

@@ -84,7 +84,7 @@ def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
 
 
 def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: bool) -> int:
-    """Return what a watermark of the events as they come says of the changed ones."""
+    """Return the watermark of changed events, from that of the events as they come."""
     if tick in (EARLIEST, INFINITY):
         return tick
     for change in changes:

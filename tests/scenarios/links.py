@@ -86,7 +86,7 @@ def arriving(flows: Sequence[Flow], seed: int) -> Iterator[tuple[str, list[Flow]
 
 
 def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
-    """Yield what meets in each micro-batch of a join, and its output watermark.
+    """Yield the pairs of each micro-batch of a join, and its output watermark.
 
     All evaluators that can run the join do, and have to agree.
     """

@@ -79,7 +79,7 @@ class Passing(Join):
         return checked_plan(replace(unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
 
     def task(self, plan: Plan) -> TaskPayload:
-        """Return what travels to the workers."""
+        """Return the task that travels to the workers."""
         columns = InputColumns((pa.int64(), *([pa.bool_()] * self.stream.input.keeps_filtered)), has_changes=True)
         results = schema_of((pa.string(),), plan.added, plan.outputs)
         return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), (columns,), results)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 
@@ -57,24 +58,24 @@ class Query:
     """A query over one stream of events whose payload is a nullable integer.
 
     Attributes:
-        window: The windows; several specifications by name; or `Unwindowed()`.
-        modules: One operator, or any number of aggregates, which read the payload.
-        clip: The clipping policy.
-        timestamps: The timestamping policy.
-        emit: The emission of results.
-        lifetimes: The kind of events.
+        window: Windows; several specifications by name; or `Unwindowed()`.
+        modules: A single operator, or any number of aggregates, which read the payload.
+        clip: Clipping policy.
+        timestamps: Timestamping policy.
+        emit: Emission of results.
+        lifetimes: Kind of events.
         is_filtered: True if `where("is_kept")` leaves out events.
         has_order: True if `order="order"` orders the rows of one time, by their payloads.
-        forget_keys_after: For how long a key may be silent.
-        progress: What says how complete the input is, or each stream of it.
-        late: What becomes of late rows.
-        most_held: How many events a key may hold.
-        changes: The changes of the lifetimes of all events.
-        sources: Where streams are united, the changes of the lifetimes of each one's events.
-        ids: The type of ids.
-        keys: The columns of a key: with two, punctuation may be of a part of them.
-        oracles: Modules that say what the others must give.
-        wants_late_rows: True if late rows are wanted themselves.
+        forget_keys_after: Time without events after which a key is forgotten.
+        progress: Policy that advances the watermark of the input, or of each stream of it.
+        late: Policy for late rows.
+        most_held: Greatest number of events that a key may hold.
+        changes: Changes of the lifetimes of all events.
+        sources: Changes of the lifetimes of the events of each stream, where streams are united.
+        ids: Type of ids.
+        keys: Number of columns of a key: with two, punctuation may be of a part of them.
+        oracles: Modules whose results are those that the modules must give.
+        wants_late_rows: True if late rows go to a side output.
     """
 
     window: WindowSpecification | Mapping[str, WindowSpecification]
@@ -100,13 +101,15 @@ class Query:
         modules = ", ".join(module.name for module in self.modules)
         windows = ", ".join(f"{name} {window}".strip() for name, window in self.named.items())
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}"
-        parts = "".join(f", {part}" for part in ("is_filtered", "has_order") if getattr(self, part))
-        optional = ("forget_keys_after", "most_held", "changes", "sources", "late", "progress")
-        plain = replace(self, forget_keys_after=None, most_held=None, changes=(), sources=(), late=Lateness())
-        plain = replace(plain, progress=Punctuated())
-        said = {name: getattr(self, name) for name in optional}
-        parts += "".join(f", {name}={one}" for name, one in said.items() if one != getattr(plain, name))
-        return f"{modules} over {windows} of {self.lifetimes}, {policies}{parts}"
+        parts = [f"{modules} over {windows} of {self.lifetimes}", policies]
+        for flag in ("is_filtered", "has_order"):
+            if getattr(self, flag):
+                parts.append(flag)
+        for option, default in _DEFAULTS.items():
+            value = getattr(self, option)
+            if value != default:
+                parts.append(f"{option}={value}")
+        return ", ".join(parts)
 
     @property
     def named(self) -> Mapping[str, WindowSpecification]:
@@ -120,7 +123,7 @@ class Query:
 
     @property
     def is_operator(self) -> bool:
-        """True if its one module returns rows."""
+        """True if its single module returns rows."""
         return self.modules[0].is_operator
 
     @property
@@ -179,7 +182,7 @@ class Query:
         return self.has_ids or self.lifetimes == "samples"
 
     def hasty(self, tick: int) -> int:
-        """Return what an input says that is complete up to a tick, where late rows correct results for a while."""
+        """Return the punctuation of an input that is complete up to a tick: ahead of it by the allowed lateness."""
         return tick if tick in (EARLIEST, INFINITY) else tick + self.late.allowed
 
     @property
@@ -189,8 +192,8 @@ class Query:
 
     @property
     def repeats_points(self) -> bool:
-        """True if a row may take an event back and give another one."""
-        return any(isinstance(one, PointsAtEnd) for own in (self.changes, *self.sources) for one in own)
+        """True if a row may retract an event and insert another one."""
+        return any(isinstance(change, PointsAtEnd) for change in chain(self.changes, *self.sources))
 
     @property
     def signals(self) -> frozenset[str]:
@@ -204,33 +207,41 @@ class Query:
 
     def meaning(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
-        follows = isinstance(window, RowWindows | Unwindowed)
+        follows_rows = isinstance(window, RowWindows | Unwindowed)
+        computations: list[Computation] = []
+        for module in self.oracles or self.modules:
+            if self.rows:
+                payload: Callable[[Any], Any] = itemgetter("x")
+            elif self.reads_streams:
+                payload = both
+            else:
+                payload = _unchanged
+            accepts = is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None)
+            computations.append(Computation(module if follows_rows else remembered(module), payload, accepts))
+        order: Callable[[Any], Any] | None = None
+        if self.has_order:
+            order = itemgetter("order") if self.rows else _in_order
         return WindowedQuery(
             window,
-            [
-                Computation(
-                    module if follows else remembered(module),
-                    itemgetter("x") if self.rows else both if self.reads_streams else _same,
-                    is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None),
-                )
-                for module in self.oracles or self.modules
-            ],
+            computations,
             self.clip,
             self.timestamps,
             self.keeps,
             event_ends_move=self.ends_move,
             forget_keys_after=self.forget_keys_after,
-            order=(itemgetter("order") if self.rows else _in_order) if self.has_order else None,
+            order=order,
         )
 
     def at_version(self, number: int) -> Query:
-        """Return the same query with modules of schema version 1, 2 or 3, whose states have other shapes each."""
-        versions = {True: columnar_schema_version, False: schema_version}
-        modules: list[Any] = [versions[isinstance(one, ColumnarAggregate)](one, number) for one in self.modules]  # type: ignore[arg-type]
+        """Replace the modules by those of schema version 1, 2 or 3, whose states have different shapes."""
+        modules: list[Any] = []
+        for module in self.modules:
+            version = columnar_schema_version if isinstance(module, ColumnarAggregate) else schema_version
+            modules.append(version(module, number))  # type: ignore[arg-type]
         return replace(self, modules=tuple(modules))
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
-        """Return the plan for an evaluator, or for the one that the planner chooses; raise if it cannot run it."""
+        """Return the plan for an evaluator, by default for the planner's choice; raise if it cannot run the query."""
         return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
 
     @cached_property
@@ -253,6 +264,9 @@ class Query:
     @property
     def input(self) -> Input:
         """The input in the plan."""
+        rules: list[SourceRules] = []
+        for name, changes in zip(self._source_names, self.sources, strict=True):
+            rules.append(SourceRules(name, self.progress, changes, event_ends_move=self.has_ids))
         return Input(
             self._columns,
             progress=Punctuated() if self.sources else self.progress,
@@ -262,14 +276,11 @@ class Query:
             order=self._order,
             most_held=self.most_held,
             lifetime_changes=self.changes,
-            rules=tuple(
-                SourceRules(name, self.progress, own, event_ends_move=self.has_ids)
-                for name, own in zip(self._source_names, self.sources, strict=True)
-            ),
+            rules=tuple(rules),
         )
 
     def task(self, plan: Plan) -> TaskPayload:
-        """Return what travels to the workers."""
+        """Return the task that travels to the workers."""
         return TaskPayload(
             plan=plan.for_workers(),
             identity=plan_identity(plan),
@@ -289,27 +300,44 @@ class Query:
         """Return rows as the projection of the query has them.
 
         Args:
-            rows: Their keys, changes, times and payloads.
+            rows: Rows with their keys, changes, times and payloads.
         """
-        names = (*self.payload, *(["is_kept"] if self.is_filtered else []))
-        rows = [row | {"id": id_of(row.get("id"), self.ids)} for row in rows]
-        told = [{**row, **columns_of(row["payload"], names), **self._lengths(row["payload"])} for row in rows]
-        columns = {"change": ("change", pa.string()), "start": ("start", pa.int64())}
-        columns |= {f"k{place}": (f"key{place or ''}", of) for place, of in enumerate(self._keys)}
-        columns |= {name: (name, self._keys[int(name[-1])]) for name in self._columns.ranges}
-        columns |= {one.name: (one.name, pa.int64()) for one in self.input.length_columns}
-        columns |= {"signal": ("signal", pa.string())} if self.signals else {}
-        columns |= {"source": ("source", pa.string())} if self.sources else {}
-        if self.has_ids:
-            columns |= {"id": ("id", self.ids), "new_end": ("new_end", pa.int64())}
-        if self.lifetimes in ("intervals", "named"):
-            columns["end"] = ("end", pa.int64())
+        payload_names = self.payload
         if self.is_filtered:
-            columns["kept"] = ("is_kept", PAYLOAD["is_kept"][1])
-        columns |= {f"i{place}": (name, PAYLOAD[name][1]) for place, name in enumerate(self.payload)}
-        return pa.record_batch(
-            {at: pa.array([row.get(name) for row in told], of) for at, (name, of) in columns.items()}
-        )
+            payload_names = (*payload_names, "is_kept")
+        full_rows: list[dict[str, Any]] = []
+        for row in rows:
+            payload = row["payload"]
+            full_row = {**row, "id": id_of(row.get("id"), self.ids)}
+            full_rows.append(full_row | columns_of(payload, payload_names) | self._lengths(payload))
+
+        columns: dict[str, pa.Array] = {}
+
+        def add(column: str, field: str, data_type: pa.DataType) -> None:
+            columns[column] = pa.array([row.get(field) for row in full_rows], data_type)
+
+        add("change", "change", pa.string())
+        add("start", "start", pa.int64())
+        for place, data_type in enumerate(self._keys):
+            add(f"k{place}", f"key{place or ''}", data_type)
+        for name in self._columns.ranges:
+            add(name, name, self._keys[int(name[-1])])
+        for column in self.input.length_columns:
+            add(column.name, column.name, pa.int64())
+        if self.signals:
+            add("signal", "signal", pa.string())
+        if self.sources:
+            add("source", "source", pa.string())
+        if self.has_ids:
+            add("id", "id", self.ids)
+            add("new_end", "new_end", pa.int64())
+        if self.lifetimes in ("intervals", "named"):
+            add("end", "end", pa.int64())
+        if self.is_filtered:
+            add("kept", "is_kept", PAYLOAD["is_kept"][1])
+        for place, name in enumerate(self.payload):
+            add(f"i{place}", name, PAYLOAD[name][1])
+        return pa.record_batch(columns)
 
     @cached_property
     def payload(self) -> tuple[str, ...]:
@@ -321,8 +349,11 @@ class Query:
         return ("x", *order, *windows, *trigger, *inputs)
 
     def _lengths(self, payload: Any) -> dict[str, Any]:
-        """Return the lengths that a row says, where lifetimes change by them."""
-        return {one.name: None if payload is None else length_said(one, payload) for one in self.input.length_columns}
+        """Return the lengths in a row, by which lifetimes change."""
+        lengths: dict[str, Any] = {}
+        for column in self.input.length_columns:
+            lengths[column.name] = None if payload is None else length_said(column, payload)
+        return lengths
 
     @property
     def _keys(self) -> tuple[pa.DataType, ...]:
@@ -342,13 +373,12 @@ class Query:
 
     @property
     def _columns(self) -> Columns:
-        names = {"intervals": ("end",), "named": ("end", "id", "new_end"), "retracted": ("id", "new_end")}.get(
-            self.lifetimes, ()
-        )
-        roles: dict[str, Any] = {name: _named(name) for name in names}
-        roles |= {"id": NamedColumn("id", str(self.ids))} if self.has_ids else {}
+        has_end = self.lifetimes in ("intervals", "named")
         return Columns(
             start=_named("start"),
+            end=_named("end") if has_end else None,
+            id=NamedColumn("id", str(self.ids)) if self.has_ids else None,
+            new_end=_named("new_end") if self.has_ids else None,
             change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", "string"), NamedColumn("key1", "bigint"))[: self.keys],
             ranges={name: _named(name) for name in ("low0", "high0", "low1", "high1") if self.keys > 1},
@@ -356,36 +386,49 @@ class Query:
             source=NamedColumn("source", "string") if self.sources else None,
             payload=tuple(map(_named, self.payload)),
             conditions=(NamedColumn("is_kept", "boolean"),) if self.is_filtered else (),
-            **roles,
         )
 
     def _plan_module(self, place: int) -> ModulePlan:
-        module, given = self.modules[place], describe(int | None, "x")
+        module = self.modules[place]
+        output = RESULT if place == 0 else f"m{place}"
+        if module.is_operator:
+            output = ""
         if self.reads_streams:
-            output, places = "" if module.is_operator else RESULT, self.payload.index
+            place_of = self.payload.index
             sources = {"left": STREAMS[:1], "right": STREAMS[1:2]}
             columns = {name: [describe(int, name)] for name in sources}
             return plan_several(
-                output, type(module), {}, sources, columns, places("stream"), lambda name, *_: places(name)
+                output, type(module), {}, sources, columns, place_of("stream"), lambda name, *_: place_of(name)
             )
-        bound = bind_inputs(type(module), [given])
-        known = tuple(
-            Field(part.name, given.type, part.is_nullable) if isinstance(part.type, Variable) else part
-            for part in bound.reads
-        )
-        form = module.columnar_form(known[0]) if hasattr(module, "columnar_form") else None
-        output = "" if module.is_operator else f"m{place}" if place else RESULT
+        payload = describe(int | None, "x")
+        bound = bind_inputs(type(module), [payload])
+        fields: list[Field] = []
+        for field in bound.reads:
+            is_variable = isinstance(field.type, Variable)
+            fields.append(Field(field.name, payload.type, field.is_nullable) if is_variable else field)
+        form = module.columnar_form(fields[0]) if hasattr(module, "columnar_form") else None
         select = bound.selector((0,))
         return ModulePlan(
-            output, module, {}, (0,), bound.reads, select, bound.result, form, known, evicted=bound.evicted
+            output, module, {}, (0,), bound.reads, select, bound.result, form, tuple(fields), evicted=bound.evicted
         )
+
+
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "forget_keys_after": None,
+    "most_held": None,
+    "changes": (),
+    "sources": (),
+    "late": Lateness(),
+    "progress": Punctuated(),
+}
+"""Options of a query that are spelled only if they differ from these."""
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:
     return _everything if of_rows or module.input_field().is_nullable else _present
 
 
-def _same(payload: Any) -> Any:
+def _unchanged(payload: Any) -> Any:
     return payload
 
 

@@ -59,7 +59,7 @@ def leaf(random: Random) -> Trigger:
 
 
 def random_views(random: Random, window: Window) -> list[TriggerView]:
-    """Return what may happen to a window; it begins with its first members."""
+    """Return a random history of a window, which begins with its first members."""
     clock = random.choice([EARLIEST, random.randint(0, 50)])
     max_event_time = window.start
     views: list[TriggerView] = []

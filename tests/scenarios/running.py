@@ -39,16 +39,16 @@ class Mishaps:
     """The mishaps on the way; none of them changes the meaning.
 
     Attributes:
-        seed: Draws them.
+        seed: Seed that draws the mishaps.
         disorder: True if changes arrive in another legal order, so that a revision may come before its insertion.
-        cuts: The probability that a micro-batch ends after a step; None leaves the seams of the stream.
-        restarts: The probability that a new process takes a micro-batch: it has the cells and the pickled task alone.
-        upgrades: The probability that a new process has modules of a newer schema version.
-        illegal: The probability that a micro-batch brings rows that are late, or make no sense, which must be refused.
-        crashes: The probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does
-            so again.
-        blind: The probability that a revision names no end that it expects, where its event has one change alone in a
-            micro-batch of a stream whose changes come in their order.
+        cuts: Probability that a micro-batch ends after a step; None leaves the seams of the stream.
+        restarts: Probability that a new process evaluates a micro-batch: it has the cells and the pickled task alone.
+        upgrades: Probability that a new process has modules of a newer schema version.
+        illegal: Probability that a micro-batch has rows that are late, or make no sense, which must be refused.
+        crashes: Probability that a bucket evaluates a micro-batch, all or part of its writes are lost, and it does so
+            again.
+        blind: Probability that a revision names no expected end, where its event has a single change in a micro-batch
+            of a stream whose changes come in their order.
     """
 
     seed: int = 0
@@ -62,7 +62,7 @@ class Mishaps:
 
 
 class Row(NamedTuple):
-    """A row of an output; `more` are the columns that are neither its times nor its values."""
+    """A row of an output; `more` are its further columns, which are neither times nor values."""
 
     key: Hashable
     window: tuple[int, int]
@@ -76,37 +76,41 @@ class CrashError(Exception):
 
 
 class DyingCells(MemoryCells):
-    """Cells of a process that dies after so many writes."""
+    """Cells of a process that dies after a number of writes."""
 
     def __init__(self, cells: Mapping[str, bytes], writes: int) -> None:
         super().__init__()
-        self.cells, self._writes = dict(cells), writes
+        self.cells = dict(cells)
+        self._writes_left = writes
 
     def put(self, name: str, data: bytes) -> None:
         """Set a cell, or die."""
-        if not self._writes:
+        if not self._writes_left:
             raise CrashError
-        self._writes -= 1
+        self._writes_left -= 1
         super().put(name, data)
 
 
 class Run:
-    """A stream on its way, with what came of it so far.
+    """A stream on its way, with its output so far.
 
     Attributes:
-        evicted: The rows of the second output.
-        counts: The rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
-        refused: The rows of side outputs, each with its stream, reason and lateness, as JSON.
-        inserted: The rows that the last micro-batch inserted.
-        told: The changes of the output that the last micro-batch emitted, as rows of their table.
-        last: The metrics of the last micro-batch.
-        promised: The output watermark of each bucket.
-        cells: The state of each bucket.
+        evicted: Rows of the second output.
+        counts: Numbers of rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
+        refused: Rows of side outputs, each with its stream, reason and lateness, as JSON.
+        inserted: Rows that the last micro-batch inserted.
+        told: Changes of the output that the last micro-batch emitted, as rows of their table.
+        last: Metrics of the last micro-batch.
+        promised: Output watermark of each bucket.
+        cells: State of each bucket.
     """
 
     def __init__(self, query: Any, plan: Plan, mishaps: Mishaps) -> None:
-        self._query, self._plan, self._mishaps = query, plan, mishaps
-        self._random, self._version = Random(mishaps.seed), 0
+        self._query = query
+        self._plan = plan
+        self._mishaps = mishaps
+        self._random = Random(mishaps.seed)
+        self._version = 0
         self.task = query.task(plan)
         if mishaps.upgrades:
             self._upgrade(1)
@@ -136,48 +140,68 @@ class Run:
         """Evaluate a micro-batch.
 
         Args:
-            arrival: The micro-batch.
-            more: Further rows, as a projection has them; an illegal row, say.
+            arrival: Micro-batch.
+            more: Further rows in the form of the projection, such as an illegal one.
 
         Raises:
-            AssertionError: The output is not as it must be whatever the query is.
+            AssertionError: The output is wrong for any query.
         """
-        random, before = self._random, self.output
+        random = self._random
+        output_before = self.output
         if random.random() < self._mishaps.upgrades:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
-            self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
-            kept = random.choice((0, CACHE_BYTES))  # a process may keep nothing, and its successor reads it all
-            self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=kept))
-        rows: list[Mapping[str, Any]] = [
-            row for stream, batch in enumerate(arrival.batches) for row in self._rows(batch.changes, stream)
-        ]
+            self._restart()
+        rows: list[Mapping[str, Any]] = []
+        for stream, batch in enumerate(arrival.batches):
+            rows += self._rows(batch.changes, stream)
         rows += more
         self.counts["sent"] += len(rows)
         rows += self._marks(arrival)
+
+        # Rows arrive in any order, over any map tasks; buckets run in any order.
         tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
         for row in random.sample(rows, len(rows)):
             random.choice(tasks).append(row)
-        sent = [row for some in tasks for out in self._distributed(some) for row in out.to_pylist()]
-        self.inserted, changed = Counter(), set[tuple[Hashable, tuple[int, int]]]()
-        self.told, self.last = [], Counter()
+        map_output: list[dict[str, Any]] = []
+        for task_rows in tasks:
+            for blob_rows in self._distributed(task_rows):
+                map_output += blob_rows.to_pylist()
+        self.inserted = Counter()
+        self.told = []
+        self.last = Counter()
+        changed_windows = set[tuple[Hashable, tuple[int, int]]]()
         for bucket in random.sample(self.task.buckets, len(self.task.buckets)):
-            rows_of_bucket = [row for row in sent if row["bucket"] == bucket]
+            bucket_rows = [row for row in map_output if row["bucket"] == bucket]
             if random.random() < self._mishaps.crashes:
-                self._crash(bucket, rows_of_bucket)
-            changed |= self._run(bucket, rows_of_bucket)
-        after = self.output
-        for key, window in changed:  # a window whose result did not change emits nothing
-            assert _of(before, key, window) != _of(after, key, window), f"nothing changed in {window} of {key!r}"
+                self._crash(bucket, bucket_rows)
+            changed_windows |= self._run(bucket, bucket_rows)
+        output_after = self.output
+        for key, window in changed_windows:  # a window whose result did not change emits nothing
+            before = _of(output_before, key, window)
+            assert before != _of(output_after, key, window), f"nothing changed in {window} of {key!r}"
 
     def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
         """Return an insertion as a row of the projection."""
-        told = {**keyed(key), "change": "insert", "id": id, "payload": payload}
-        return told | {"start": start, "end": None if end == INFINITY else end}
+        return {
+            **keyed(key),
+            "change": "insert",
+            "id": id,
+            "payload": payload,
+            "start": start,
+            "end": None if end == INFINITY else end,
+        }
+
+    def _restart(self) -> None:
+        """Continue in a new process, which may keep no state between micro-batches: its successor then reads all."""
+        self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
+        kept_bytes = self._random.choice((0, CACHE_BYTES))
+        self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=kept_bytes))
 
     def _upgrade(self, version: int) -> None:
-        """Go on in a new process, with modules of this version."""
-        self._version, query = version, self._query.at_version(version)
+        """Continue in a new process, with modules of a version."""
+        self._version = version
+        query = self._query.at_version(version)
         self.task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
 
     def bucket_of(self, key: Hashable) -> int:
@@ -186,32 +210,31 @@ class Run:
         return int(buckets_of(keys, 1, len(self.task.buckets))[0])
 
     def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
-        """Yield the rows that tell how far the input is, its streams or some keys, the clock, and signals."""
+        """Yield the rows that are no events: punctuation of streams and of keys, clock readings, and signals."""
         hasty = self._query.hasty
         for stream, batch in enumerate(arrival.batches):
             place = self._query.places[stream]
-            for of_key in batch.of_keys:
-                told = keyed(of_key.key) if _is_whole(of_key) else ranged(of_key)
-                yield (
-                    mark(min(hasty(of_key.time), LATEST), *place)
-                    | {"change": "punctuate_keys"}
-                    | told
-                    | ({"change": "punctuate_key"} if _is_whole(of_key) else {})
-                )
-            is_said = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
-            if batch.punctuation is not None and is_said:
+            for punctuation in batch.of_keys:
+                row = mark(min(hasty(punctuation.time), LATEST), *place)
+                if _is_whole(punctuation):
+                    yield row | keyed(punctuation.key) | {"change": "punctuate_key"}
+                else:
+                    yield row | ranged(punctuation) | {"change": "punctuate_keys"}
+            has_punctuation_row = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
+            if batch.punctuation is not None and has_punctuation_row:
                 yield mark(hasty(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
             yield mark(arrival.clock) | {"change": "clock"}
-        yield from (mark(0) | {"change": "signal", "signal": name} for name in arrival.signals)
+        for name in arrival.signals:
+            yield mark(0) | {"change": "signal", "signal": name}
 
     def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[dict[str, Any]]:
         """Yield the changes of a stream in a micro-batch as rows of the projection."""
-        alike = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
+        change_counts = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
         for step in changes:
             row = self._row(step, stream)
-            is_alone = alike[step.key, step.change.id, step.change.event.start] == 1
-            if row["change"] != "insert" and is_alone and self._random.random() < self._mishaps.blind:
+            is_single = change_counts[step.key, step.change.id, step.change.event.start] == 1
+            if row["change"] != "insert" and is_single and self._random.random() < self._mishaps.blind:
                 row["end"] = None
             yield row
 
@@ -222,14 +245,16 @@ class Run:
         row |= dict(zip(("side", "source"), self._query.places[stream], strict=True))
         if isinstance(change, Insertion):
             return row
-        row["end"] = event.end  # of a revision null would say that any end is expected
+        row["end"] = event.end  # in a revision null means that any end is expected
         if change.is_retraction and self._random.random() < 0.5:
             return row | {"change": "retract"}
         return row | {"change": "revise", "new_end": change.new_end}
 
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+        """Run a map task over rows that come in one or two Arrow batches."""
         cut = self._random.randint(0, len(rows))
-        return distribute(self.task, [self._query.projected(some) for some in (rows[:cut], rows[cut:]) if some])
+        batches = [self._query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
+        return distribute(self.task, batches)
 
     def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Evaluate a micro-batch of which nothing is committed."""
@@ -240,70 +265,92 @@ class Run:
             return
 
     def _run(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> set[tuple[Hashable, tuple[int, int]]]:
-        """Evaluate a micro-batch of a bucket; return the keys and windows of which something was emitted."""
-        promised, changed = self.promised[bucket], set()
-        lost, gained = Counter[Row](), Counter[Row]()
+        """Evaluate a micro-batch of a bucket, and return the keys and windows of emitted changes."""
+        promised = self.promised[bucket]
+        changed_windows: set[tuple[Hashable, tuple[int, int]]] = set()
+        lost = Counter[Row]()
+        gained = Counter[Row]()
         for blob in run_bucket(self.task, bucket, self.cells[bucket], collect(rows, len(self.task.inputs))):
             if blob.stream == "output_watermark":
                 assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
                 self.promised[bucket] = blob.rows
             elif blob.stream == "results":
-                for given in from_blob(blob.data or b"").to_pylist():
-                    row, kind = self._result(given), given.get("change") or "insert"
-                    self.told.append(given)
-                    now = self._apply(given, row, kind, promised)
-                    changed.add((row.key, row.window))
-                    lost.update([] if kind == "insert" else [row])
-                    gained.update([] if kind == "retract" else [now])
-                    self.inserted.update([row] if kind == "insert" else [])
+                for change in from_blob(blob.data or b"").to_pylist():
+                    self.told.append(change)
+                    row = self._result(change)
+                    kind = change.get("change") or "insert"
+                    changed_row = self._apply(change, row, kind, promised)
+                    changed_windows.add((row.key, row.window))
+                    if kind == "insert":
+                        self.inserted[row] += 1
+                    else:
+                        lost[row] += 1
+                    if kind != "retract":
+                        gained[changed_row] += 1
             elif blob.stream == "evicted":
                 self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
             else:
                 self.counts[blob.stream] += blob.rows
                 self.last[blob.stream] += blob.rows
-                for told in from_blob(blob.data).to_pylist() if blob.data is not None else ():
-                    self._refuse(blob.stream, told)
+                if blob.data is not None:
+                    for refused_row in from_blob(blob.data).to_pylist():
+                        self._refuse(blob.stream, refused_row)
         assert not lost & gained, f"lost and gained again: {lost & gained}"
-        return changed
+        return changed_windows
 
-    def _refuse(self, stream: str, told: Mapping[str, Any]) -> None:
-        """Take a row of a side output, which says how late it is, unless it came when all was over."""
-        late_by, is_told = told["late_by"], "behind the watermark" in told["message"]
-        assert is_told == (late_by is not None), f"{late_by} late, and is told {told['message']!r}"
-        assert late_by is None or (late_by > 0 and told["reason"] == "late"), f"{told} is not late"
-        self.refused[stream, told["reason"], late_by, told["row"]] += 1
+    def _refuse(self, stream: str, row: Mapping[str, Any]) -> None:
+        """Add a row of a side output, whose message has its lateness, unless the input had ended."""
+        late_by = row["late_by"]
+        message_has_lateness = "behind the watermark" in row["message"]
+        assert message_has_lateness == (late_by is not None), f"{late_by} late, with the message {row['message']!r}"
+        assert late_by is None or (late_by > 0 and row["reason"] == "late"), f"{row} is not late"
+        self.refused[stream, row["reason"], late_by, row["row"]] += 1
 
-    def _apply(self, given: Mapping[str, Any], row: Row, kind: str, promised: int) -> Row:
-        """Take a change of the output into what is live; return what the row is then."""
-        (start, end), new_end = row.lifetime, given.get("new_end")
-        new_end = INFINITY if new_end is None else new_end
+    def _apply(self, change: Mapping[str, Any], row: Row, kind: str, promised: int) -> Row:
+        """Apply a change to the live output, and return the row as it is then."""
+        start, end = row.lifetime
+        new_end = change.get("new_end")
+        if new_end is None:
+            new_end = INFINITY
         sync_time = min(end, new_end) if kind == "revise" else start
-        assert sync_time >= promised, f"{given} lies before the output watermark {promised}"
-        if "event_id" not in given:
+        assert sync_time >= promised, f"{change} lies before the output watermark {promised}"
+        if "event_id" not in change:
             self._bag[row] += 1
             return row
-        name = row.key, given["event_id"]
+        name = row.key, change["event_id"]
         if kind == "insert":
-            assert name not in self._used, f"the id of {given} is used twice"
+            assert name not in self._used, f"the id of {change} is used twice"
             self._used.add(name)
             self._live[name] = row
             return row
-        assert self._live.get(name) == row, f"{given} changes {self._live.get(name)}"
+        assert self._live.get(name) == row, f"{change} changes {self._live.get(name)}"
         del self._live[name]
         if kind == "revise":
-            assert start < new_end, f"{given} is empty"
-            window = row.window if "window" in given else (start, new_end)
-            row = self._live[name] = row._replace(window=window, lifetime=(start, new_end))
+            assert start < new_end, f"{change} is empty"
+            window = row.window if "window" in change else (start, new_end)
+            row = row._replace(window=window, lifetime=(start, new_end))
+            self._live[name] = row
         return row
 
-    def _result(self, given: Mapping[str, Any]) -> Row:
-        named = {"key", "key1", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
+    def _result(self, row: Mapping[str, Any]) -> Row:
+        """Return a row of an output's table as a `Row`."""
+        roles = {
+            "key",
+            "key1",
+            "window",
+            "lifetime",
+            "change",
+            "event_id",
+            "new_end",
+            "partition",
+            "ends_window",
+        }
         outputs = dict.fromkeys(part.name for part in (*self.task.outputs, *self.task.plan.evicted))
-        lifetime = extent(given["lifetime"] if "lifetime" in given else given["window"])
-        window = extent(given["window"]) if "window" in given else lifetime
-        more = tuple(value for name, value in given.items() if name not in named and name not in outputs)
-        values = tuple(plain(given[name]) for name in outputs if name in given)
-        key = (given["key"], given["key1"]) if "key1" in given else given["key"]
+        lifetime = extent(row["lifetime"] if "lifetime" in row else row["window"])
+        window = extent(row["window"]) if "window" in row else lifetime
+        more = tuple(value for name, value in row.items() if name not in roles and name not in outputs)
+        values = tuple(plain(row[name]) for name in outputs if name in row)
+        key = (row["key"], row["key1"]) if "key1" in row else row["key"]
         return Row(key, window, lifetime, values, more)
 
 
@@ -313,8 +360,10 @@ def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter
 
 def mark(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
     """Return punctuation of a stream as a row of the projection."""
-    told = {"change": "close"} if time == INFINITY else {"change": "punctuate", "start": time}
-    return {"payload": None, "side": side, "source": source, **told}
+    row = {"payload": None, "side": side, "source": source}
+    if time == INFINITY:
+        return row | {"change": "close"}
+    return row | {"change": "punctuate", "start": time}
 
 
 def keyed(key: Any) -> dict[str, Any]:
@@ -324,34 +373,36 @@ def keyed(key: Any) -> dict[str, Any]:
 
 def ranged(punctuation: KeyPunctuation) -> dict[str, Any]:
     """Return the columns of a pattern of keys: a value or a range for each of the columns, or neither."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     parts: Any = punctuation.key
     for place, part in enumerate(parts):
         if isinstance(part, KeyRange):
-            found |= {f"low{place}": part.low, f"high{place}": part.high}
+            columns |= {f"low{place}": part.low, f"high{place}": part.high}
         elif part is not ...:
-            found[f"key{place or ''}"] = part
-    return found
+            columns[f"key{place or ''}"] = part
+    return columns
 
 
 def _is_whole(punctuation: KeyPunctuation) -> bool:
-    key = punctuation.key
-    return not any(part is ... or isinstance(part, KeyRange) for part in (key if isinstance(key, tuple) else (key,)))
+    """True for punctuation of a single key, False for a pattern of keys."""
+    parts = punctuation.key if isinstance(punctuation.key, tuple) else (punctuation.key,)
+    return not any(part is ... or isinstance(part, KeyRange) for part in parts)
 
 
 def extent(value: Mapping[str, Any]) -> tuple[int, int]:
-    """Return a stretch of the axis, which has no start, or no end, where a null is."""
-    start, end = value["start"], value["end"]
+    """Return a stretch of the axis; a null start or end is that of the axis."""
+    start = value["start"]
+    end = value["end"]
     return EARLIEST if start is None else start, INFINITY if end is None else end
 
 
-def differ(got: Counter[Any], wanted: Counter[Any]) -> None:
-    """Compare outputs.
+def differ(output: Counter[Any], expected: Counter[Any]) -> None:
+    """Compare an output with the expected one.
 
     Raises:
-        AssertionError: They differ.
+        AssertionError: The outputs differ.
     """
-    assert got == wanted, f"missing {wanted - got}\nsurplus {got - wanted}"
+    assert output == expected, f"missing {expected - output}\nsurplus {output - expected}"
 
 
 def plain(value: Any) -> Any:

@@ -52,9 +52,9 @@ class Scenario:
     """A query, its stream, and the mishaps on the way.
 
     Attributes:
-        query: What a query writer states.
+        query: Query as its writer states it.
         streams: Changes and punctuation of each stream in order of arrival, and the seams between micro-batches.
-        mishaps: What goes wrong.
+        mishaps: Mishaps on the way.
     """
 
     query: Query | Join
@@ -81,14 +81,18 @@ class Scenario:
                 self._run(evaluator, arriving)
                 pytest.fail("it fails only now and then")
 
-    def run(self) -> None:
+    def run(self) -> list[str]:
         """Run it through each evaluator that can, and compare with the reference, as `check` does, which explains more.
+
+        Returns:
+            The names of the evaluators, all of which agree with the reference.
 
         Raises:
             AssertionError: An evaluator differs, or its output is not as it must be.
         """
         for evaluator in self.query.evaluators:
             self._run(evaluator, self.arriving)
+        return list(self.query.evaluators)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -132,34 +136,36 @@ class Scenario:
 
     def _run(self, evaluator: str, streams: tuple[Script, ...]) -> None:
         query = self.query
-        run, random, illegal = (
-            Run(query, query.evaluators[evaluator], self.mishaps),
-            Random(self.mishaps.seed),
-            Counter[str](),
-        )
+        run = Run(query, query.evaluators[evaluator], self.mishaps)
+        random = Random(self.mishaps.seed)
+        illegal = Counter[str]()
         meaning = query.expected if isinstance(query, Join) else Windowed(query)
         clock = EARLIEST
         for batches in itertools.zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
             if query.has_clock and random.random() < 0.5:
                 clock = max(clock, 0) + random.randint(0, 20)
             signals = frozenset(signal for signal in sorted(query.signals) if random.random() < 0.2)
-            some = list(self._illegal(random, run, meaning)) if random.random() < self.mishaps.illegal else []
-            illegal.update(output for output, _ in some)
+            illegal_rows: list[dict[str, Any]] = []
+            if random.random() < self.mishaps.illegal:
+                for output, row in self._illegal(random, run, meaning):
+                    illegal[output] += 1
+                    illegal_rows.append(row)
             arrival = Arrival(batches, clock, signals)
-            run.take(arrival, [row for _, row in some])
+            run.take(arrival, illegal_rows)
             meaning.take(arrival, run)
-        known, counts = meaning.known, run.counts
+        known = meaning.known
+        counts = run.counts
         assert counts["late"] == illegal["late"] + known.late, f"late: {counts}, not {illegal}, {known.late}"
         assert counts["shed"] == known.shed, f"shed: {counts}, not {known.shed}"
         refused = counts["late"] + counts["shed"] + counts["rejected"]
-        wanted = illegal.total() + known.late + known.shed + known.unknown + known.replaced
+        expected = illegal.total() + known.late + known.shed + known.unknown + known.replaced
         of_events = f"{known.unknown} of unknown events and {known.replaced} replaced"
-        assert refused == wanted, f"refused: {counts}, not {illegal}, {of_events}"
+        assert refused == expected, f"refused: {counts}, not {illegal}, {of_events}"
         if known.now.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
         if not known.is_waiting and not query.repeats_points:
-            taken = counts["accepted"] + counts["filtered"] + refused
-            assert taken == counts["sent"], f"vanished: {counts}"
+            accounted = counts["accepted"] + counts["filtered"] + refused
+            assert accounted == counts["sent"], f"vanished: {counts}"
 
     def _illegal(self, random: Random, run: Run, meaning: Windowed | Joined) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
@@ -174,7 +180,7 @@ class Scenario:
             wrong += [{"id": None}, {"change": "revise", "new_end": None}]
         yield "rejected", row | random.choice(wrong)
         if -(2**61) < watermark < INFINITY:
-            # where output changes at the ends of windows alone, rows are late of which a window is complete
+            # Where output changes at the ends of windows alone, a row is late if one of its windows is complete.
             far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
@@ -194,7 +200,7 @@ def _with(streams: tuple[Script, ...], place: int, stream: Script) -> tuple[Scri
 
 @contextmanager
 def with_evaluator(declaration: Declaration, evaluator: KeepsState) -> Iterator[None]:
-    """Have another evaluator before those that there are, for as long as the context lasts."""
+    """Put another evaluator before all others within the context."""
     declarations = (declaration, *DECLARATIONS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(evaluator_registry.KEEPS_STATE, declaration.name, evaluator)

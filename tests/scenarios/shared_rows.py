@@ -118,7 +118,7 @@ class Alone:
     cells: dict[int, MemoryCells] = field(default_factory=dict)
 
     def take(self, parts: Sequence[Sequence[Row]]) -> dict[int, Told]:
-        """Return what each bucket puts out, by its place, in a micro-batch whose rows come in several tasks."""
+        """Evaluate a micro-batch whose rows come in several tasks; return the output of each bucket by its place."""
         task = self.asked.task
         sent = [
             row for part in parts for out in distribute(task, [own_rows(self.asked, part)]) for row in out.to_pylist()
@@ -143,7 +143,7 @@ class Together:
     cells: dict[int, MemoryCells] = field(default_factory=dict)
 
     def take(self, parts: Sequence[Sequence[Row]], pieces: int = 1) -> list[dict[int, Told]]:
-        """Return what each query puts out; the rows of a task come in several Arrow batches."""
+        """Evaluate a micro-batch and return the output of each query; a task's rows come in several Arrow batches."""
         sent = []
         for part in parts:
             size = -(-len(part) // pieces) or 1

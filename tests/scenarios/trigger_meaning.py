@@ -70,7 +70,7 @@ class Wordy(Trigger):
 
 
 def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life:
-    """Return what becomes of a trigger that starts at a place of a window's history."""
+    """Return the life of a trigger that starts at a place of a window's history."""
     match trigger:
         case Repeat(repeated):
             return repeated_life(repeated, window, views, begin)

@@ -63,6 +63,8 @@ RANKED: dict[str, WindowKind] = {
 
 
 def until_closed(stream: Script) -> Script:
-    """Leave out what comes after the end of the stream: revisions of an open event that leave it open."""
-    place = next((i for i, step in enumerate(stream.steps, 1) if step == Punctuation(INFINITY)), None)
-    return stream if place in (None, len(stream.steps)) else replace(stream, steps=stream.steps[:place])
+    """Leave out the steps after the end of the stream: revisions of an open event that leave it open."""
+    for count, step in enumerate(stream.steps, 1):
+        if step == Punctuation(INFINITY) and count < len(stream.steps):
+            return replace(stream, steps=stream.steps[:count])
+    return stream

@@ -29,10 +29,10 @@ class Task:
     """The computation: the average over the windows of a question.
 
     Attributes:
-        files: The input, in order, with the columns `key`, `at` and `value`.
-        question: What to compute of it.
-        delay: The delay of the watermark, in seconds.
-        most_rows: The greatest number of rows to read.
+        files: Input files, in order, with the columns `key`, `at` and `value`.
+        question: Question about the input.
+        delay: Delay of the watermark, in seconds.
+        most_rows: Greatest number of rows to read.
     """
 
     files: list[str]
@@ -48,22 +48,22 @@ class Task:
 
     def chunks(self) -> Iterator[pa.RecordBatch]:
         """Yield the input in portions, as it arrives."""
-        left = self.most_rows
+        rows_left = self.most_rows
         for file in self.files:
             for batch in pq.ParquetFile(file).iter_batches(ARRIVAL):
-                if left > 0:
-                    yield batch[:left]
-                left -= len(batch)
+                if rows_left > 0:
+                    yield batch[:rows_left]
+                rows_left -= len(batch)
 
 
 @dataclass
 class Answers:
-    """The answers.
+    """The answers of a program.
 
     Attributes:
         is_kept: True to keep the answers, not only their number.
-        count: The number of answers.
-        rows: Key, start of the window in microseconds since the epoch, and value of each, if they are kept.
+        count: Number of answers.
+        rows: Key, start of the window in microseconds since the epoch, and value of each answer, if they are kept.
     """
 
     is_kept: bool
@@ -71,13 +71,13 @@ class Answers:
     rows: list[tuple[int, int, float]] = field(default_factory=list)
 
     def add(self, key: int, start: int, value: float) -> None:
-        """Take one."""
+        """Add an answer."""
         self.count += 1
         if self.is_kept:
             self.rows.append((key, start, value))
 
     def write(self, path: Path) -> None:
-        """Write them as a Parquet file."""
+        """Write the answers as a Parquet file."""
         keys = [key for key, _, _ in self.rows]
         starts = [start for _, start, _ in self.rows]
         values = [value for _, _, value in self.rows]

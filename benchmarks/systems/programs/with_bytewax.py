@@ -75,7 +75,7 @@ class Collector(DynamicSink[Any], StatelessSinkPartition[Any]):
         return self
 
     def write_batch(self, items: list[Any]) -> None:
-        """Take some results."""
+        """Add results to the answers."""
         for key, (number, state) in items:
             if isinstance(self._question, Hopping):
                 start = number * self._question.hop * 1_000_000

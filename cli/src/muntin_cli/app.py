@@ -39,7 +39,7 @@ app = typer.Typer(
 """The commands, for a program that adds some or runs them itself."""
 
 _EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE}
-"""What stands at the end of a command's help."""
+"""Text at the end of a command's help."""
 
 for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, doctor):
     app.command(epilog=_EPILOGS.get(command))(command)

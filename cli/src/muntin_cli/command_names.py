@@ -15,14 +15,14 @@ COMMAND_BY_WORD: Final[Mapping[str, str]] = {
     "sql": "query",
     "view": "look",
 }
-"""The command that a word of another tool stands for; Python finds words that are spelled alike."""
+"""The command that corresponds to a word of another tool; typer itself suggests words that are spelled alike."""
 
 
 class CommandGroup(TyperGroup):
-    """The commands; a word of another tool is refused with the command that does it."""
+    """The commands; for the word of another tool, the error suggests the command that corresponds to it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that arguments begin with."""
+        """Return the command that the arguments begin with."""
         word = args[0]
         if word in COMMAND_BY_WORD and self.get_command(ctx, word) is None:
             ctx.fail(f"No such command {word!r}. Did you mean {COMMAND_BY_WORD[word]!r}?")

@@ -1,10 +1,10 @@
-"""Everything there is to say about one module, function, trigger or kind of windows."""
+"""The description of one module, function, trigger or kind of windows, for its users."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from muntin import ClipPolicy, Function, Module, TimestampPolicy
@@ -29,99 +29,116 @@ class Description:
     """A module, function, trigger or kind of windows.
 
     Attributes:
-        offer: What it is, and where it comes from.
-        parameters: Its parameters, or the arguments of a function.
-        example: Parameters with which its constructor was tried, where some are required; None where none were found.
-        state: The type of its state as Python writes it; empty where it has none.
-        capabilities: What it can do beyond its base class.
-        clips: The clips under which it is right.
-        needs: What it needs of a query's windows, in words; empty where any will do.
-        default_clip: The clip of a query that names none.
-        default_timestamps: The timestamps of a query that names none.
-        contract: An operator's guarantee about the lifetimes that it sets; empty for others.
-        laws: The laws of its base class that apply to it, by name; empty without what they are tried with.
-        evaluations: How each kind of window is evaluated; empty without the engine.
-        documentation: Its docstring.
+        offer: Name, version and types, and the package that it comes from.
+        parameters: Parameters of the constructor, or arguments of the function.
+        example: Parameters with which the constructor was tried, where some are required; None where none were found.
+        state: Type of the state as Python writes it; empty for none.
+        capabilities: Optional methods that it has beyond its base class.
+        clips: Clips under which it is right.
+        needs: Requirements on a query's windows, in words; empty where any will do.
+        default_clip: Clip of a query that names none.
+        default_timestamps: Timestamps of a query that names none.
+        contract: Operator's guarantee about the lifetimes that it sets; empty for others.
+        laws: Laws of its base class that apply to it, by name; empty where the libraries that try them are missing.
+        evaluations: Evaluation under each kind of window; empty without the engine.
+        documentation: Docstring.
         drawing: Three events, and the windows that a kind makes of them; empty for others.
     """
 
     offer: Offer
     parameters: tuple[Parameter, ...]
     example: Mapping[str, Any] | None
-    state: str
-    capabilities: tuple[str, ...]
-    clips: tuple[str, ...]
-    needs: str
-    default_clip: str
-    default_timestamps: str
-    contract: str
-    laws: Mapping[str, str]
-    evaluations: tuple[Evaluation, ...]
-    documentation: str
+    state: str = ""
+    capabilities: tuple[str, ...] = ()
+    clips: tuple[str, ...] = ()
+    needs: str = ""
+    default_clip: str = ""
+    default_timestamps: str = ""
+    contract: str = ""
+    laws: Mapping[str, str] = field(default_factory=dict)
+    evaluations: tuple[Evaluation, ...] = ()
+    documentation: str = ""
     drawing: str = ""
 
 
-def describe(catalog: Catalog, name: str, given: Mapping[str, object] | None = None) -> Description:
+def describe(catalog: Catalog, name: str, parameters: Mapping[str, object] | None = None) -> Description:
     """Return the description of a module, function, trigger or kind of windows.
 
     Args:
-        catalog: What is installed.
-        name: The full name of a module, function, trigger or kind of windows.
-        given: Parameters to make the module with; by default examples of their types.
+        catalog: Catalog of the installed plugins.
+        name: Full name of a module, function, trigger or kind of windows.
+        parameters: Parameters to make the module with; by default examples of their types.
 
     Raises:
         UnknownModuleError: No plugin offers the name.
-        PluginLoadError: Its plugin cannot be loaded.
-        ParameterError: The module's constructor does not take what is given.
+        PluginLoadError: The plugin of the name cannot be loaded.
+        ParameterError: The constructor does not take the parameters.
     """
     offered = find_offered(catalog, name)
     plugin = catalog.plugin(name)
-    if isinstance(offered, type) and issubclass(offered, Module):
-        return _describe_module(offered, plugin, given or {}, catalog)
-    return _describe_other(offered, plugin, given or {})
+    if isinstance(offered, Function):
+        return _describe_function(offered, plugin)
+    if issubclass(offered, Module):
+        return _describe_module(offered, plugin, parameters or {}, catalog)
+    return _describe_trigger_or_windows(offered, plugin, parameters or {})
 
 
-def _describe_other(
-    offered: Function[..., object] | type[Trigger] | type[WindowSpecification],
-    plugin: Plugin,
-    given: Mapping[str, object],
-) -> Description:
-    found = (offered, {}) if isinstance(offered, Function) else _example_of(offered, given)
+def _describe_function(function: Function[..., Any], plugin: Plugin) -> Description:
     return Description(
-        offer_of(offered, plugin),
-        tuple(parameters_of(code_of(offered))),
-        found and found[1],
-        state="",
-        capabilities=(),
-        clips=(),
-        needs="",
-        default_clip="",
-        default_timestamps="",
-        contract="",
-        laws=_laws_of(found[0]) if found else {},
-        evaluations=(),
-        documentation=documentation_of(offered),
-        drawing=draw_kind(found[0]) if found and isinstance(found[0], WindowSpecification) else "",
+        offer_of(function, plugin),
+        tuple(parameters_of(code_of(function))),
+        example={},
+        laws=_laws_of(function),
+        documentation=documentation_of(function),
     )
 
 
-def _describe_module(cls: type[Module], plugin: Plugin, given: Mapping[str, object], catalog: Catalog) -> Description:
-    found = _example_of(cls, given)
-    module, parameters = found or (None, None)
-    return Description(
+def _describe_trigger_or_windows(
+    cls: type[Trigger] | type[WindowSpecification], plugin: Plugin, parameters: Mapping[str, object]
+) -> Description:
+    description = Description(
         offer_of(cls, plugin),
         tuple(parameters_of(cls)),
-        parameters,
-        state=_spell_state(cls.state_type()),
-        capabilities=() if module is None else tuple(capabilities_of(module)),
-        clips=tuple(str(policy) for policy in ClipPolicy if policy in cls.accepted_clips),
-        needs="" if module is None else str(module.needs),
-        default_clip="" if module is None else str(clip_of([module]) or ClipPolicy.NONE),
-        default_timestamps="" if module is None else str(timestamps_of([module]) or TimestampPolicy.ALIGN),
-        contract=str(contract_of(cls) or ""),
-        laws={} if module is None else _laws_of(module),
-        evaluations=tuple(evaluations_of(*found, catalog)) if found and can_evaluate() else (),
+        example=None,
         documentation=documentation_of(cls),
+    )
+    example = _example_of(cls, parameters)
+    if example is None:
+        return description
+    instance, example_parameters = example
+    return replace(
+        description,
+        example=example_parameters,
+        laws=_laws_of(instance),
+        drawing=draw_kind(instance) if isinstance(instance, WindowSpecification) else "",
+    )
+
+
+def _describe_module(
+    cls: type[Module], plugin: Plugin, parameters: Mapping[str, object], catalog: Catalog
+) -> Description:
+    description = Description(
+        offer_of(cls, plugin),
+        tuple(parameters_of(cls)),
+        example=None,
+        state=_spell_state(cls.state_type()),
+        clips=tuple(str(policy) for policy in ClipPolicy if policy in cls.accepted_clips),
+        contract=str(contract_of(cls) or ""),
+        documentation=documentation_of(cls),
+    )
+    example = _example_of(cls, parameters)
+    if example is None:
+        return description
+    module, example_parameters = example
+    return replace(
+        description,
+        example=example_parameters,
+        capabilities=tuple(capabilities_of(module)),
+        needs=str(module.needs),
+        default_clip=str(clip_of([module]) or ClipPolicy.NONE),
+        default_timestamps=str(timestamps_of([module]) or TimestampPolicy.ALIGN),
+        laws=_laws_of(module),
+        evaluations=tuple(evaluations_of(module, example_parameters, catalog)) if can_evaluate() else (),
     )
 
 
@@ -133,12 +150,16 @@ def _laws_of(subject: Module | Function[..., Any] | Trigger | WindowSpecificatio
     return laws_applying_to(subject)
 
 
-def _example_of(cls: type[M], given: Mapping[str, object]) -> tuple[M, dict[str, object]] | None:
-    """Return a module and its parameters; None where it cannot be made here, for example as a library is missing."""
+def _example_of(cls: type[M], parameters: Mapping[str, object]) -> tuple[M, dict[str, object]] | None:
+    """Return an instance and its parameters; None where none can be made here, for example as a library is missing.
+
+    Raises:
+        ParameterError: The constructor does not take the parameters of the user.
+    """
     try:
-        return example_of(cls, given)
+        return example_of(cls, parameters)
     except ParameterError:
-        if given:
+        if parameters:
             raise
         return None
 

@@ -25,8 +25,6 @@ _OURS: Final = ("muntin-sdk", "muntin-engine", "muntin-cli")
 _SEEN_BY_WORKERS: Final = ("muntin-sdk", "muntin-engine", "pyspark", "pyarrow", "pandas", "protobuf")
 _CLIENT: Final = "pyspark-client"
 _NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n  pip install muntin-engine"
-
-
 _CLIENT_ALONE: Final = "not looked for: pyspark-client starts no Spark here, and asks a Spark Connect server"
 
 
@@ -34,21 +32,21 @@ class Health(StrEnum):
     """The state of one requirement of queries."""
 
     OK = "ok"
-    """It is."""
+    """It is met."""
     NOTE = "note"
-    """It is missing, and only some need it."""
+    """It is not met, and only some queries need it."""
     TROUBLE = "trouble"
-    """It is not."""
+    """It is not met."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One thing that was looked at.
+    """The state of one requirement, as it was found.
 
     Attributes:
-        topic: What it is.
-        health: Whether it is as queries need it.
-        text: What was seen; where it is trouble with what to do.
+        topic: Name of the requirement.
+        health: State of the requirement.
+        text: Details, such as a version; for trouble with a remedy.
     """
 
     topic: str
@@ -59,21 +57,21 @@ class Sign:
 def examine(catalog: Catalog) -> Iterator[Sign]:
     """Yield the findings on this machine, topic by topic."""
     yield Sign("Python", Health.OK, f"{platform.python_version()}, {sys.executable}")
-    yield from (_own(package) for package in _OURS)
+    yield from map(_check_ours, _OURS)
     if can_evaluate():
-        yield from _needs("muntin-engine")
+        yield from _check_requirements("muntin-engine")
         yield Sign("Java", Health.NOTE, _CLIENT_ALONE) if _is_client_alone() else _guarded("Java", _java)
-    yield from _plugins(catalog)
-    yield from _worker(catalog)
+    yield from _check_plugins(catalog)
+    yield from _check_worker(catalog)
 
 
 def examine_spark() -> Sign:
-    """Start a session, let a worker of Spark's own answer, and stop it."""
+    """Start a session, run a task in a worker of it, and stop it."""
     return _guarded("Spark", _spark) if can_evaluate() else Sign("Spark", Health.TROUBLE, _NO_ENGINE)
 
 
 def java_home_for_spark() -> str:
-    """Return the `JAVA_HOME` that Spark's own programs need, which look for Java themselves.
+    """Return the `JAVA_HOME` for Spark's own programs, which look for Java themselves.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
@@ -86,37 +84,37 @@ def java_home_for_spark() -> str:
     return str(spark_java_home(find_java()))
 
 
-def _own(package: str) -> Sign:
-    try:
-        return Sign(package, Health.OK, version(package))
-    except PackageNotFoundError:
-        return Sign(package, Health.NOTE, _NO_ENGINE if package == "muntin-engine" else "not installed")
+def _check_ours(package: str) -> Sign:
+    installed_version = _version(package)
+    if installed_version:
+        return Sign(package, Health.OK, installed_version)
+    return Sign(package, Health.NOTE, _NO_ENGINE if package == "muntin-engine" else "not installed")
 
 
-def _needs(package: str) -> Iterator[Sign]:
+def _check_requirements(package: str) -> Iterator[Sign]:
     """Yield the requirements of a package, without its extras and our own packages."""
     for requirement in map(Requirement, requires(package) or ()):
-        is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if not is_wanted or requirement.name in _OURS:
+        applies_here = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if not applies_here or requirement.name in _OURS:
             continue
         if requirement.name == "pyspark" and _is_client_alone():
             requirement.name = _CLIENT  # it is PySpark without Spark
-        yield _requirement(requirement, package)
+        yield _check_requirement(requirement, package)
 
 
-def _requirement(requirement: Requirement, package: str) -> Sign:
+def _check_requirement(requirement: Requirement, package: str) -> Sign:
     remedy = f"\n  pip install '{requirement.name}{requirement.specifier}'"
-    try:
-        has = version(requirement.name)
-    except PackageNotFoundError:
+    installed_version = _version(requirement.name)
+    if not installed_version:
         return Sign(requirement.name, Health.TROUBLE, f"is not installed, and {package} needs it{remedy}")
-    if not requirement.specifier.contains(has, prereleases=True):
-        return Sign(requirement.name, Health.TROUBLE, f"{has}, but {package} needs {requirement.specifier}{remedy}")
-    return Sign(requirement.name, Health.OK, has)
+    if not requirement.specifier.contains(installed_version, prereleases=True):
+        text = f"{installed_version}, but {package} needs {requirement.specifier}{remedy}"
+        return Sign(requirement.name, Health.TROUBLE, text)
+    return Sign(requirement.name, Health.OK, installed_version)
 
 
 def _is_client_alone() -> bool:
-    """Return True if PySpark is here as the client of Spark Connect alone."""
+    """True if PySpark is installed as the client of Spark Connect alone."""
     return not _version("pyspark") and bool(_version(_CLIENT))
 
 
@@ -127,18 +125,18 @@ def _java() -> str:
     return f"{java.version}, {java.home}"
 
 
-def _plugins(catalog: Catalog) -> Iterator[Sign]:
+def _check_plugins(catalog: Catalog) -> Iterator[Sign]:
     listing = survey(catalog)
     for name, offers in listing.plugins.items():
         yield Sign("plugin", Health.OK, f"{name}, {offers}")
-    yield from (Sign("plugin", Health.TROUBLE, failure.message) for failure in listing.failures)
+    for failure in listing.failures:
+        yield Sign("plugin", Health.TROUBLE, failure.message)
     if not listing.plugins and not listing.failures:
-        yield Sign(
-            "plugin", Health.NOTE, "none is installed\n  pip install muntin-stats, or start one: muntin new <name>"
-        )
+        text = "none is installed\n  pip install muntin-stats, or start one: muntin new <name>"
+        yield Sign("plugin", Health.NOTE, text)
 
 
-def _worker(catalog: Catalog) -> Iterator[Sign]:
+def _check_worker(catalog: Catalog) -> Iterator[Sign]:
     python = worker_python()
     try:
         answer = ask_python(_PROBE, list(_SEEN_BY_WORKERS), python)
@@ -148,26 +146,32 @@ def _worker(catalog: Catalog) -> Iterator[Sign]:
     differences = list(_differences(answer, {entry.name for entry in catalog.entries}))
     yield Sign("worker", Health.OK, f"Python {answer['python']}, {answer['executable']}")
     remedy = f"install the same in the environment of {python}, or set PYSPARK_PYTHON to another Python"
-    yield from (Sign("worker", Health.TROUBLE, f"{difference}\n  {remedy}") for difference in differences)
+    for difference in differences:
+        yield Sign("worker", Health.TROUBLE, f"{difference}\n  {remedy}")
     if not differences:
         yield Sign("worker", Health.OK, "sees the packages and plugins that are seen here")
 
 
 def _differences(answer: dict[str, Any], plugins: set[str]) -> Iterator[str]:
-    here = platform.python_version()
-    if here.split(".")[:2] != answer["python"].split(".")[:2]:
-        yield f"runs Python {answer['python']}, the driver {here}; Spark wants the same minor version"
-    for package, has in answer["packages"].items():
-        ours = _version(package)
-        if ours and has != ours:
-            yield (
-                f"has {package} {has}, the driver {ours}" if has else f"does not see {package}, which is installed here"
-            )
+    """Yield the differences between a worker, as it answered, and the driver, which has `plugins`."""
+    driver_python = platform.python_version()
+    worker_minor = answer["python"].split(".")[:2]
+    if driver_python.split(".")[:2] != worker_minor:
+        yield f"runs Python {answer['python']}, the driver {driver_python}; Spark wants the same minor version"
+    for package, worker_version in answer["packages"].items():
+        driver_version = _version(package)
+        if not driver_version or worker_version == driver_version:
+            continue
+        if worker_version:
+            yield f"has {package} {worker_version}, the driver {driver_version}"
+        else:
+            yield f"does not see {package}, which is installed here"
     for plugin in sorted(plugins - set(answer["plugins"])):
         yield f"does not see the plugin {plugin}, which is installed here"
 
 
 def _version(package: str) -> str:
+    """Return the version of an installed package; empty if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -12,14 +12,14 @@ class CommandError(MuntinError):
     """A command cannot go on.
 
     Attributes:
-        exit_code: How it ends.
+        exit_code: Exit code of the command.
     """
 
     exit_code: ClassVar[ExitCode]
 
 
 class UsageError(CommandError, ValueError):
-    """The command was told something that it cannot do; whoever typed it must act."""
+    """The arguments ask for something that the command cannot do; whoever typed them must act."""
 
     exit_code = ExitCode.USAGE
 

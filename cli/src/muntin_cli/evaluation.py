@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import count
@@ -28,11 +28,11 @@ class Evaluation:
     """The evaluation of a module under one kind of window.
 
     Attributes:
-        window: The kind of window; that there are none, for an operator that follows a stream.
-        events: What the events are: points, lifetimes, or any of them.
-        evaluator: The evaluator; empty where the module cannot run.
-        reason: Why this one; or why the module cannot run.
-        row: What a row costs.
+        window: Kind of window; for an operator that follows a stream, that it has no windows.
+        events: Kind of events: `points`, `lifetimes`, or `any` of them.
+        evaluator: Evaluator; empty where the module cannot run.
+        reason: Reason for the choice of the evaluator; or why the module cannot run.
+        row: Cost of a row.
     """
 
     window: str
@@ -43,29 +43,32 @@ class Evaluation:
 
 
 def can_evaluate() -> bool:
-    """Return True if the engine is installed."""
+    """True if the engine is installed."""
     return find_spec("muntin_engine") is not None
 
 
 def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Catalog) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
-    without: list[tuple[str, WindowSpecification]] = [(str(Unwindowed()), Unwindowed())]
-    for name, window in without if isinstance(module, StreamOperator) else example_windows(catalog):
-        points, lifetimes = (
-            _evaluation(module, parameters, window, Evaluation(name, events)) for events in ("points", "lifetimes")
-        )
-        if replace(points, events="") == replace(lifetimes, events=""):
+    windows: Iterable[tuple[str, WindowSpecification]] = example_windows(catalog)
+    if isinstance(module, StreamOperator):
+        windows = [(str(Unwindowed()), Unwindowed())]
+    for name, window in windows:
+        points = _evaluation(module, parameters, window, Evaluation(name, "points"))
+        lifetimes = _evaluation(module, parameters, window, Evaluation(name, "lifetimes"))
+        if replace(lifetimes, events="points") == points:
             yield replace(points, events="any")
         else:
-            yield from (points, lifetimes)
+            yield points
+            yield lifetimes
 
 
-def columns_of(wanted: Field) -> tuple[Field, ...]:
+def columns_of(input_field: Field) -> tuple[Field, ...]:
     """Return columns that fit an input of a module: one, one per field of a record, or none where it only counts."""
-    bound = bind(wanted, {name: Field(name, _FLOAT) for name in variables_in(wanted) if name})
+    bound = bind(input_field, {name: Field(name, _FLOAT) for name in variables_in(input_field) if name})
     if isinstance(bound.type, Struct):
         return bound.type.fields
-    return () if "" in variables_in(bound) and bound.is_nullable else (bound,)
+    reads_nothing = "" in variables_in(bound) and bound.is_nullable
+    return () if reads_nothing else (bound,)
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
@@ -74,40 +77,45 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
     from muntin_engine.plan.module_plan import plan_several
     from muntin_engine.plan.planner import checked_plan
 
-    cls, output = type(module), "" if module.is_operator else "result"
-    several = {part.name: columns_of(part) for part in cls.input_fields()}
-    names, numbers = {name: (name,) for name in several}, count()
-    planned = (
-        plan_several(output, cls, parameters, names, several, next(numbers), lambda *_: next(numbers))
-        if several
-        else plan_module(output, cls, parameters, columns_of(cls.input_field()), lambda number, _: number)
+    cls = type(module)
+    output = "" if module.is_operator else "result"
+    source_columns = {source.name: columns_of(source) for source in cls.input_fields()}
+    if source_columns:
+        numbers = count()  # of the columns that the module reads, over all sources
+        names = {name: (name,) for name in source_columns}
+        module_plan = plan_several(
+            output, cls, parameters, names, source_columns, next(numbers), lambda *_: next(numbers)
+        )
+    else:
+        columns = columns_of(cls.input_field())
+        module_plan = plan_module(output, cls, parameters, columns, lambda number, _: number)
+    input_columns = Columns(
+        NamedColumn("start", "timestamp"),
+        NamedColumn("end", "timestamp") if has_ends else None,
+        payload=tuple(NamedColumn(field.name, "") for field in module_plan.reads),
     )
-    window = window.with_reach(module.needs.reach)  # a query that is refused for its reach is told what to write
-    payload = tuple(NamedColumn(field.name, "") for field in planned.reads)
-    end = NamedColumn("end", "timestamp") if has_ends else None
-    columns = Columns(NamedColumn("start", "timestamp"), end, payload=payload)
-    return checked_plan(
-        Plan(
-            inputs=(Input(columns, sources=tuple(several)),),
-            axis=Axis.TIME,
-            window=window,
-            clip=clip_of([module]) or ClipPolicy.NONE,
-            timestamps=TimestampPolicy.ALIGN,
-            emit=EmitPolicy.FINAL,
-            modules=(planned,),
-        ),
-        DECLARATIONS,
+    plan = Plan(
+        inputs=(Input(input_columns, sources=tuple(source_columns)),),
+        axis=Axis.TIME,
+        # A module that needs a reach runs only in windows that have it: its evaluation is that of a query with one.
+        window=window.with_reach(module.needs.reach),
+        clip=clip_of([module]) or ClipPolicy.NONE,
+        timestamps=TimestampPolicy.ALIGN,
+        emit=EmitPolicy.FINAL,
+        modules=(module_plan,),
     )
+    return checked_plan(plan, DECLARATIONS)
 
 
 def _evaluation(
-    module: Module, parameters: Mapping[str, object], window: WindowSpecification, asked: Evaluation
+    module: Module, parameters: Mapping[str, object], window: WindowSpecification, evaluation: Evaluation
 ) -> Evaluation:
+    """Complete an evaluation whose window and events are set."""
     from muntin_engine.plan.explanation import topics_of
 
     try:
-        plan = _plan(module, parameters, window, has_ends=asked.events == "lifetimes")
+        plan = _plan(module, parameters, window, has_ends=evaluation.events == "lifetimes")
     except MuntinError as error:
-        return replace(asked, reason=str(error).partition("\n")[0])
-    said = dict(topics_of(plan))
-    return replace(asked, evaluator=plan.choice.evaluator, reason=plan.choice.reason, row=said["row"])
+        return replace(evaluation, reason=str(error).partition("\n")[0])
+    topics = dict(topics_of(plan))
+    return replace(evaluation, evaluator=plan.choice.evaluator, reason=plan.choice.reason, row=topics["row"])

@@ -11,8 +11,8 @@ class ExitCode(IntEnum):
     OK = 0
     """All is well."""
     FINDINGS = 1
-    """The command did its work, and what it looked at has faults."""
+    """The command did its work, and the subject that it examined has faults."""
     USAGE = 2
-    """The command cannot do what it was told; it did nothing."""
+    """The command cannot do what the arguments ask for; it did nothing."""
     ENVIRONMENT = 3
-    """The machine or the Python environment lacks something that it needs."""
+    """The machine or the Python environment lacks something that the command needs."""

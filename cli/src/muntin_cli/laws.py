@@ -10,5 +10,5 @@ LAWS_NEED: Final = "where Hypothesis and pytest are installed: pip install 'munt
 
 
 def has_laws() -> bool:
-    """Return True if what the laws are tried with is installed."""
+    """True if the libraries are installed with which laws are tried."""
     return find_spec("hypothesis") is not None and find_spec("pytest") is not None

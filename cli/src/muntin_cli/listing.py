@@ -18,14 +18,14 @@ class Offer:
     """One module, function, trigger or kind of windows.
 
     Attributes:
-        name: Its name.
-        version: Its version.
-        shape: What it is, for example `"incremental aggregate"`.
-        reads: The type of a payload; empty for functions, triggers and kinds of windows.
-        returns: The type of a result, a row or a value; empty for triggers and kinds of windows.
-        plugin: The plugin that offers it.
-        distribution: The package that it came from, with its version.
-        source: The class or the function, as Python names it.
+        name: Name.
+        version: Version.
+        shape: Shape, for example `"incremental aggregate"`.
+        reads: Type of a payload; empty for functions, triggers and kinds of windows.
+        returns: Type of a result, a row or a value; empty for triggers and kinds of windows.
+        plugin: Plugin that offers it.
+        distribution: Package that it came from, with its version.
+        source: Class or function, as Python names it.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Listing:
     """Everything that is installed.
 
     Attributes:
-        plugins: The plugins that load: by name the package, and the number of offers of each kind.
-        offers: All that they offer, by name.
-        failures: Why others could not be loaded.
+        plugins: Package and number of offers of each kind, by the name of the plugin; of plugins that load.
+        offers: All offers of these plugins, by name.
+        failures: Errors of the other plugins.
     """
 
     plugins: Mapping[str, str]
@@ -62,12 +62,15 @@ class Listing:
 
 
 def list_modules(catalog: Catalog) -> Listing:
-    """Import every plugin here and return what they offer, and why others could not be loaded.
+    """Import every plugin here and return the offers, and the errors of plugins that could not be loaded.
 
-    A plugin that ends or breaks the process hides all others; `survey` asks a process for each.
+    A plugin that ends or breaks the process hides all others; `survey` loads each in a process of its own.
     """
     plugins, errors = catalog.plugins()
-    offers = [offer_of(offered, plugin) for plugin in plugins for offered in offered_by(plugin).values()]
+    offers: list[Offer] = []
+    for plugin in plugins:
+        for offered in offered_by(plugin).values():
+            offers.append(offer_of(offered, plugin))
     return Listing(
         {plugin.name: f"{plugin.distribution}: {count_offers(plugin)}" for plugin in plugins},
         tuple(sorted(offers, key=lambda offer: offer.name)),
@@ -92,9 +95,12 @@ def offer_of(offered: Offered, plugin: Plugin) -> Offer:
 
 
 def _types(offered: Offered) -> tuple[str, str]:
+    """Return the types of an input and of a result; empty for what has none."""
     if isinstance(offered, Function):
         return "", spell(offered.result)
-    return (spell(offered.input_field()), spell(offered.result_field())) if issubclass(offered, Module) else ("", "")
+    if issubclass(offered, Module):
+        return spell(offered.input_field()), spell(offered.result_field())
+    return "", ""
 
 
 def failure_of(error: MuntinError) -> LoadFailure:

@@ -20,18 +20,19 @@ _PLACEHOLDER: Final = "myplugin"
 _NAME: Final = re.compile(r"[a-z](_?[a-z0-9])*")
 _LONGEST: Final = 50
 _WINDOW: Final = "window-kind"
-"""The part of the template with a kind of windows; its files take the places of others."""
+"""The folder of the template with a kind of windows; its files take the places of others."""
 _SHARED: Final = frozenset({"__init__.py", "py.typed", "test_plugin.py"})
-_LEAVE: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
+"""Files of code that a plugin of modules and one of windows have in common."""
+_CACHES: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
 
 
 def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
     """Write a working plugin package named `muntin-<name>` and return its folder.
 
     Args:
-        name: The name of the plugin: the first part of the name of each of its modules.
-        folder: Where the package's own folder is made.
-        is_window: Whether the example is a kind of windows, instead of modules.
+        name: Name of the plugin: the first part of the name of each of its modules.
+        folder: Folder in which the package's own folder is made.
+        is_window: True for a kind of windows as the example, instead of modules.
 
     Raises:
         UsageError: The name cannot name a plugin, is taken, or the package's folder cannot be made, or exists and is
@@ -47,16 +48,24 @@ def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
     except OSError as error:
         reason = f"{error.strerror}: {error.filename}"
         raise UsageError(f"{target} cannot be made: {reason}\n  choose a folder to write in (--into)") from None
-    template = files("muntin_cli") / "template"
-    sources = {path: source for path, source in _walk(template) if not path.startswith(f"{_WINDOW}/")}
-    if is_window:
-        sources = {path: source for path, source in sources.items() if not _is_of_modules(path)}
-        sources |= dict(_walk(template / _WINDOW))
-    for path, source in sources.items():
+    for path, source in _template_files(is_window=is_window).items():
         file = target / _renamed(path, name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
     return target
+
+
+def _template_files(*, is_window: bool) -> dict[str, Traversable]:
+    """Return the files of the template by their paths, with a kind of windows or with modules."""
+    template = files("muntin_cli") / "template"
+    sources: dict[str, Traversable] = {}
+    for path, source in _walk(template):
+        is_in_window_folder = path.startswith(f"{_WINDOW}/")
+        if not is_in_window_folder and not (is_window and _is_about_modules(path)):
+            sources[path] = source
+    if is_window:
+        sources |= dict(_walk(template / _WINDOW))
+    return sources
 
 
 def distribution_of(name: str) -> str:
@@ -72,46 +81,63 @@ def distribution_of(name: str) -> str:
 def _check_name(name: str) -> None:
     if len(name) > _LONGEST:
         raise UsageError(f"{name[:20]!r}... has {len(name)} characters\n  expected: at most {_LONGEST}")
-    if _NAME.fullmatch(name) and not keyword.iskeyword(name):
+    if _can_name_plugin(name):
         return
-    fitting = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("muntin")).strip("_0123456789")
-    meant = f"\n  did you mean {fitting!r}?" if _NAME.fullmatch(fitting) and not keyword.iskeyword(fitting) else ""
+    similar = re.sub(r"[^a-z0-9]+", "_", name.lower().removeprefix("muntin")).strip("_0123456789")
+    suggestion = f"\n  did you mean {similar!r}?" if _can_name_plugin(similar) else ""
     raise UsageError(
-        f"{name!r} cannot name a plugin{meant}\n"
+        f"{name!r} cannot name a plugin{suggestion}\n"
         "  expected: lower-case letters, digits and single '_' between, a letter first; the package is then named\n"
         "  muntin-<name>"
     )
 
 
+def _can_name_plugin(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name)
+
+
 def _check_free(name: str) -> None:
-    """Refuse a name that is taken: by a plugin, or by a package that can be imported."""
+    """Check that a name belongs to no plugin and to no package that can be imported.
+
+    Raises:
+        UsageError: The name is taken.
+    """
+    reason = _why_taken(name)
+    if reason:
+        raise UsageError(f"{name!r} is taken: {reason}\n  choose another name, for example {name}_modules")
+
+
+def _why_taken(name: str) -> str:
+    """Return why a new plugin cannot have a name; empty if it can."""
     package = f"muntin_{name}"
     if any(entry.name == name for entry in plugin_entries().entries):
-        taken = f"a plugin named {name!r} is installed"
-    elif find_spec(package) is not None:
-        taken = f"a package {package} is installed"
-    elif name in sys.stdlib_module_names or name == hooks.PROJECT:
-        taken = f"{name} is a module of Python's own" if name != hooks.PROJECT else "it is Muntin's own name"
-    elif (found := find_spec(name)) is not None and found.origin is not None:
-        taken = f"{name} is an installed package"
-    else:
-        return
-    raise UsageError(f"{name!r} is taken: {taken}\n  choose another name, for example {name}_modules")
+        return f"a plugin named {name!r} is installed"
+    if find_spec(package) is not None:
+        return f"a package {package} is installed"
+    if name == hooks.PROJECT:
+        return "it is Muntin's own name"
+    if name in sys.stdlib_module_names:
+        return f"{name} is a module of Python's own"
+    spec = find_spec(name)
+    if spec is not None and spec.origin is not None:  # a folder without sources has no origin, and takes no name
+        return f"{name} is an installed package"
+    return ""
 
 
 def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the files below a folder, each with its path in the new package."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name in _LEAVE:
+        if entry.name in _CACHES:
             continue
-        name = re.sub("^dot-", ".", entry.name)  # a dot would hide the file from those who build our own package
+        name = re.sub("^dot-", ".", entry.name)  # a dot would hide the file when our own package is built
         if entry.is_dir():
             yield from _walk(entry, f"{path}{name}/")
         else:
             yield f"{path}{name}", entry
 
 
-def _is_of_modules(path: str) -> bool:
-    """True for a file of the template that is about the modules in it."""
+def _is_about_modules(path: str) -> bool:
+    """True for a file of code that a plugin of windows does not have."""
     is_code = path.startswith(("src/", "tests/"))
     return is_code and path.rpartition("/")[2] not in _SHARED
 

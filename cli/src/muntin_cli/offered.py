@@ -23,13 +23,14 @@ def offered_by(plugin: Plugin) -> dict[str, Offered]:
 
 def count_offers(plugin: Plugin) -> str:
     """Return the number of a plugin's offers of each kind, in words."""
-    kinds = {
+    offers_by_kind = {
         "module": plugin.modules,
         "function": plugin.functions,
         "trigger": plugin.triggers,
         "window kind": plugin.windows,
     }
-    return ", ".join(counted(len(offers), kind) for kind, offers in kinds.items() if offers) or "nothing"
+    counts = [counted(len(offers), kind) for kind, offers in offers_by_kind.items() if offers]
+    return ", ".join(counts) or "nothing"
 
 
 def find_offered(catalog: Catalog, name: str) -> Offered:
@@ -37,7 +38,7 @@ def find_offered(catalog: Catalog, name: str) -> Offered:
 
     Raises:
         UnknownModuleError: No plugin offers the name; the closest module is suggested.
-        PluginLoadError: Its plugin cannot be loaded.
+        PluginLoadError: The plugin of the name cannot be loaded.
     """
     for find in (catalog.function, catalog.trigger, catalog.window_kind):
         try:
@@ -48,10 +49,10 @@ def find_offered(catalog: Catalog, name: str) -> Offered:
 
 
 def documentation_of(offered: Offered) -> str:
-    """Return the docstring that somebody wrote, and not that of a base class; empty if there is none."""
+    """Return the docstring of the class or function itself, without those of base classes; empty if it has none."""
     return inspect.cleandoc(code_of(offered).__doc__ or "")
 
 
 def code_of(offered: Offered) -> Any:
-    """Return the class or the function that somebody wrote."""
+    """Return the class, or the Python function behind a function."""
     return offered.implementation if isinstance(offered, Function) else offered

@@ -20,45 +20,48 @@ _WIDE = 10_000
 _REPORT: Final[ContextVar[TextIO | None]] = ContextVar("_REPORT", default=None)
 """The destination of what is shown; None for the standard output as it is."""
 _OWNS_PROCESS: Final[ContextVar[bool]] = ContextVar("_OWNS_PROCESS", default=False)
+"""Whether the process ends with the command."""
 
 
 @contextmanager
-def kept_apart() -> Iterator[None]:
-    """Have what modules print, also by way of other processes, go to the standard error.
+def report_on_stdout_alone() -> Iterator[None]:
+    """Redirect what modules print, also by way of other processes, to the standard error within the block.
 
-    The standard output is then what the command shows, and nothing else, so that programs can read it.
+    The standard output then has what the command shows, and nothing else, so that programs can read it.
     """
-    with _outside() as report, redirect_stdout(sys.stderr):
-        before = _REPORT.set(report)
+    report = _report_stream()
+    with redirect_stdout(sys.stderr):
+        previous = _REPORT.set(report)
         try:
             yield
         finally:
             report.flush()
-            _REPORT.reset(before)
+            _REPORT.reset(previous)
 
 
-@contextmanager
-def _outside() -> Iterator[TextIO]:
-    """Yield the present standard output, also after `sys.stdout` and file descriptor 1 have been redirected."""
+def _report_stream() -> TextIO:
+    """Return a stream to the present standard output.
+
+    Where the process is the command's own, file descriptor 1 leads to the standard error from now on.
+    """
     out: TextIO = sys.stdout
     is_replaced = out is not sys.__stdout__
     if is_replaced or not _OWNS_PROCESS.get():
-        yield out
-        return
+        return out
     out.flush()
     report = os.fdopen(os.dup(1), "w", encoding=out.encoding, errors=out.errors)
     os.dup2(2, 1)  # for good: modules may print when the process ends, too
-    yield report
+    return report
 
 
 def own_process() -> None:
-    """Say that the process ends with the command, so that its standard output need not be given back."""
+    """Declare that the process ends with the command, so that its standard output may be redirected for good."""
     _OWNS_PROCESS.set(True)
 
 
 @contextmanager
 def let_through() -> Iterator[None]:
-    """Within `kept_apart`: have what code prints go to the standard output after all."""
+    """Within `report_on_stdout_alone`: send what code prints to the standard output after all."""
     with redirect_stdout(_REPORT.get() or sys.stdout):
         yield
 
@@ -74,17 +77,21 @@ def show_json(value: object) -> None:
 
 
 def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; one without heads is a list of facts.
+    """Print a table; a table without heads is a list of facts.
 
     In a terminal it has colours and fits the width; elsewhere it has neither colours nor broken lines.
     """
     console = Console(highlight=False, file=_REPORT.get())
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE, color_system=None, file=_REPORT.get())
+    table_rows = list(rows)
+    column_count = len(heads)
+    if not heads and table_rows:
+        column_count = len(table_rows[0])
     table = Table(box=None, pad_edge=False, show_header=bool(heads), header_style="bold")
-    for number, head in enumerate(heads or next(iter(rows := list(rows)), ())):
-        table.add_column(head if heads else "", style="bold" if number == 0 else "", overflow="fold")
-    for row in rows:
+    for number in range(column_count):
+        table.add_column(heads[number] if heads else "", style="bold" if number == 0 else "", overflow="fold")
+    for row in table_rows:
         table.add_row(*(Text(cell) for cell in row))
     with console.capture() as captured:
         console.print(table)

@@ -1,4 +1,4 @@
-"""The parameters of a module or a trigger: what they are, what the user gives, and examples of what they may be."""
+"""The parameters of a module, a trigger or a kind of windows: their types, the user's values, and examples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -36,9 +36,9 @@ class Parameter:
     """A parameter of a constructor or a function.
 
     Attributes:
-        name: Its name.
-        type: Its annotation as text; empty if there is none.
-        default: Its default as text; None where it must be given.
+        name: Name.
+        type: Annotation as text; empty if there is none.
+        default: Default as text; None for a required parameter.
     """
 
     name: str
@@ -59,85 +59,98 @@ def signature_of(callable: Callable[..., object]) -> inspect.Signature:
 
 
 def parameters_of(callable: Callable[..., object]) -> list[Parameter]:
-    """Return the parameters of a module's class or of a function.
+    """Return the parameters of a class's constructor or of a function.
 
     Example:
         >>> def clamp(value: float, low: float = 0.0) -> float: ...
         >>> [str(parameter) for parameter in parameters_of(clamp)]
         ['value: float', 'low: float = 0.0']
     """
-    return [
-        Parameter(
-            parameter.name,
-            "" if parameter.annotation is parameter.empty else _spell(parameter.annotation),
-            None if parameter.default is parameter.empty else repr(parameter.default),
-        )
-        for parameter in signature_of(callable).parameters.values()
-    ]
+    parameters: list[Parameter] = []
+    for parameter in signature_of(callable).parameters.values():
+        annotation = "" if parameter.annotation is parameter.empty else _spell(parameter.annotation)
+        default = None if parameter.default is parameter.empty else repr(parameter.default)
+        parameters.append(Parameter(parameter.name, annotation, default))
+    return parameters
 
 
-def parse_parameters(given: Sequence[str]) -> dict[str, object]:
-    """Return parameters that a user typed as `name=value`; a value that is no Python literal is text.
+def parse_parameters(texts: Sequence[str]) -> dict[str, object]:
+    """Parse parameters that a user typed as `name=value`; a value that is no Python literal is text.
 
     Raises:
-        UsageError: One has no `=`.
+        UsageError: A text has no `=`, or no name before it.
 
     Example:
         >>> parse_parameters(["q=0.9", "unit=metres"])
         {'q': 0.9, 'unit': 'metres'}
     """
-    pairs = [text.partition("=") for text in given]
-    wrong = [name for name, equals, _ in pairs if not equals or not name.isidentifier()]
-    if wrong:
-        raise UsageError(f"{wrong[0]!r} is not a parameter\n  expected: <name>=<value>, for example q=0.9")
-    return {name: _value(text) for name, _, text in pairs}
+    parameters: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"{name!r} is not a parameter\n  expected: <name>=<value>, for example q=0.9")
+        parameters[name] = _parse_value(value)
+    return parameters
 
 
 def make(cls: type[M], parameters: Mapping[str, object]) -> M:
-    """Return a module or a trigger made with parameters.
+    """Make a module, a trigger or windows with parameters.
 
     Raises:
-        ParameterError: Its constructor does not take them.
+        ParameterError: The constructor does not take the parameters.
     """
     try:
         return cls.named_by(parameters) if issubclass(cls, WindowSpecification) else cls(**parameters)
-    except Exception as error:  # whatever a constructor may raise, it is the module's own
+    except Exception as error:  # a constructor may raise anything
         raise ParameterError(cls.name, dict(parameters), str(error), str(signature_of(cls))) from error
 
 
-def example_of(cls: type[M], given: Mapping[str, object] | None = None) -> tuple[M, dict[str, object]] | None:
-    """Return a module or a trigger made with parameters that it accepts, and these; None if none are found.
+def example_of(cls: type[M], user_parameters: Mapping[str, object] | None = None) -> tuple[M, dict[str, object]] | None:
+    """Make an example of a module, a trigger or windows.
 
     Args:
-        cls: Its class.
-        given: What is known; only what is required besides is looked for, by its type. Where nothing is known and
-            the constructor does not do with what is required, one optional parameter is looked for as well.
+        cls: Class of the example.
+        user_parameters: Parameters that the user knows. Required parameters besides them are chosen by their types.
+            If the user knows none, and the constructor is not content with the required ones, one optional parameter
+            is added.
+
+    Returns:
+        An instance and its parameters; None if no parameters were found that the constructor takes.
 
     Raises:
-        ParameterError: Nothing is required, and the constructor does not take what is given.
+        ParameterError: No further parameter is required, and the constructor does not take the user's.
     """
-    known = dict(given or {})
-    missing = [parameter for parameter in signature_of(cls).parameters.values() if parameter.name not in known]
-    wanted = [parameter for parameter in missing if _is_required(parameter)]
-    optional = [parameter for parameter in missing if parameter.default is not parameter.empty]
-    for added in ((), *((parameter,) for parameter in optional if not known)):
-        examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in (*wanted, *added)}
-        for values in islice(_ways(examples), _MOST_TRIES):
-            parameters = known | values
+    known_parameters = dict(user_parameters or {})
+    required: list[inspect.Parameter] = []
+    optional: list[inspect.Parameter] = []
+    for parameter in signature_of(cls).parameters.values():
+        if parameter.name in known_parameters:
+            continue
+        if _is_required(parameter):
+            required.append(parameter)
+        elif parameter.default is not parameter.empty and not known_parameters:
+            optional.append(parameter)
+    for chosen in [required, *([*required, parameter] for parameter in optional)]:
+        examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in chosen}
+        for values in islice(_choices(examples), _MOST_TRIES):
+            parameters = known_parameters | values
             try:
                 return make(cls, parameters), parameters
             except ParameterError:
                 continue
-    return None if wanted else (make(cls, known), known)
+    return None if required else (make(cls, known_parameters), known_parameters)
 
 
-def _ways(examples: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
-    """Yield choices of one example each: the first of all, then those that differ in one place, in two, and so on."""
-    first = {name: values[0] for name, values in examples.items()}
-    for places in range(len(examples) + 1):
-        for names in combinations(examples, places):
+def _choices(examples: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
+    """Yield choices of one example for each name.
+
+    It begins with the first example of each; then come choices that differ from this in one name, in two, and so on.
+    """
+    first_choice = {name: values[0] for name, values in examples.items()}
+    for count in range(len(examples) + 1):
+        for names in combinations(examples, count):
             for values in product(*(examples[name][1:] for name in names)):
-                yield first | dict(zip(names, values, strict=True))
+                yield first_choice | dict(zip(names, values, strict=True))
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:
@@ -146,23 +159,25 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 
 
 def _examples(annotation: object) -> Iterable[object]:
+    """Return values that a parameter with an annotation may have."""
     if annotation in _EXAMPLES:
         return _EXAMPLES[annotation]
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
     if origin is Literal:
         return arguments
     if origin in (Union, UnionType):
-        return [value for part in arguments if part is not NoneType for value in _examples(part)]
+        return chain.from_iterable(_examples(argument) for argument in arguments if argument is not NoneType)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return list(annotation)
     if origin is tuple and arguments and Ellipsis not in arguments:
         return list(zip(*map(_examples, arguments), strict=False))
     if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
         return [[value] for value in _examples(arguments[0])]
-    return [value for kind in (int, float, str) for value in _EXAMPLES[kind]]
+    return (*_EXAMPLES[int], *_EXAMPLES[float], *_EXAMPLES[str])
 
 
-def _value(text: str) -> object:
+def _parse_value(text: str) -> object:
     try:
         return literal_of(text)
     except (ValueError, SyntaxError):

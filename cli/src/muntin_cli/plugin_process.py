@@ -1,4 +1,4 @@
-"""Import a plugin and write what it offers, or how it fails, into a file: `python plugin_process.py PLUGIN FILE`."""
+"""Import a plugin and write its offers or its error into a file: `python plugin_process.py PLUGIN FILE`."""
 
 import builtins
 import json
@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from muntin.catalog import Catalog, installed
 from muntin.catalog.plugin_entries import spell_distribution
@@ -15,27 +16,40 @@ from muntin_cli.listing import Listing, failure_of, list_modules
 
 
 def offers_of(plugin: str) -> Listing:
-    """Return a plugin's offer; fail if loading it takes builtins or modules from other code."""
+    """Return a plugin's offers; it fails if loading it removes or replaces builtins or modules of other code."""
     catalog = installed()
-    shared = {"sys.modules": sys.modules, "builtins": vars(builtins)}
-    before = {place: dict(values) for place, values in shared.items()}
+    modules_before = dict(sys.modules)
+    builtins_before = dict(vars(builtins))
+    reason = ""
     try:
-        listing, reason = list_modules(Catalog(catalog.entries, {plugin})), ""
+        listing = list_modules(Catalog(catalog.entries, {plugin}))
     except BaseException as error:  # an interrupt, too, is the plugin's: this process is its own
-        listing, reason = Listing({}, (), ()), safe_message(error)
-    for place, values in shared.items():
-        taken = [name for name, value in before[place].items() if name not in values or values[name] is not value]
-        values.update(before[place])
-        if taken:
-            others = f" and {len(taken) - 3} more" if len(taken) > 3 else ""
-            reason = f"it removes or replaces what others use of {place}: {', '.join(taken[:3])}{others}"
+        reason = safe_message(error)
+
+    # Both are put back before anything else runs: this program needs them, too.
+    changed_modules = _restore(sys.modules, modules_before)
+    changed_builtins = _restore(vars(builtins), builtins_before)
+    for place, changed in (("sys.modules", changed_modules), ("builtins", changed_builtins)):
+        if changed:
+            names = ", ".join(changed[:3])
+            if len(changed) > 3:
+                names += f" and {len(changed) - 3} more"
+            reason = f"it removes or replaces what others use of {place}: {names}"
     if not reason:
         return listing
     entry = next(entry for entry in catalog.entries if entry.name == plugin)
-    return Listing({}, (), (failure_of(PluginLoadError(plugin, spell_distribution(entry.dist), reason)),))
+    load_error = PluginLoadError(plugin, spell_distribution(entry.dist), reason)
+    return Listing({}, (), (failure_of(load_error),))
+
+
+def _restore(namespace: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Put back all names that a namespace had before, and return those that were removed or replaced."""
+    changed = [name for name, value in before.items() if name not in namespace or namespace[name] is not value]
+    namespace.update(before)
+    return changed
 
 
 if __name__ == "__main__":
     answer = json.dumps(asdict(offers_of(sys.argv[1])))
     Path(sys.argv[2]).write_text(answer, encoding="utf-8")
-    os._exit(0)  # the plugin's threads and exit handlers have no say any more
+    os._exit(0)  # threads and exit handlers of the plugin must not delay the end

@@ -1,4 +1,4 @@
-"""Python programs in processes of their own, which see what an installed package sees and no more."""
+"""Python programs in processes of their own, which see installed packages only."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ def ask_python(program: Path, question: object, python: str = sys.executable) ->
     """Run a program that reads a question as JSON and answers in JSON, in an empty folder that is not on its path.
 
     Args:
-        program: A Python file that imports nothing of ours. Its answer is the last line that it prints which begins
-            with `answer: `; modules that it imports may print what they like, also when it ends.
-        question: What it reads.
-        python: The Python that runs it.
+        program: Python file that imports nothing of ours. Its answer is the last line that it prints which begins
+            with `answer: `; modules that it imports may print anything, also when it ends.
+        question: Value that the program reads from its standard input.
+        python: Python that runs the program.
 
     Raises:
-        EnvironmentLacksError: It does not run, or does not answer.
+        EnvironmentLacksError: The program does not run, or does not answer.
     """
     with tempfile.TemporaryDirectory() as folder:
-        answer = run([python, "-P", str(program)], folder, json.dumps(question))
-    answers = [line.removeprefix(_ANSWER) for line in answer.stdout.splitlines() if line.startswith(_ANSWER)]
-    if answer.returncode != 0 or not answers:
-        last = (answer.stderr.strip() or "it printed nothing").splitlines()[-1]
+        process = run([python, "-P", str(program)], folder, json.dumps(question))
+    answers = [line.removeprefix(_ANSWER) for line in process.stdout.splitlines() if line.startswith(_ANSWER)]
+    if process.returncode != 0 or not answers:
+        last_line = (process.stderr.strip() or "it printed nothing").splitlines()[-1]
         raise EnvironmentLacksError(
-            f"{python} could not run {program.name}: {last}\n  expected: a Python 3.11 or newer"
+            f"{python} could not run {program.name}: {last_line}\n  expected: a Python 3.11 or newer"
         )
     return json.loads(answers[-1])
 
 
 def run(
-    command: Sequence[str], folder: str, given: str = "", environment: Mapping[str, str] | None = None
+    command: Sequence[str], folder: str, text: str = "", environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder and return what became of it.
+    """Run a command to its end, and return its exit code and output.
 
     Args:
-        command: The program and its arguments.
-        folder: Where it runs.
-        given: What it reads.
-        environment: Variables that it gets besides our own.
+        command: Program and its arguments.
+        folder: Working directory.
+        text: Standard input.
+        environment: Variables in addition to those of this process.
 
     Raises:
-        EnvironmentLacksError: It cannot be started, or does not end.
+        EnvironmentLacksError: The command cannot be started, or does not end in time.
     """
     try:
         return subprocess.run(
             command,
             cwd=folder,
-            input=given,
+            input=text,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
             capture_output=True,
             text=True,

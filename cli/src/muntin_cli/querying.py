@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
@@ -33,10 +32,10 @@ class InputTable:
     """A table of files.
 
     Attributes:
-        name: Its name in the query.
-        path: Its folder, or its only file.
-        format: The format of the files.
-        files: How many there are now.
+        name: Name of the table in the query.
+        path: Folder of the files, or the only file.
+        format: Format of the files, as Spark names it.
+        files: Number of files at present.
     """
 
     name: str
@@ -45,42 +44,52 @@ class InputTable:
     files: int
 
     def static(self, spark: SparkSession) -> DataFrame:
-        """Return the rows of the files that are there, with the types that these show."""
+        """Return the rows of the present files, with the types that Spark infers from them."""
         return spark.read.options(**_OPTIONS[self.format]).format(self.format).load(str(self.path))
 
     def streaming(self, spark: SparkSession) -> DataFrame:
-        """Return the rows of the files, as they come, with the types of those that are there now."""
+        """Return the rows of present and later files as a stream, with the types that the present files have."""
         stream = spark.readStream.options(**_OPTIONS[self.format]).schema(self.static(spark).schema)
-        where = self.path if self.path.is_dir() else self.path.parent
-        return stream.format(self.format).option("pathGlobFilter", self._glob).load(str(where))
-
-    @property
-    def _glob(self) -> str:
-        return "*" if self.path.is_dir() else self.path.name
+        folder = self.path
+        pattern = "*"
+        if not self.path.is_dir():
+            # Spark streams folders only: a single file is the folder's only one that matches.
+            folder = self.path.parent
+            pattern = self.path.name
+        return stream.format(self.format).option("pathGlobFilter", pattern).load(str(folder))
 
 
 def tables_of(inputs: Sequence[str]) -> list[InputTable]:
-    """Return the tables that `--input` names: `NAME=PATH`, a file, a folder of files, or one of such folders.
+    """Return the tables that values of `--input` name.
+
+    Args:
+        inputs: Values, each `NAME=PATH` or a path: of a file, of a folder of files, or of a folder of such folders.
 
     Raises:
-        UsageError: There is no such path, no file in it that can be read, or a name is there twice.
+        UsageError: A path does not exist or has no readable files, or two tables have the same name.
     """
-    found: list[InputTable] = []
-    for given in inputs:
-        name, is_named, path = given.partition("=")
-        folder = Path(path if is_named else name)
-        if not folder.exists():
-            raise UsageError(f"--input {given}: there is no {folder}\n  expected: a file, a folder, or NAME=FOLDER")
-        found += [_table(name if is_named else folder.resolve().stem, folder)] if _files(folder) else _inner(folder)
-    names = [table.name for table in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"two inputs are called {twice[0]}\n  name one of them: --input other={twice[0]}")
-    return found
+    tables: list[InputTable] = []
+    for text in inputs:
+        name, has_name, path_text = text.partition("=")
+        path = Path(path_text if has_name else text)
+        if not path.exists():
+            raise UsageError(f"--input {text}: there is no {path}\n  expected: a file, a folder, or NAME=FOLDER")
+        if not _files(path):
+            tables += _tables_inside(path)
+        elif has_name:
+            tables.append(_table(name, path))
+        else:
+            tables.append(_table(path.resolve().stem, path))
+    names = [table.name for table in tables]
+    duplicates = [name for name in names if names.count(name) > 1]
+    if duplicates:
+        raise UsageError(f"two inputs are called {duplicates[0]}\n  name one of them: --input other={duplicates[0]}")
+    return tables
 
 
 @contextmanager
 def views_of(spark: SparkSession, tables: Sequence[InputTable], *, is_streaming: bool) -> Iterator[None]:
-    """Let the inputs be tables of the session within the block, by their names."""
+    """Register the tables as temporary views of the session within the block."""
     names = ["`" + table.name.replace("`", "``") + "`" for table in tables]
     try:
         for name, table in zip(names, tables, strict=True):
@@ -92,19 +101,27 @@ def views_of(spark: SparkSession, tables: Sequence[InputTable], *, is_streaming:
             spark.sql(f"DROP VIEW IF EXISTS {name}")
 
 
-def _inner(folder: Path) -> list[InputTable]:
-    inside = [part for part in sorted(folder.iterdir()) if part.is_dir() and _files(part)] if folder.is_dir() else []
-    if not inside:
+def _tables_inside(folder: Path) -> list[InputTable]:
+    tables: list[InputTable] = []
+    if folder.is_dir():
+        for part in sorted(folder.iterdir()):
+            if part.is_dir() and _files(part):
+                tables.append(_table(part.name, part))
+    if not tables:
         raise UsageError(f"{folder} has no files that can be read\n  expected: files named {', '.join(FORMATS)}")
-    return [_table(part.name, part) for part in inside]
+    return tables
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files of a table: itself, or those in the folder, also in folders of partitions such as `day=1`."""
+    """Return the files of a table: the file itself, or the folder's, also in partition folders such as `day=1`."""
     if path.is_file():
         return [path] if path.suffix.lower() in FORMATS else []
-    files = [*path.glob("*"), *path.glob("*=*/**/*")]
-    return [file for file in files if file.suffix.lower() in FORMATS and file.is_file() and file.name[0] not in "._"]
+    files: list[Path] = []
+    for file in [*path.glob("*"), *path.glob("*=*/**/*")]:
+        is_hidden = file.name[0] in "._"  # Spark ignores these, too
+        if file.suffix.lower() in FORMATS and file.is_file() and not is_hidden:
+            files.append(file)
+    return files
 
 
 def _table(name: str, path: Path) -> InputTable:
@@ -116,13 +133,15 @@ def _table(name: str, path: Path) -> InputTable:
 
 
 def show_rows(rows: DataFrame) -> None:
-    """Print the first rows of a table."""
-    found = rows.limit(_SHOWN + 1).collect()
-    columns = rows.columns
-    show_table(columns, [[spelled(row[name]) for name in columns] for row in found[:_SHOWN]])
-    if len(found) > _SHOWN:
+    """Print the first rows of a DataFrame."""
+    first_rows = rows.limit(_SHOWN + 1).collect()  # one more than is shown tells whether there are more
+    cells: list[list[str]] = []
+    for row in first_rows[:_SHOWN]:
+        cells.append([spelled(row[name]) for name in rows.columns])
+    show_table(rows.columns, cells)
+    if len(first_rows) > _SHOWN:
         show(f"... these are the first {_SHOWN} rows; --output writes all")
-    elif not found:
+    elif not first_rows:
         show("no rows")
 
 
@@ -132,26 +151,34 @@ def spelled(value: Any) -> str:
         return ""
     if isinstance(value, tuple) and {"start", "end"} <= set(getattr(value, "__fields__", ())):
         return f"{value.start} - {value.end}"  # type: ignore[attr-defined]  # a Row of Spark's
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
 
 
 def write_rows(rows: DataFrame, path: Path) -> int:
-    """Write the rows of a query that has ended into a folder of Parquet files, or into one file by its name's end.
+    """Write the rows of a query that has ended.
+
+    Args:
+        rows: The rows.
+        path: A file whose suffix names the format; any other path becomes a folder of Parquet files.
 
     Returns:
-        How many rows there are.
+        The number of rows.
 
     Raises:
-        UsageError: There is something already.
+        UsageError: The path exists already.
     """
     check_free(path)
-    if path.suffix.lower() not in FORMATS:
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
         rows.write.parquet(str(path))
         return rows.sparkSession.read.parquet(str(path)).count()
     table = rows.toArrow()
     path.parent.mkdir(parents=True, exist_ok=True)
+    # The file gets its name when it is complete: a reader never sees a part of it.
     partial = path.with_name(f".{path.name}.partial")
-    match FORMATS[path.suffix.lower()]:
+    match FORMATS[suffix]:
         case "parquet":
             import pyarrow.parquet as pq
 
@@ -165,70 +192,105 @@ def write_rows(rows: DataFrame, path: Path) -> int:
 
 
 def check_free(path: Path) -> None:
-    """Refuse to write where something is.
+    """Check that nothing would be overwritten.
 
     Raises:
-        UsageError: There is.
+        UsageError: The path is a file, or a folder that is not empty.
     """
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise UsageError(f"{path} is there already\n  name another --output, or remove it")
 
 
 @contextmanager
-def progress_of(spark: SparkSession, told: str) -> Iterator[None]:
-    """Show the tasks that Spark has done, while a query runs; nothing where output goes to a file."""
+def progress_of(spark: SparkSession, description: str) -> Iterator[None]:
+    """Show in a terminal how many of Spark's tasks are done while the block runs a query."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task, is_over = bar.add_task(told, total=None), False
+        task = bar.add_task(description, total=None)
+        is_over = Event()
 
-        def look() -> None:
-            while not is_over:
-                tracker = spark.sparkContext.statusTracker()
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                known = [stage for stage in stages if stage is not None]
-                if known:
-                    done, total = sum(one.numCompletedTasks for one in known), sum(one.numTasks for one in known)
-                    bar.update(task, completed=done, total=total)
-                time.sleep(_POLL)
+        def poll() -> None:
+            while not is_over.is_set():
+                tasks = _count_tasks(spark)
+                if tasks is not None:
+                    bar.update(task, completed=tasks.completed, total=tasks.total)
+                is_over.wait(_POLL)
 
-        thread = Thread(target=look, daemon=True)
+        thread = Thread(target=poll, daemon=True)
         thread.start()
         try:
             yield
         finally:
-            is_over = True
+            is_over.set()
             thread.join()
 
 
+@dataclass(frozen=True)
+class _TaskCount:
+    completed: int
+    total: int
+
+
+def _count_tasks(spark: SparkSession) -> _TaskCount | None:
+    """Count the tasks of Spark's active stages; None while there are none."""
+    tracker = spark.sparkContext.statusTracker()
+    has_stages = False
+    completed = 0
+    total = 0
+    for number in tracker.getActiveStageIds():
+        stage = tracker.getStageInfo(number)
+        if stage is None:
+            continue  # it ended meanwhile
+        has_stages = True
+        completed += stage.numCompletedTasks
+        total += stage.numTasks
+    return _TaskCount(completed, total) if has_stages else None
+
+
+class _InputCount:
+    """Counts the rows and micro-batches of a streaming query from its progress."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+        self._last_batch = -1
+        self.rows = 0
+
+    @property
+    def batches(self) -> int:
+        """The number of micro-batches so far."""
+        return self._last_batch + 1
+
+    def update(self) -> None:
+        """Add the micro-batches that ended since the last update."""
+        for progress in self._query.recentProgress:  # Spark keeps the last hundred
+            if progress["batchId"] > self._last_batch:
+                self._last_batch = progress["batchId"]
+                self.rows += progress["numInputRows"]
+
+
 def follow(start: Callable[[], StreamingQuery]) -> int:
-    """Run a streaming query until it ends or Ctrl-C, and show how far it is.
+    """Run a streaming query until it ends or Ctrl-C, and show its progress.
 
     Returns:
-        How many rows it has read.
+        The number of rows that the query has read.
     """
-    console, read, seen = Console(stderr=True), 0, -1
+    console = Console(stderr=True)
     query = start()
-
-    def count_new() -> None:
-        nonlocal read, seen
-        for one in query.recentProgress:  # which holds the last hundred
-            if one["batchId"] > seen:
-                seen, read = one["batchId"], read + one["numInputRows"]
-
+    count = _InputCount(query)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("waiting for files; Ctrl-C ends it", total=None)
         try:
             while not query.awaitTermination(1):
-                count_new()
-                told = f"{counted(read, 'row')} in {counted(seen + 1, 'micro-batch')}; Ctrl-C ends it"
-                bar.update(task, description=told.replace("batchs", "batches"))
+                count.update()
+                batches = counted(count.batches, "micro-batch").replace("batchs", "batches")
+                bar.update(task, description=f"{counted(count.rows, 'row')} in {batches}; Ctrl-C ends it")
         except KeyboardInterrupt:
             query.stop()
             query.awaitTermination()
-    count_new()
-    return read
+    count.update()
+    return count.rows

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
     from muntin_engine.recording.story import Story
 
-_OF_A_FILE: Final = "<run_path>"
-"""What Python calls the module of a class that a file defines which is run."""
+_RUN_FILE: Final = "<run_path>"
+"""The `__module__` of a class that is defined in a file which `runpy` runs."""
 
 
 def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recording:
-    """Return a recording, or the part of it that is of some keys.
+    """Open a recording, or the part of it that has the rows of certain keys.
 
     Args:
-        path: Its folder.
+        path: Folder of the recording.
         files: Files of Python that define modules of the query.
-        keys: The keys, each as text, with commas between the columns of one.
+        keys: Keys as text, each with commas between its columns; all rows without any.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
         UsageError: A file cannot be run, or a text is no key of the query.
-        RecordingError: There is no recording.
+        RecordingError: The folder holds no recording.
     """
     if find_spec("muntin_engine") is None:
         raise EnvironmentLacksError(
@@ -47,33 +47,36 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
     if not keys:
         return recording
     columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
-    named = [tuple(key.split(",")) if len(columns) > 1 else (key,) for key in keys]
-    try:
-        if all(len(key) == len(columns) for key in named):
-            return recording.with_batches([batch.of_keys(named) for batch in recording.batches])
-    except ValueError as error:
-        if isinstance(error, MuntinError):
+    key_tuples = [tuple(key.split(",")) if len(columns) > 1 else (key,) for key in keys]
+    if all(len(key) == len(columns) for key in key_tuples):
+        try:
+            return recording.with_batches([batch.of_keys(key_tuples) for batch in recording.batches])
+        except MuntinError:
             raise
+        except ValueError:
+            pass  # a text is no value of its column's type
     expected = ", a comma and one of ".join(columns)
     raise UsageError(f"{' or '.join(map(repr, keys))} is no key of this query\n  expected: a value of {expected}")
 
 
 def modules_in(files: Sequence[Path]) -> list[Any]:
-    """Return the modules, functions, policies, triggers and windows that files define; first what is their own.
+    """Return the modules, functions, policies, triggers and windows that files have: first those that they define.
 
     Raises:
         UsageError: A file cannot be run.
     """
-    given = [thing for file in files for thing in defined_in(file).values() if _is_of_queries(thing)]
-    return sorted(given, key=lambda thing: getattr(thing, "__module__", "") != _OF_A_FILE)
+    modules: list[Any] = []
+    for file in files:
+        modules += filter(_is_of_queries, defined_in(file).values())
+    return sorted(modules, key=lambda module: getattr(module, "__module__", "") != _RUN_FILE)
 
 
 def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:
     """Return the story of a recording.
 
     Raises:
-        UsageError: No row has one of the keys that were asked for.
-        RecordingError: A module of it is not here.
+        UsageError: No row has any of the keys.
+        RecordingError: A module of the recorded query is not installed.
     """
     story = recording.story()
     if keys and all(row.key is None for row in story.rows):
@@ -85,7 +88,7 @@ def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:
 
 
 def _is_of_queries(thing: object) -> bool:
-    """Return True of a class of modules, windows, triggers, refinements or policies, and of a function."""
+    """True for a function, and for a class of modules, windows, triggers, refinements or policies."""
     if not isinstance(thing, type):
         return isinstance(thing, Function)
     kinds = Module | WindowSpecification | Trigger | ResultRefinement | ProgressPolicy
@@ -93,7 +96,7 @@ def _is_of_queries(thing: object) -> bool:
 
 
 def spelled(row: Mapping[str, Any]) -> list[str]:
-    """Return the values of a row, a stretch of time as its two ends."""
+    """Return the values of a row as text, a window as its two ends."""
     return list(map(_spelled, row.values()))
 
 
@@ -106,12 +109,12 @@ def _spelled(value: Any) -> str:
 
 
 def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
+    """Compile a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
 
-    A row for which it raises an error does not meet it: a null is no number.
+    A row for which it raises a `TypeError` does not meet it: a null is no number.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The text is no expression of Python.
     """
     try:
         code = compile(text, "--where", "eval")
@@ -129,7 +132,8 @@ def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
     return meets
 
 
-def changes_of(replayed: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def changes_of(replayed: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the changes of results, each with the number of its micro-batch."""
     for batch in replayed.batches:
-        yield from ((str(batch.number), row) for row in batch.changes)
+        for row in batch.changes:
+            yield batch.number, row

@@ -14,12 +14,14 @@ from muntin_cli.output import counted
 
 
 def restarted(script: Script, query: WindowedQuery) -> Iterator[str]:
-    """Yield for each way to put results out what survived restarts; streams in order have final results alone.
+    """Run a query under each emit policy with a restart after each step, and yield a sentence for each policy.
+
+    Row windows and stream operators have final results alone.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
-        ModuleError: A restart shows in the output.
-        MuntinError: The engine would not take the query or the stream.
+        ModuleError: The output changes by a restart.
+        MuntinError: The engine refuses the query or the stream.
     """
     if find_spec("muntin_engine") is None:
         raise EnvironmentLacksError(
@@ -27,7 +29,10 @@ def restarted(script: Script, query: WindowedQuery) -> Iterator[str]:
         )
     from muntin_engine.testing import crash_everywhere
 
-    for emit in [EmitPolicy.FINAL] if isinstance(query.window, RowWindows | Unwindowed) else EmitPolicy:
-        survived = crash_everywhere(script, query, emit=emit)
-        evaluators = ", ".join(map(str, survived.evaluators))
-        yield f"{emit} results survived a restart after each of {counted(survived.steps, 'step')} ({evaluators})"
+    policies = list(EmitPolicy)
+    if isinstance(query.window, RowWindows | Unwindowed):
+        policies = [EmitPolicy.FINAL]
+    for emit in policies:
+        report = crash_everywhere(script, query, emit=emit)
+        evaluators = ", ".join(map(str, report.evaluators))
+        yield f"{emit} results survived a restart after each of {counted(report.steps, 'step')} ({evaluators})"

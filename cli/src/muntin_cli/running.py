@@ -28,9 +28,9 @@ class ScriptFile:
     """The definitions in a Python file: a stream, and optionally a query and modules.
 
     Attributes:
-        script: The stream, under the name `script`.
-        query: The query, under the name `query`; None if there is none.
-        modules: The module classes that it defines, by their names.
+        script: Stream, under the name `script`.
+        query: Query, under the name `query`; None if there is none.
+        modules: Module classes that the file defines or imports, by the modules' names.
     """
 
     script: Script
@@ -39,12 +39,12 @@ class ScriptFile:
 
 
 def defined_in(file: Path) -> dict[str, Any]:
-    """Run a file of Python and return what it defines, by name.
+    """Run a file of Python and return its definitions by name.
 
-    As under `python`, it may import what lies beside it, then and later, and what it prints is printed.
+    As under `python`, it may import files beside it, then and later, and what it prints is printed.
 
     Raises:
-        UsageError: It cannot be read or run.
+        UsageError: The file cannot be read or run.
     """
     sys.path.insert(0, str(file.resolve().parent))
     try:
@@ -57,10 +57,10 @@ def defined_in(file: Path) -> dict[str, Any]:
 
 
 def read_script(file: Path) -> ScriptFile:
-    """Run a file of Python and return what it defines.
+    """Run a file of Python and return its stream, query and modules.
 
     Raises:
-        UsageError: It cannot be read or run, or defines no stream.
+        UsageError: The file cannot be read or run, or defines no stream.
     """
     defined = defined_in(file)
     script = _defined(file, defined, "script", Script)
@@ -70,9 +70,11 @@ def read_script(file: Path) -> ScriptFile:
             "  expected, for example:\n    from muntin.testing import Script\n"
             '    script = Script().point("a", 1, 2.5).point("b", 7, 4.0).close()'
         )
-    modules = [cls for cls in defined.values() if isinstance(cls, type) and issubclass(cls, Module)]
-    own = {cls.name: cls for cls in modules if hasattr(cls, "name")}
-    return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), own)
+    modules: dict[str, type[Module]] = {}
+    for value in defined.values():
+        if isinstance(value, type) and issubclass(value, Module) and hasattr(value, "name"):
+            modules[value.name] = value
+    return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), modules)
 
 
 def parse_window(text: str) -> WindowSpecification:
@@ -88,28 +90,51 @@ def parse_window(text: str) -> WindowSpecification:
         hopping(10, 5) last(10).trigger(2)
     """
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    if not words:
+        raise _no_window(text, "")
+    values: list[int | str] = []
+    named: list[str] = []
+    for word in words[1:]:
+        if "=" in word:
+            named.append(word)
+        else:
+            values.append(int(word) if word.isdigit() else word)
     try:
-        given = [int(word) if word.isdigit() else word for word in words[1:] if "=" not in word]
-        return make_windows(words[0], *given, **parse_parameters([word for word in words[1:] if "=" in word]))
-    except (IndexError, TypeError, MuntinError) as error:
-        reason = f": {str(error).partition(chr(10))[0]}" if words else ""
-        raise UsageError(
-            f"{text!r} names no window{reason}\n"
-            f"  expected: {', '.join(map(repr, usages()))}, or a plugin's kind with its parameters\n"
-            "  for example: --window 'hopping 10 5'"
-        ) from error
+        return make_windows(words[0], *values, **parse_parameters(named))
+    except (TypeError, MuntinError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise _no_window(text, f": {first_line}") from error
+
+
+def _no_window(text: str, reason: str) -> UsageError:
+    return UsageError(
+        f"{text!r} names no window{reason}\n"
+        f"  expected: {', '.join(map(repr, usages()))}, or a plugin's kind with its parameters\n"
+        "  for example: --window 'hopping 10 5'"
+    )
 
 
 def query_of(module: Module, window: WindowSpecification, clip: str, timestamps: str) -> WindowedQuery:
-    """Return a query of one module, under the policies that it is made for where none is named.
+    """Return a query of one module.
+
+    Args:
+        module: Module.
+        window: Windows.
+        clip: Name of a clip policy; empty for the module's default.
+        timestamps: Name of a timestamp policy; empty for the module's default.
 
     Raises:
         QueryError: The module is not for such windows.
-        PolicyError: A policy's text names none, the module needs other windows, or is not right under the policies.
+        PolicyError: No policy has the name, the module needs other windows, or is not right under the policies.
     """
-    policy = parse_policy(ClipPolicy, clip) if clip else clip_of([module]) or ClipPolicy.NONE
-    stamps = parse_policy(TimestampPolicy, timestamps) if timestamps else timestamps_of([module])
-    return WindowedQuery(window, [Computation(module)], policy, stamps or TimestampPolicy.ALIGN)
+    clip_policy = parse_policy(ClipPolicy, clip) if clip else clip_of([module])
+    timestamp_policy = parse_policy(TimestampPolicy, timestamps) if timestamps else timestamps_of([module])
+    return WindowedQuery(
+        window,
+        [Computation(module)],
+        clip_policy or ClipPolicy.NONE,
+        timestamp_policy or TimestampPolicy.ALIGN,
+    )
 
 
 def _defined(file: Path, defined: Mapping[str, object], name: str, kind: type[T]) -> T | None:

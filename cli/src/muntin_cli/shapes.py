@@ -31,11 +31,13 @@ def shape_of(offered: Offered) -> str:
         >>> shape_of(Gaps)
         'time-sensitive incremental operator'
     """
-    several = offered.input_fields() if isinstance(offered, type) and issubclass(offered, Module) else ()
-    return f"{_shape_of(offered)} of {len(several)} inputs" if several else _shape_of(offered)
+    shape = _shape_of_one_input(offered)
+    if isinstance(offered, type) and issubclass(offered, Module) and offered.input_fields():
+        return f"{shape} of {len(offered.input_fields())} inputs"
+    return shape
 
 
-def _shape_of(offered: Offered) -> str:
+def _shape_of_one_input(offered: Offered) -> str:
     if isinstance(offered, Function):
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, Trigger):
@@ -56,8 +58,9 @@ def _shape_of(offered: Offered) -> str:
 
 def capabilities_of(module: Module) -> list[str]:
     """Return the capabilities of an incremental module beyond its base class: remove, combine, deduct, columns."""
-    found = [name for name, method in _CAPABILITIES.items() if hasattr(module, method)]
-    return found if module.is_incremental else []
+    if not module.is_incremental:
+        return []
+    return [name for name, method in _CAPABILITIES.items() if hasattr(module, method)]
 
 
 def contract_of(cls: type[Module]) -> OutputContract | None:

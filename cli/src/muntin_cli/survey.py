@@ -26,34 +26,48 @@ PATIENCE_VARIABLE: Final = "MUNTIN_PLUGIN_SECONDS"
 
 
 def survey(catalog: Catalog) -> Listing:
-    """List the modules of installed plugins, and why others cannot be loaded, without importing any in this process.
+    """List the offers of installed plugins, and the errors of others, without importing any in this process.
 
     Args:
-        catalog: What is installed, as `installed` finds it: the processes look there again.
+        catalog: Catalog of the installed plugins, as `installed` returns it: the processes read it anew.
 
     Raises:
         UsageError: `MUNTIN_PLUGIN_SECONDS` is not a positive number.
     """
-    seconds, path = _patience(), os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
-    found = {e.name: spell_distribution(e.dist) for e in catalog.entries}
-    names = sorted(name for name in found if catalog.allowed is None or name in catalog.allowed)
+    seconds = _patience()
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    distributions: dict[str, str] = {}
+    for entry in catalog.entries:
+        if catalog.allowed is None or entry.name in catalog.allowed:
+            distributions[entry.name] = spell_distribution(entry.dist)
+
+    def load(name: str) -> Listing:
+        return _load_in_process(name, distributions[name], path, seconds)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        listings = list(pool.map(lambda name: _ask(name, found[name], path, seconds), names))
-    unreadable = Listing({}, (), tuple(map(failure_of, catalog.unreadable)))
-    return Listing(
-        {name: text for listing in listings for name, text in listing.plugins.items()},
-        tuple(sorted((offer for listing in listings for offer in listing.offers), key=lambda offer: offer.name)),
-        tuple(failure for listing in (unreadable, *listings) for failure in listing.failures),
-    )
+        listings = list(pool.map(load, sorted(distributions)))
+    plugins: dict[str, str] = {}
+    offers: list[Offer] = []
+    failures = list(map(failure_of, catalog.unreadable))
+    for listing in listings:
+        plugins |= listing.plugins
+        offers += listing.offers
+        failures += listing.failures
+    return Listing(plugins, tuple(sorted(offers, key=lambda offer: offer.name)), tuple(failures))
 
 
 def sound(catalog: Catalog) -> tuple[Catalog, Listing]:
-    """Return a catalog of the plugins that may be imported here, as they load without harm, and the whole survey."""
+    """Return a catalog of the plugins that load without harm and may be imported here, and the whole survey."""
     listing = survey(catalog)
     return Catalog(catalog.entries, frozenset(listing.plugins)), listing
 
 
 def _patience() -> float:
+    """Return the seconds that a plugin may take to load.
+
+    Raises:
+        UsageError: `MUNTIN_PLUGIN_SECONDS` is not a positive number.
+    """
     text = os.environ.get(PATIENCE_VARIABLE) or "30"
     try:
         seconds = float(text)
@@ -65,10 +79,12 @@ def _patience() -> float:
 
 
 @cache
-def _ask(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
+def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
+    """Load a plugin in a process of its own and return its offers, or why it failed."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        answer, errors = Path(folder, "answer"), Path(folder, "errors")
-        with errors.open("wb") as log:
+        answer = Path(folder, "answer")
+        output = Path(folder, "output")
+        with output.open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", str(_PROCESS), plugin, str(answer)],
                 cwd=folder,
@@ -89,20 +105,20 @@ def _ask(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
             if code == 0:
                 return _listing(json.loads(answer.read_bytes()))
         except (OSError, ValueError):
-            pass
-        last = (errors.read_text("utf-8", "replace").strip().splitlines() or ["it printed nothing"])[-1]
-        ended = f"is ended by signal {-code}" if code < 0 else f"ends with code {code}"
-        return _failed(
-            plugin, distribution, f"it {ended} where it is imported, before it offers anything: {cut(last, 500)}"
-        )
+            pass  # it ended before it had written an answer
+        lines = output.read_text("utf-8", "replace").strip().splitlines()
+        last_line = cut(lines[-1], 500) if lines else "it printed nothing"
+        ending = f"is ended by signal {-code}" if code < 0 else f"ends with code {code}"
+        reason = f"it {ending} where it is imported, before it offers anything: {last_line}"
+        return _failed(plugin, distribution, reason)
 
 
 def _listing(answer: Any) -> Listing:
-    offers, failures = answer["offers"], answer["failures"]
+    """Return the listing that a process wrote as JSON."""
     return Listing(
         answer["plugins"],
-        tuple(Offer(**offer) for offer in offers),
-        tuple(LoadFailure(**failure) for failure in failures),
+        tuple(Offer(**offer) for offer in answer["offers"]),
+        tuple(LoadFailure(**failure) for failure in answer["failures"]),
     )
 
 

@@ -28,14 +28,18 @@ class _Members(Aggregate[object, int]):
 
 
 def own_windows() -> dict[str, Callable[..., WindowKind]]:
-    """Return Muntin's functions that make windows, by name.
+    """Return the functions of the package `muntin` that make windows, by name.
 
     Example:
         >>> list(own_windows())[:4]
         ['calendar', 'count_by_end', 'count_by_start', 'cumulate']
     """
-    functions = {name: getattr(muntin, name) for name in muntin.__all__}
-    return {name: made for name, made in functions.items() if inspect.isfunction(made) and _makes_windows(made)}
+    functions: dict[str, Callable[..., WindowKind]] = {}
+    for name in muntin.__all__:
+        value = getattr(muntin, name)
+        if inspect.isfunction(value) and _makes_windows(value):
+            functions[name] = value
+    return functions
 
 
 def make_windows(name: str, *values: object, **named: object) -> WindowSpecification:
@@ -44,15 +48,15 @@ def make_windows(name: str, *values: object, **named: object) -> WindowSpecifica
     Raises:
         UnknownModuleError: Neither Muntin nor a plugin has such windows.
         TypeError: There are too few parameters, or too many.
-        MuntinError: The kind does not take them.
+        MuntinError: The kind does not take the parameters.
 
     Example:
         >>> print(make_windows("hopping", 60, 10), make_windows("last", 10, triggers=2))
         hopping(60, 10) last(10).trigger(2)
     """
-    own = own_windows()
-    if name in own:
-        return own[name](*values, **named)
+    functions = own_windows()
+    if name in functions:
+        return functions[name](*values, **named)
     return window(name, **signature_of(kind_named(name)).bind(*values, **named).arguments)
 
 
@@ -63,47 +67,61 @@ def usages() -> Iterator[str]:
         >>> [usage for usage in usages() if usage.startswith(("hopping", "session"))]
         ['hopping SIZE HOP', 'session [GAP]']
     """
-    ways: dict[str, Callable[..., Any]] = {**own_windows(), **OWN_ROWS}
-    for name, made in ways.items():
-        required = _required(made)
-        given = [each.upper() if each in required else f"[{each.upper()}]" for each in _main(made)]
-        yield " ".join([name, *given])
+    functions: dict[str, Callable[..., Any]] = {**own_windows(), **OWN_ROWS}
+    for name, function in functions.items():
+        required = _required(function)
+        words = [name]
+        for parameter in _main_parameters(function):
+            word = parameter.upper()
+            words.append(word if parameter in required else f"[{word}]")
+        yield " ".join(words)
 
 
 def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
-    """Yield windows of each kind, on an axis of time, by name: lengths are an hour, later ones ten minutes; or days."""
-    for name, made in own_windows().items():
-        lengths, parameters = _return_type(made).lengths, signature_of(made).parameters
-        yield (
-            name,
-            made(
-                **{
-                    each: _length(place) if each in lengths else "day" if parameters[each].annotation is str else 10
-                    for place, each in enumerate(_main(made))
-                }
-            ),
-        )
+    """Yield an example of each kind of windows, on an axis of time, by name.
+
+    The first length of a kind is an hour, the next ones are ten minutes.
+    """
+    for name, function in own_windows().items():
+        yield name, function(**_example_parameters(function))
     for plugin in survey(catalog).plugins:
         try:
             windows = catalog.plugin(plugin).windows
         except MuntinError:
-            continue  # it loads alone, and not beside others
+            continue  # it loads alone, but not beside others
         for name, cls in windows.items():
-            needed = [each for each in _required(cls) if each in cls.lengths]
             if not issubclass(cls, WindowKind):
-                continue
+                continue  # windows that follow rows are not evaluated over lifetimes
+            lengths = [parameter for parameter in _required(cls) if parameter in cls.lengths]
+            parameters = {length: muntin.ticks(_length(place)) for place, length in enumerate(lengths)}
             try:
-                found = example_of(cls, {each: muntin.ticks(_length(place)) for place, each in enumerate(needed)})
+                example = example_of(cls, parameters)
             except MuntinError:
                 continue
-            if found is not None:
-                yield name, found[0]
+            if example is not None:
+                kind, _ = example
+                yield name, kind
+
+
+def _example_parameters(function: Callable[..., WindowKind]) -> dict[str, Any]:
+    """Return parameters for one of Muntin's functions that make windows."""
+    signature = signature_of(function).parameters
+    lengths = _return_type(function).lengths
+    parameters: dict[str, Any] = {}
+    for place, name in enumerate(_main_parameters(function)):
+        if name in lengths:
+            parameters[name] = _length(place)
+        elif signature[name].annotation is str:
+            parameters[name] = "day"  # the unit of a calendar
+        else:
+            parameters[name] = 10  # a count
+    return parameters
 
 
 def draw_kind(kind: WindowSpecification) -> str:
-    """Return three events and the windows of a kind over them, each with its number of members, in ASCII.
+    """Draw three events in ASCII, and the windows of a kind over them with the number of their members.
 
-    Windows that follow rows have their starts; none are drawn if they read what the events hold.
+    Windows that follow rows see points at the starts of the events. If they read payloads, the drawing is empty.
     """
     from muntin.drawings import Bar, Look, timeline
     from muntin.testing import Computation, Script, WindowedQuery
@@ -118,28 +136,30 @@ def draw_kind(kind: WindowSpecification) -> str:
         script = script.insert(id, start, end)
     rows = script.close().run(WindowedQuery(kind, [Computation(_Members())])).get(None, [])
     bars = [Bar(f"event {id}", start, end) for id, (start, end) in events.items()]
-    return timeline(
-        [*bars, *(Bar("window", row.window.start, row.window.end, str(row.value[0]), Look.WINDOW) for row in rows)]
-    )
+    for row in rows:
+        (member_count,) = row.value
+        bars.append(Bar("window", row.window.start, row.window.end, str(member_count), Look.WINDOW))
+    return timeline(bars)
 
 
 def _makes_windows(function: Callable[..., Any]) -> bool:
-    made = signature_of(function).return_annotation
-    return isinstance(made, type) and issubclass(made, WindowKind)
+    return_type = signature_of(function).return_annotation
+    return isinstance(return_type, type) and issubclass(return_type, WindowKind)
 
 
 def _return_type(function: Callable[..., WindowKind]) -> type[WindowKind]:
-    made: type[WindowKind] = signature_of(function).return_annotation
-    return made
+    return_type: type[WindowKind] = signature_of(function).return_annotation
+    return return_type
 
 
-def _main(callable: Callable[..., Any]) -> list[str]:
-    """Return the required parameters; the first one, if none is required."""
+def _main_parameters(callable: Callable[..., Any]) -> list[str]:
+    """Return the names of the required parameters; that of the first one, if none is required."""
     return _required(callable) or list(signature_of(callable).parameters)[:1]
 
 
 def _required(callable: Callable[..., Any]) -> list[str]:
-    return [name for name, each in signature_of(callable).parameters.items() if each.default is each.empty]
+    parameters = signature_of(callable).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
 
 def _length(place: int) -> str:

@@ -10,17 +10,22 @@ from muntin_cli.survey import sound
 
 
 def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[Plugin]]:
-    """Load a package's plugins, first in processes of their own; return what was found, and those that loaded."""
-    values = {entry.name: entry.value for entry in package.entries}
-    harmless, listing = sound(Catalog(catalog.entries, frozenset(values)))
-    own = f"{package.name} {package.version}"
-    loaded = [plugin for plugin in harmless.plugins()[0] if plugin.distribution == own]
-    items = [_loaded(plugin, values[plugin.name]) for plugin in loaded]
+    """Load a package's plugins, each first in a process of its own.
+
+    Returns:
+        The section of the report, and the plugins that loaded.
+    """
+    entry_values = {entry.name: entry.value for entry in package.entries}
+    sound_catalog, listing = sound(Catalog(catalog.entries, frozenset(entry_values)))
+    distribution = f"{package.name} {package.version}"
+    plugins, _ = sound_catalog.plugins()
+    loaded = [plugin for plugin in plugins if plugin.distribution == distribution]
+    items = [_check_offers(plugin, entry_values[plugin.name]) for plugin in loaded]
     items += [finding(failure.message) for failure in listing.failures]
     return Section("discovery", tuple(items)), loaded
 
 
-def _loaded(plugin: Plugin, value: str) -> Item:
+def _check_offers(plugin: Plugin, entry_value: str) -> Item:
     if not offered_by(plugin):
-        return finding(f"{plugin.name} = {value} offers nothing\n  return something from muntin_modules()")
-    return ok(f"{plugin.name} = {value}: {count_offers(plugin)}")
+        return finding(f"{plugin.name} = {entry_value} offers nothing\n  return something from muntin_modules()")
+    return ok(f"{plugin.name} = {entry_value}: {count_offers(plugin)}")

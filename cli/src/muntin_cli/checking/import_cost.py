@@ -22,7 +22,7 @@ _HEAVY: Final = {
 
 
 def check_import(package: Package) -> Section:
-    """Import each plugin in a new process, and see what comes along."""
+    """Import each plugin in a new process, and look at the modules that this loads."""
     return Section("import", tuple(_check(entry.module) for entry in package.entries))
 
 

@@ -17,71 +17,86 @@ from muntin_cli.processes import ask_python
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "own_laws.py"
 
-OwnTests: TypeAlias = Callable[[], Mapping[tuple[str, str], str]]
-"""Returns how the laws that the package's own tests try are broken, by subject and law; empty text for a kept one."""
+TestedLaws: TypeAlias = Mapping[tuple[str, str], str]
+"""How laws are broken that the package's own tests try, by subject and law; an empty text for a law that is kept."""
 
 
 def check_laws(subjects: Subjects, tests: Path | None = None) -> Section:
     """Try all laws on random streams of the types that each module and function declares.
 
     Args:
-        subjects: The modules and functions.
-        tests: The folder of the package's tests. Their laws classes may say what payloads come; they are run where the
-            types alone do not.
+        subjects: Modules and functions.
+        tests: Folder of the package's tests, whose laws classes can say which payloads a module takes. They are run if
+            the types alone do not tell.
     """
-    own = _tried_in(tests)
-    items = [item for subject in subjects.found for item in _check(subject, own)]
-    items += [note(f"{name} was not tried: {reason}") for name, reason in subjects.unmade.items()]
+
+    @cache  # a run of the tests is slow, and many packages need none
+    def tested_laws() -> TestedLaws:
+        return {} if tests is None else _run_laws_in(tests)
+
+    items: list[Item] = []
+    for subject in subjects.made:
+        items += _check(subject, tested_laws)
+    for name, reason in subjects.unmade.items():
+        items.append(note(f"{name} was not tried: {reason}"))
     return Section("laws", tuple(items))
 
 
-def _tried_in(tests: Path | None) -> OwnTests:
-    @cache
-    def tried() -> Mapping[tuple[str, str], str]:
-        if tests is None:
-            return {}
-        try:
-            answer = ask_python(_PROBE, str(tests))
-        except EnvironmentLacksError:  # the package's tests cannot be run here, so they say nothing
-            return {}
-        found: dict[tuple[str, str], str] = {}
-        for name, law, broken in answer:
-            found[name, law] = found.get((name, law)) or broken
-        return found
-
-    return tried
+def _run_laws_in(tests: Path) -> TestedLaws:
+    try:
+        answer = ask_python(_PROBE, str(tests))
+    except EnvironmentLacksError:  # the package's tests cannot be run here, so they say nothing
+        return {}
+    tested_laws: dict[tuple[str, str], str] = {}
+    for name, law, broken in answer:
+        # Two laws classes may try one subject: a law is broken if either breaks it.
+        tested_laws[name, law] = tested_laws.get((name, law)) or broken
+    return tested_laws
 
 
-def _check(subject: CheckedSubject, own: OwnTests) -> Iterator[Item]:
+def _check(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws]) -> Iterator[Item]:
     try:
         verdicts = list(try_laws(subject.offered))
     except Exception as error:  # a module may raise anything where no law expects it
         yield finding(f"the laws of {subject.label} cannot be tried: {type(error).__name__}: {error}")
         return
-    broken = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
-    left = [verdict for verdict in verdicts if verdict.outcome is Outcome.UNTRIED]
-    tried = own() if left else {}
-    in_tests = [tried[subject.offered.name, v.law] for v in left if (subject.offered.name, v.law) in tried]
-    untried = [verdict for verdict in left if (subject.offered.name, verdict.law) not in tried]
-    yield from map(finding, [*broken, *filter(None, in_tests)])
+    outcomes = Counter(verdict.outcome for verdict in verdicts)
+    failures = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
+    kept_in_tests = 0
+    untried: list[Verdict] = []
+    for verdict in verdicts:
+        if verdict.outcome is not Outcome.UNTRIED:
+            continue
+        failure = tested_laws().get((subject.offered.name, verdict.law))
+        if failure is None:
+            untried.append(verdict)
+        elif failure:
+            failures.append(failure)
+        else:
+            kept_in_tests += 1
+    yield from map(finding, failures)
     if untried:
-        yield note(_about_untried(subject, untried))
-    if not broken and not untried and not any(in_tests):
-        yield ok(_about_kept(subject, Counter(verdict.outcome for verdict in verdicts), len(in_tests)))
+        yield note(_describe_untried(subject, untried))
+    if not failures and not untried:
+        yield ok(_describe_kept(subject, outcomes, kept_in_tests))
 
 
-def _about_kept(subject: CheckedSubject, counts: Counter[Outcome], in_tests: int) -> str:
-    of_them = f", {in_tests} of them tried by its own tests" if in_tests else ""
-    skipped = f", not applicable: {counts[Outcome.SKIPPED]}" if counts[Outcome.SKIPPED] else ""
-    return f"{subject.label} keeps {counted(counts[Outcome.KEPT] + in_tests, 'law')}{of_them}{skipped}"
+def _describe_kept(subject: CheckedSubject, outcomes: Counter[Outcome], kept_in_tests: int) -> str:
+    text = f"{subject.label} keeps {counted(outcomes[Outcome.KEPT] + kept_in_tests, 'law')}"
+    if kept_in_tests:
+        text += f", {kept_in_tests} of them tried by its own tests"
+    if outcomes[Outcome.SKIPPED]:
+        text += f", not applicable: {outcomes[Outcome.SKIPPED]}"
+    return text
 
 
-def _about_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
-    laws, reason = ", ".join(verdict.law for verdict in untried), untried[0].reason
-    raised = (line.strip() for line in reason.splitlines() if "raised" in line)
-    happened = next(raised, reason.partition("\n")[0])
+def _describe_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
+    laws = ", ".join(verdict.law for verdict in untried)
+    reason = untried[0].reason
+    lines_about_errors = (line.strip() for line in reason.splitlines() if "raised" in line)
+    example = next(lines_about_errors, reason.partition("\n")[0])
     return (
         f"{subject.label}: {counted(len(untried), 'law')} not tried, as its types do not say what it takes\n"
-        f"  {laws}\n  {happened}\n"
+        f"  {laws}\n  {example}\n"
         "  try them in its own tests, where a laws class can say what may come: payloads = ..., arguments = ..."
     )

@@ -21,10 +21,10 @@ class Package:
     """An installed distribution.
 
     Attributes:
-        name: Its name.
-        version: Its version.
-        entries: Its entry points of the group `muntin`; at least one.
-        folder: Where its sources and tests are: the folder that was named, or that of an editable install.
+        name: Name of the distribution.
+        version: Version of the distribution.
+        entries: Entry points of the group `muntin`; at least one.
+        folder: Folder of the sources and tests: the one that was named, or that of an editable install.
     """
 
     name: str
@@ -57,28 +57,30 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     """
     project = _project_folder(Path(name)) if _is_path(name) else None
     project_name = name if project is None else _project_in(project)
-    wanted = canonicalize_name(project_name)
-    found = [entry for entry in entries if wanted in _names_of(entry)]
-    if not found or found[0].dist is None:
-        plugins = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
-        install = (
-            "for example pip install --editable . in its folder"
-            if project is None
-            else f"pip install --editable {project}"
-        )
-        raise UsageError(
-            f"no installed package named {project_name!r} offers a plugin\n  packages that do: {plugins}\n"
-            f"  to do: install it, {install}; its pyproject.toml needs\n"
-            "    [project.entry-points.muntin]"
-        )
-    owner = found[0].dist
-    own = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
+    canonical_name = canonicalize_name(project_name)
+    owners = [entry.dist for entry in entries if canonical_name in _names_of(entry)]
+    if not owners or owners[0] is None:
+        raise _not_installed(project_name, project, entries)
+    owner = owners[0]
+    owner_entries = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
     folder = _editable_folder(owner) if project is None else project.resolve()
-    return Package(owner.name, owner.version, tuple(own.values()), folder)
+    return Package(owner.name, owner.version, tuple(owner_entries.values()), folder)
+
+
+def _not_installed(name: str, project: Path | None, entries: Sequence[EntryPoint]) -> UsageError:
+    packages = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
+    install = "for example pip install --editable . in its folder"
+    if project is not None:
+        install = f"pip install --editable {project}"
+    return UsageError(
+        f"no installed package named {name!r} offers a plugin\n  packages that do: {packages}\n"
+        f"  to do: install it, {install}; its pyproject.toml needs\n"
+        "    [project.entry-points.muntin]"
+    )
 
 
 def _editable_folder(owner: Distribution) -> Path | None:
-    """Return the folder from which a distribution was installed so that it can be edited (PEP 610)."""
+    """Return the source folder of an editable install (PEP 610); None for any other install."""
     origin = json.loads(owner.read_text("direct_url.json") or "{}")
     if not origin.get("dir_info", {}).get("editable"):
         return None
@@ -95,11 +97,15 @@ def _is_path(name: str) -> bool:
 
 
 def _project_folder(path: Path) -> Path:
-    """Return the folder of the project that a path is of: the path itself, unless it is in an import package."""
+    """Return the project's folder of a path: the folder above its import packages and `src`."""
+
+    def is_code(place: Path) -> bool:
+        return place.is_file() or (place / "__init__.py").exists()
+
     folder = path.resolve()
-    if not folder.is_file() and not (folder / "__init__.py").exists():
+    if not is_code(folder):
         return path
-    while folder.is_file() or (folder / "__init__.py").exists() or folder.name == "src":
+    while is_code(folder) or folder.name == "src":
         folder = folder.parent
     return folder
 

@@ -22,8 +22,8 @@ class Item:
     """One thing that was looked at.
 
     Attributes:
-        result: What became of it.
-        text: A sentence; for a finding with what to do.
+        result: Result of looking at it.
+        text: Sentence about it, with a remedy if it is a finding.
     """
 
     result: Result
@@ -53,7 +53,10 @@ class Report:
     @property
     def findings(self) -> int:
         """The number of items that are wrong."""
-        return sum(item.result is Result.FINDING for section in self.sections for item in section.items)
+        count = 0
+        for section in self.sections:
+            count += sum(item.result is Result.FINDING for item in section.items)
+        return count
 
 
 def ok(text: str) -> Item:

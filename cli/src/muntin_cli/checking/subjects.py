@@ -13,8 +13,8 @@ from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.parameters import example_of
 
-Given = Mapping[str, Mapping[str, Any]]
-"""Parameters by the name of the module that they are for."""
+ParametersByModule = Mapping[str, Mapping[str, Any]]
+"""Parameters of constructors, by the name of the module, trigger or kind of windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class CheckedSubject:
     """A module, a function, a trigger or windows.
 
     Attributes:
-        label: Its name and version, and the parameters that it was made with.
-        offered: An instance, or the function.
+        label: Name and version, and the parameters that it was made with.
+        offered: Instance of a module, trigger or kind of windows; or a function.
     """
 
     label: str
@@ -32,25 +32,25 @@ class CheckedSubject:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The testable offers that were found, and those that were not.
+    """The offers of plugins, made for trying where that is possible.
 
     Attributes:
-        found: What can be tried.
-        unmade: The names of modules, triggers and kinds for which no parameters were found, with why.
+        made: Subjects that can be tried.
+        unmade: Reason why no instance could be made, by the name of the module, trigger or kind.
     """
 
-    found: tuple[CheckedSubject, ...]
+    made: tuple[CheckedSubject, ...]
     unmade: Mapping[str, str]
 
 
-def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
-    """Return the modules, functions, triggers and kinds of windows of plugins.
+def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Subjects:
+    """Make instances of the modules, triggers and kinds of windows of plugins; functions are subjects as they are.
 
     Args:
-        plugins: Where they are looked for.
-        given: Parameters that the user knows; what is required besides is looked for by its type.
+        plugins: Plugins with the offers.
+        parameters: Parameters that the user knows; others that a constructor requires are chosen by their types.
     """
-    found: list[CheckedSubject] = []
+    subjects: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
         classes: dict[str, type[Module] | type[Trigger] | type[WindowSpecification]] = {
@@ -59,24 +59,25 @@ def subjects_in(plugins: Sequence[Plugin], given: Given) -> Subjects:
             **plugin.windows,
         }
         for name, cls in classes.items():
-            made = _made(cls, given.get(name, {}))
-            if isinstance(made, CheckedSubject):
-                found.append(made)
-            else:
-                unmade[name] = made
-        found += [CheckedSubject(f"{name} {function.version}", function) for name, function in plugin.functions.items()]
-    return Subjects(tuple(found), unmade)
+            try:
+                example = example_of(cls, parameters.get(name, {}))
+            except ParameterError as error:
+                unmade[name] = str(error)
+                continue
+            if example is None:
+                unmade[name] = (
+                    f"no parameters were found that its constructor accepts\n  give them: --with {name}:<name>=<value>"
+                )
+                continue
+            offered, example_parameters = example
+            subjects.append(CheckedSubject(_label(cls, example_parameters), offered))
+        for name, function in plugin.functions.items():
+            subjects.append(CheckedSubject(f"{name} {function.version}", function))
+    return Subjects(tuple(subjects), unmade)
 
 
-def _made(
-    cls: type[Module] | type[Trigger] | type[WindowSpecification], given: Mapping[str, Any]
-) -> CheckedSubject | str:
-    try:
-        example = example_of(cls, given)
-    except ParameterError as error:
-        return str(error)
-    if example is None:
-        return f"no parameters were found that its constructor accepts\n  give them: --with {cls.name}:<name>=<value>"
-    made, parameters = example
-    told = f" with {', '.join(f'{name}={value!r}' for name, value in parameters.items())}" if parameters else ""
-    return CheckedSubject(f"{cls.name} {cls.version}{told}", made)
+def _label(cls: type[Module] | type[Trigger] | type[WindowSpecification], parameters: Mapping[str, object]) -> str:
+    label = f"{cls.name} {cls.version}"
+    if not parameters:
+        return label
+    return f"{label} with {', '.join(f'{name}={value!r}' for name, value in parameters.items())}"

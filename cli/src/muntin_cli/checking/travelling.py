@@ -20,28 +20,35 @@ from muntin_cli.output import counted
 from muntin_cli.processes import ask_python, worker_python
 
 MOST_BYTES: Final = 900_000
-"""What the code of a whole query may have, see `muntin_engine.backends.spark.shipping.packed_task`."""
+"""Greatest size of the code of a whole query, see `muntin_engine.backends.spark.shipping.packed_task`."""
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "open_modules.py"
 _KEEP_OUT: Final = "  keep open files, connections and large tables out of its attributes; load them at first use"
 
 
 def check_pickling(subjects: Subjects) -> tuple[Section, dict[str, bytes]]:
-    """Pickle modules, triggers and windows as the engine does; return what was found, and the bytes by label."""
-    items: list[Item] = []
+    """Pickle modules, triggers and windows as the engine does.
+
+    Returns:
+        The section of the report, and the bytes by the subject's label.
+    """
+    findings: list[Item] = []
     pickled: dict[str, bytes] = {}
-    for subject in subjects.found:
+    for subject in subjects.made:
         if isinstance(subject.offered, Module | Trigger | WindowSpecification):
             result = _pickled(subject)
             if isinstance(result, bytes):
                 pickled[subject.label] = result
             else:
-                items.append(result)
-    return Section("pickling", (*_summary(pickled), *items) or (note("there is no module to pickle"),)), pickled
+                findings.append(result)
+    items = [*_summary(pickled), *findings]
+    if not items:
+        items = [note("there is no module to pickle")]
+    return Section("pickling", tuple(items)), pickled
 
 
 def check_worker(pickled: Mapping[str, bytes]) -> Section:
-    """Open the bytes in the Python of a worker, in an empty folder, where only installed packages are seen."""
+    """Unpickle subjects in the Python of a worker, in an empty folder, where only installed packages are seen."""
     if not pickled:
         return Section("worker", (note("there is no module to open"),))
     python = worker_python()
@@ -51,10 +58,11 @@ def check_worker(pickled: Mapping[str, bytes]) -> Section:
     except EnvironmentLacksError as error:
         return Section("worker", (finding(str(error)),))
     failures = {label: reason for label, reason in answer["failures"].items() if reason}
-    return Section("worker", tuple(_opened(answer["python"], python, len(pickled), failures)))
+    return Section("worker", tuple(_worker_items(answer["python"], python, len(pickled), failures)))
 
 
 def _pickled(subject: CheckedSubject) -> bytes | Item:
+    """Return a subject as bytes, or a finding if that is not possible."""
     dumps = import_module("pyspark.cloudpickle").dumps if find_spec("pyspark") else pickle.dumps
     try:
         data = bytes(dumps(subject.offered))
@@ -71,7 +79,7 @@ def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
         yield ok(f"{counted(len(pickled), 'module')}, the largest is {largest}: {len(pickled[largest])} bytes")
 
 
-def _opened(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
+def _worker_items(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
     if len(failures) < count:
         yield ok(f"Python {version} opened {counted(count - len(failures), 'module')} in an empty folder")
     for label, reason in failures.items():

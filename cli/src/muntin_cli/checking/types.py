@@ -23,7 +23,10 @@ _OPTIONS = ("--strict", "--ignore-missing-imports", "--no-color-output", "--no-e
 
 def check_types(package: Package) -> Section:
     """Run mypy over a package's sources, strictly."""
-    return Section("types", tuple(item for name in package.imports for item in _check(name)))
+    items: list[Item] = []
+    for name in package.imports:
+        items += _check(name)
+    return Section("types", tuple(items))
 
 
 def _check(name: str) -> Iterator[Item]:
@@ -47,17 +50,18 @@ def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
     with tempfile.TemporaryDirectory() as folder:
         options = [*_OPTIONS, "--cache-dir", str(_cache()), "-p" if is_package else "-m", name]
         command = [sys.executable, "-m", "mypy", *options]
-        done = run(command, folder, environment=_with_path(root))
-    errors = [
-        f"{_short(error['file'], root)}:{error['line']}: {error['text']}" for error in _ERROR.finditer(done.stdout)
-    ]
-    if done.returncode == 0:
+        mypy = run(command, folder, environment=_mypy_path(root))
+    if mypy.returncode == 0:
         return ok(f"mypy --strict finds nothing in {name}")
-    if not errors:
-        return note(f"mypy could not check {name}\n  {(done.stdout + done.stderr).strip()}")
-    shown = "\n".join(f"  {error}" for error in errors[:_MOST_SHOWN])
-    more = f"\n  and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
-    return finding(f"mypy --strict finds {counted(len(errors), 'error')} in {name}\n{shown}{more}")
+    lines: list[str] = []
+    for error in _ERROR.finditer(mypy.stdout):
+        lines.append(f"  {_short(error['file'], root)}:{error['line']}: {error['text']}")
+    if not lines:
+        return note(f"mypy could not check {name}\n  {(mypy.stdout + mypy.stderr).strip()}")
+    summary = f"mypy --strict finds {counted(len(lines), 'error')} in {name}"
+    if len(lines) > _MOST_SHOWN:
+        lines[_MOST_SHOWN:] = [f"  and {len(lines) - _MOST_SHOWN} more"]
+    return finding("\n".join([summary, *lines]))
 
 
 def _cache() -> Path:
@@ -65,8 +69,8 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muntin" / "mypy"
 
 
-def _with_path(root: Path) -> dict[str, str]:
-    """Let mypy find sources that are on the path by other means than being installed."""
+def _mypy_path(root: Path) -> dict[str, str]:
+    """Return the variables with which mypy finds sources that are not installed but otherwise on the path."""
     is_site = str(root) in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     return {} if is_site else {"MYPYPATH": str(root)}
 

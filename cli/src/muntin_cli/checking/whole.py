@@ -7,22 +7,22 @@ from muntin_cli.checking.discovery import check_discovery
 from muntin_cli.checking.import_cost import check_import
 from muntin_cli.checking.package import Package
 from muntin_cli.checking.report import Report, Section, note
-from muntin_cli.checking.subjects import Given, Subjects, subjects_in
+from muntin_cli.checking.subjects import ParametersByModule, Subjects, subjects_in
 from muntin_cli.checking.travelling import check_pickling, check_worker
 from muntin_cli.checking.types import check_types
 from muntin_cli.laws import LAWS_NEED, has_laws
 
 
-def check(package: Package, catalog: Catalog, given: Given) -> Report:
+def check(package: Package, catalog: Catalog, parameters: ParametersByModule) -> Report:
     """Check a package.
 
     Args:
-        package: The package.
-        catalog: What is installed.
-        given: Parameters to make modules with, by the module's name.
+        package: Package.
+        catalog: Catalog of the installed plugins.
+        parameters: Parameters to make modules with, by the module's name.
     """
     discovery, plugins = check_discovery(package, catalog)
-    subjects = subjects_in(plugins, given)
+    subjects = subjects_in(plugins, parameters)
     pickling, pickled = check_pickling(subjects)
     sections = [discovery, check_import(package), check_types(package)]
     if plugins:

@@ -32,13 +32,13 @@ def check(
 ) -> ExitCode:
     """Check a package before others get it.
 
-    One report tells of its discovery, import cost, types, laws, pickling, and of a worker.
+    One report covers its discovery, import cost, types, laws, pickling, and unpickling on a worker.
     """
     from muntin_cli.checking import check as check_package
     from muntin_cli.checking import find_package
 
-    given = parse_given(parameters or [])
-    report = check_package(find_package(package, plugin_entries().entries), installed(), given)
+    parameters_by_module = parse_module_parameters(parameters or [])
+    report = check_package(find_package(package, plugin_entries().entries), installed(), parameters_by_module)
     if as_json:
         show_json({**asdict(report), "findings": report.findings})
     else:
@@ -46,15 +46,19 @@ def check(
     return ExitCode.FINDINGS if report.findings else ExitCode.OK
 
 
-def parse_given(texts: list[str]) -> dict[str, dict[str, object]]:
-    """Return parameters by the name of the module that they are for."""
-    given: dict[str, dict[str, Any]] = {}
+def parse_module_parameters(texts: list[str]) -> dict[str, dict[str, object]]:
+    """Return the parameters of each module, from texts such as `stats.quantile:q=0.9`.
+
+    Raises:
+        UsageError: A text names no module, or is no parameter.
+    """
+    parameters_by_module: dict[str, dict[str, Any]] = {}
     for text in texts:
         module, colon, parameter = text.partition(":")
         if not colon:
             raise UsageError(f"{text!r} names no module\n  expected: <module>:<name>=<value>, as stats.quantile:q=0.9")
-        given.setdefault(module, {}).update(parse_parameters([parameter]))
-    return given
+        parameters_by_module.setdefault(module, {}).update(parse_parameters([parameter]))
+    return parameters_by_module
 
 
 def show_report(report: Report) -> None:
@@ -63,8 +67,8 @@ def show_report(report: Report) -> None:
     for section in report.sections:
         show(f"\n{section.title}")
         for item in section.items:
-            first, _, rest = item.text.partition("\n")
-            show(f"  {item.result:<8}{first}")
-            if rest:
-                show(indented(rest, by=10))
+            first_line, _, further_lines = item.text.partition("\n")
+            show(f"  {item.result:<8}{first_line}")
+            if further_lines:
+                show(indented(further_lines, by=10))
     show(f"\n{counted(report.findings, 'finding')}")

@@ -31,7 +31,7 @@ def describe(
 ) -> ExitCode:
     """Describe a module, or the query of a checkpoint.
 
-    Of a module that is its parameters, types, laws, clip, and evaluation per kind of window.
+    A module has parameters, types, laws, a clip, and an evaluation per kind of window.
     """
     if "/" in name or Path(name).is_dir():
         if parameters:
@@ -69,17 +69,22 @@ def _show(description: Description) -> None:
     if description.documentation:
         show(f"{indented(description.documentation)}\n")
     show_table((), list(_facts(description)))
+    example = ", ".join(f"{name}={value!r}" for name, value in (description.example or {}).items())
     if description.drawing:
-        show(f"\nwindows{_told(description)}\n{indented(description.drawing)}")
+        with_example = f" with {example}" if example else ""
+        show(f"\nwindows{with_example}\n{indented(description.drawing)}")
     if description.laws:
         show("\nlaws")
         show_table((), [(f"  {law}", statement) for law, statement in description.laws.items()])
     elif not has_laws():
         show(f"\nits laws are listed {LAWS_NEED}")
     if description.evaluations:
-        told = ", ".join(f"{name}={value!r}" for name, value in (description.example or {}).items())
-        show(f"\nevaluation, for final results{told and f' and {told}'}")
-        rows = [(f"  {e.window}, {e.events}", e.evaluator or "none", e.row, e.reason) for e in description.evaluations]
+        and_example = f" and {example}" if example else ""
+        show(f"\nevaluation, for final results{and_example}")
+        rows: list[tuple[str, ...]] = []
+        for evaluation in description.evaluations:
+            window = f"  {evaluation.window}, {evaluation.events}"
+            rows.append((window, evaluation.evaluator or "none", evaluation.row, evaluation.reason))
         show_table(("  window", "evaluator", "a row costs", "why"), rows)
     elif description.clips and not can_evaluate():
         show("\nhow it is evaluated is known where muntin-engine is installed: pip install 'muntin-cli[engine]'")
@@ -112,10 +117,3 @@ def _clip(description: Description) -> str:
     if description.default_clip in ("", ClipPolicy.NONE):
         return accepted if is_any else f"{accepted}; the default will do"
     return f"{accepted}; {description.default_clip} unless a query names another"
-
-
-def _told(description: Description) -> str:
-    example = description.example or {}
-    told = ", ".join(f"{name}={value!r}" for name, value in example.items())
-    joined = "with" if description.drawing else "and"
-    return f" {joined} {told}" if told else ""

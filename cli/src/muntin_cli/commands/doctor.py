@@ -29,7 +29,9 @@ def doctor(
     if java_home:
         show(java_home_for_spark())
         return ExitCode.OK
-    signs = [*examine(installed()), *([examine_spark()] if spark else [])]
+    signs = list(examine(installed()))
+    if spark:
+        signs.append(examine_spark())
     if as_json:
         show_json([asdict(sign) for sign in signs])
     else:

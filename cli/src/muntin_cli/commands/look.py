@@ -45,20 +45,20 @@ def look(
 
     keys = key or []
 
-    def tell() -> Story:
+    def read() -> Story:
         return story_of(opened(recording, module or [], keys), keys)
 
     if serve:
         if out is not None:
             raise UsageError(f"--serve writes no file, and --out names {out}\n  leave one of them out")
-        tell()  # what is wrong is said before the page is served
-        with served_page(tell, lambda: _grown(recording)) as address:
+        read()  # an error is raised before the page is served
+        with served_page(read, lambda: _version_of(recording)) as address:
             show(f"{recording.name} is shown at {address} until Ctrl-C")
             _open(address, opens)
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
-    page = page_of(tell())
+    page = page_of(read())
     try:
         file.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -68,10 +68,10 @@ def look(
     return ExitCode.OK
 
 
-def _grown(folder: Path) -> tuple[int, int]:
-    """Return what differs when a recording has grown: how many files it has, and when the last one was written."""
-    written = [file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()]
-    return len(written), max(written, default=0)
+def _version_of(folder: Path) -> tuple[int, int]:
+    """Return the number of a recording's files and the time of the last change: they differ when it has grown."""
+    times = [file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()]
+    return len(times), max(times, default=0)
 
 
 def _open(address: str, is_wanted: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,6 +17,7 @@ from muntin_cli.output import counted, let_through, show
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.api.query import Query
 
@@ -53,7 +54,7 @@ def query(
 ) -> ExitCode:
     """Answer a query in SQL from a folder of files.
 
-    Each input is a table of its name. Without --follow the files that are there are all, and every window is complete.
+    Each input is a table of its name. Without --follow the present files are all there are: every window is complete.
     """
     from muntin_cli.querying import check_free, progress_of, show_rows, tables_of, views_of, write_rows
     from muntin_cli.recordings import modules_in
@@ -72,15 +73,15 @@ def query(
     names = [table.name for table in tables]
     with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):
         if _is_plain(spark, text):
-            return _plain(spark.sql(text), output, is_streaming)
-        asked = sql(spark, text, modules=modules_in(module or []))
+            return _answer_plain(spark.sql(text), output, is_streaming=is_streaming)
+        window_query = sql(spark, text, modules=modules_in(module or []))
         if explain:
-            show(asked.plan_text())
+            show(window_query.plan_text())
             return ExitCode.OK
         if is_streaming:
-            return _written(asked, output, checkpoint, record, follow=follow)
-        with progress_of(spark, f"{counted(sum(table.files for table in tables), 'file')}"):
-            rows = asked.results()
+            return _write_stream(window_query, output, checkpoint, record, follow=follow)
+        with progress_of(spark, counted(sum(table.files for table in tables), "file")):
+            rows = window_query.results()
             if output is None:
                 show_rows(rows)
                 return ExitCode.OK
@@ -90,41 +91,50 @@ def query(
 
 
 def _is_plain(spark: SparkSession, text: str) -> bool:
-    """Return True for a text that Spark answers alone.
+    """True for a query without windows, which Spark answers alone.
 
     Raises:
-        QueryError: Neither Spark nor the reader of windows reads it.
+        QueryError: Neither Spark nor Muntin can parse the text.
     """
     from muntin_engine.api.sql_query import is_streaming_sql
 
     try:
         return not is_streaming_sql(text)
     except QueryError:
-        with suppress(Exception):  # its grammar has more than that of the library that looks for windows
+        with suppress(Exception):  # Spark's grammar has more than that of the library that looks for windows
             spark.sql(f"EXPLAIN {text}").collect()
             return True
         raise
 
 
-def _written(
-    asked: Query, output: Path | None, checkpoint: Path | None, record: Path | None, *, follow: bool
+def _write_stream(
+    window_query: Query, output: Path | None, checkpoint: Path | None, record: Path | None, *, follow: bool
 ) -> ExitCode:
-    """Run a query over files as they come, or over those that are there where the run is recorded."""
+    """Run a query as a stream: over present files, and with `follow` over later ones, too."""
     from muntin_cli.querying import follow as run
     from muntin_cli.querying import show_rows
 
-    place = checkpoint or (Path(f"{output}.checkpoint") if output is not None else None)
-    if place is None:
+    if checkpoint is None and output is not None:
+        checkpoint = Path(f"{output}.checkpoint")
+    if checkpoint is None:
         raise UsageError("a query that goes on needs a place\n  write --output results, or --checkpoint FOLDER as well")
 
     def print_rows(batch: DataFrame, number: int) -> None:
         with let_through():
             show_rows(batch)
 
-    written: dict[str, Any] = {"results": output if output is not None else print_rows, "checkpoint": place}
-    written |= {"available_now": not follow, "on_end": "leave" if follow else "close", "record": record}
-    read = run(lambda: asked.write(**written))
-    show(f"read {counted(read, 'row')}" + ("" if output is None else f"; results are in {output}"))
+    def start() -> StreamingQuery:
+        return window_query.write(
+            results=print_rows if output is None else output,
+            checkpoint=checkpoint,
+            available_now=not follow,
+            on_end="leave" if follow else "close",
+            record=record,
+        )
+
+    row_count = run(start)
+    place = "" if output is None else f"; results are in {output}"
+    show(f"read {counted(row_count, 'row')}{place}")
     return ExitCode.OK
 
 
@@ -135,8 +145,8 @@ def _text(file: Path) -> str:
         raise UsageError(f"{file} cannot be read: {error.strerror}\n  name a file with a query in SQL") from error
 
 
-def _plain(rows: DataFrame, output: Path | None, is_streaming: bool) -> ExitCode:
-    """Answer what is Spark's SQL alone."""
+def _answer_plain(rows: DataFrame, output: Path | None, *, is_streaming: bool) -> ExitCode:
+    """Show or write the result of a query without windows."""
     from muntin_cli.querying import show_rows, write_rows
 
     if is_streaming:

@@ -37,28 +37,33 @@ def replay(
     """Run a recorded query again, without Spark."""
     from muntin_cli.recordings import changes_of, opened, spelled
 
-    found = opened(recording, module or [], key or [])
+    opened_recording = opened(recording, module or [], key or [])
     if evaluators:
-        return _compared(found)
-    replayed = found.replay(evaluator or None)
+        return _compare_evaluators(opened_recording)
+    replayed = opened_recording.replay(evaluator or None)
+    changes = list(changes_of(replayed))
     if as_json:
-        show_json([{"batch": int(number), **row} for number, row in changes_of(replayed)])
+        show_json([{"batch": number, **row} for number, row in changes])
         return ExitCode.OK
-    rows = list(changes_of(replayed))
-    if rows:
-        show_table(["micro-batch", *rows[0][1]], [[number, *spelled(row)] for number, row in rows])
+    if changes:
+        _, first_row = changes[0]
+        show_table(["micro-batch", *first_row], [[str(number), *spelled(row)] for number, row in changes])
         show()
-    counts = {"result": replayed.changes, "late row": replayed.late_rows, "rejected row": replayed.rejected_rows}
-    read = sum(batch.rows for batch in found.batches)
-    told = ", ".join(counted(len(some), name) for name, some in counts.items())
-    show(f"{told} of {counted(read, 'recorded row')}; micro-batches: {len(found.batches)}")
-    show(f"evaluator {replayed.evaluator}; the query can run in {', '.join(found.evaluators)}")
-    for text in [*found.differences, *([f"the recording ends there: {found.stopped}"] if found.stopped else [])]:
-        show(text)
+    results = counted(len(replayed.changes), "result")
+    late_rows = counted(len(replayed.late_rows), "late row")
+    rejected_rows = counted(len(replayed.rejected_rows), "rejected row")
+    recorded_rows = counted(sum(batch.rows for batch in opened_recording.batches), "recorded row")
+    micro_batches = len(opened_recording.batches)
+    show(f"{results}, {late_rows}, {rejected_rows} of {recorded_rows}; micro-batches: {micro_batches}")
+    show(f"evaluator {replayed.evaluator}; the query can run in {', '.join(opened_recording.evaluators)}")
+    for difference in opened_recording.differences:
+        show(difference)
+    if opened_recording.stopped:
+        show(f"the recording ends there: {opened_recording.stopped}")
     return ExitCode.OK
 
 
-def _compared(recording: Recording) -> ExitCode:
+def _compare_evaluators(recording: Recording) -> ExitCode:
     try:
         recording.check_evaluators()
     except AssertionError as error:

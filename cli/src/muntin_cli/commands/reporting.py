@@ -12,7 +12,7 @@ from typing_extensions import ParamSpec
 from muntin.errors import MuntinError
 from muntin_cli.errors import exit_code_of
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import kept_apart
+from muntin_cli.output import report_on_stdout_alone
 
 P = ParamSpec("P")
 
@@ -24,7 +24,7 @@ With = Annotated[
 
 
 def reports_errors(command: Callable[P, ExitCode]) -> Callable[P, None]:
-    """Make a function a command: its value is the exit code, and an error of ours is told with its remedy.
+    """Make a function a command: its value is the exit code, and it reports an error of ours with its remedy.
 
     What modules print meanwhile goes to the standard error.
     """
@@ -32,7 +32,7 @@ def reports_errors(command: Callable[P, ExitCode]) -> Callable[P, None]:
     @wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> None:
         try:
-            with kept_apart():
+            with report_on_stdout_alone():
                 code = command(*arguments, **options)
         except MuntinError as error:
             typer.echo(f"muntin: {error}", err=True)

@@ -47,8 +47,9 @@ def run(
 
     file = read_script(script)
     if module:
-        made = make(file.modules.get(module) or installed().module(module), parse_parameters(parameters or []))
-        query = query_of(made, _windows_for(made, window), clip, timestamps)
+        cls = file.modules.get(module) or installed().module(module)
+        tried_module = make(cls, parse_parameters(parameters or []))
+        query = query_of(tried_module, _windows_for(tried_module, window), clip, timestamps)
     else:
         query = _query_in(file, script)
     drawing = file.script.drawing(query)
@@ -64,7 +65,11 @@ def _windows_for(module: Module, window: str) -> WindowSpecification:
     from muntin.windows.specification import Unwindowed
     from muntin_cli.running import parse_window
 
-    return Unwindowed() if isinstance(module, StreamOperator) and not window else parse_window(window or "tumbling 10")
+    if window:
+        return parse_window(window)
+    if isinstance(module, StreamOperator):
+        return Unwindowed()
+    return parse_window("tumbling 10")
 
 
 def _write(file: Path, picture: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.recording import Recording
 
 
 @reports_errors
@@ -29,7 +32,8 @@ def shrink(
 ) -> ExitCode:
     """Find the smallest part of a recording that fails.
 
-    Or that still has a result, or differs between two evaluators: keys go first, then micro-batches, then rows.
+    Or that still has a result, or differs between two evaluators: keys are left out first, then micro-batches, then
+    rows.
     """
     from muntin_cli.recordings import condition, opened
 
@@ -37,14 +41,19 @@ def shrink(
         raise UsageError(
             "what is to be shown is not said\n  give one of --fails, --differs EVALUATOR, --where CONDITION"
         )
-    found, meets = opened(recording, module or []), condition(where or "True")
+    whole = opened(recording, module or [])
+    meets_condition = condition(where or "True")
 
-    def holds(replayed: Any) -> bool:
-        return any(meets(row) for row in replayed.results)
+    def has_result(replayed: Any) -> bool:
+        return any(meets_condition(row) for row in replayed.results)
 
-    small = found.shrink(holds if where else None, differs=differs or None)
-    small.save(out)
-    before, after = (sum(batch.rows for batch in some.batches) for some in (found, small))
-    batches = f"{len(small.batches)} of {len(found.batches)} micro-batches"
-    show(f"{after} of {counted(before, 'row')} and {batches} show it, written to {out}")
+    smallest = whole.shrink(has_result if where else None, differs=differs or None)
+    smallest.save(out)
+    rows = f"{_count_rows(smallest)} of {counted(_count_rows(whole), 'row')}"
+    batches = f"{len(smallest.batches)} of {len(whole.batches)} micro-batches"
+    show(f"{rows} and {batches} show it, written to {out}")
     return ExitCode.OK
+
+
+def _count_rows(recording: Recording) -> int:
+    return sum(batch.rows for batch in recording.batches)

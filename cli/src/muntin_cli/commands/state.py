@@ -32,30 +32,50 @@ def state(
     if key:
         rows = rows.where(_is_of(key))
     ordered = rows.orderBy("query", "key", "start", "kind", "module", "batch")
-    found = [row.asDict() for row in ordered.limit(limit + 1).collect()]
+    state_rows = [row.asDict() for row in ordered.limit(limit + 1).collect()]
+    has_more = len(state_rows) > limit
+    columns = _filled_columns(rows.columns, state_rows)
+    state_rows = state_rows[:limit]
     if as_json:
-        show_json([_decoded(row) for row in found[:limit]])
+        show_json([_decoded(row) for row in state_rows])
         return ExitCode.OK
-    heads = [name for name in rows.columns if any(row[name] is not None for row in found) and name != "bucket"]
-    if len({row["query"] for row in found}) == 1:
-        heads.remove("query")
-    show_table(heads, [[_text(row[name]) for name in heads] for row in found[:limit]])
-    more = f", and more: --limit {10 * limit} shows them" if len(found) > limit else ""
-    show(f"\n{counted(len(found[:limit]), 'row')}{more}")
+    cells: list[list[str]] = []
+    for row in state_rows:
+        cells.append([_text(row[name]) for name in columns])
+    show_table(columns, cells)
+    hint = f", and more: --limit {10 * limit} shows them" if has_more else ""
+    show(f"\n{counted(len(state_rows), 'row')}{hint}")
     return ExitCode.OK
 
 
+def _filled_columns(names: list[str], rows: list[dict[str, Any]]) -> list[str]:
+    """Return the columns that have values, without the bucket, and without the query if there is one alone."""
+    columns: list[str] = []
+    for name in names:
+        if name != "bucket" and any(row[name] is not None for row in rows):
+            columns.append(name)
+    if len({row["query"] for row in rows}) == 1:
+        columns.remove("query")
+    return columns
+
+
 def _is_of(key: str) -> str:
-    """Return the condition that a row is of a key, in SQL."""
-    name, equals, value = (part.replace("\\", "\\\\").replace("'", "\\'") for part in key.partition("="))
-    parts = "from_json(key, 'map<string, string>')"
-    return f"{parts}['{name}'] = '{value}'" if equals else f"array_contains(map_values({parts}), '{name}')"
+    """Return the condition in SQL that a row has a key: `NAME=VALUE`, or a value that any of its columns has."""
+    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+    name, has_name, value = escaped.partition("=")
+    columns = "from_json(key, 'map<string, string>')"
+    if has_name:
+        return f"{columns}['{name}'] = '{value}'"
+    return f"array_contains(map_values({columns}), '{name}')"
 
 
 def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with what is JSON in it as it means."""
-    parts = ("key", "partition", "id", "value")
-    return {name: json.loads(part) if name in parts and part is not None else part for name, part in row.items()}
+    """Return a row whose columns of JSON are parsed."""
+    decoded = dict(row)
+    for name in ("key", "partition", "id", "value"):
+        if decoded.get(name) is not None:
+            decoded[name] = json.loads(decoded[name])
+    return decoded
 
 
 def _text(value: object) -> str:

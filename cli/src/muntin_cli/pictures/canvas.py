@@ -6,7 +6,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 LETTERS: Final = 13
-"""The height of letters, of which `WIDTH` has so many that they are readable on a phone."""
+"""The height of letters, which makes them readable on a phone that shows `WIDTH` at its full width."""
 
 WIDTH: Final = 400
 """The width of a picture in its own units."""
@@ -21,7 +21,7 @@ DARK: Final = (
     "--paper:#171b21;--edge:#343b44;--ink:#e6edf3;--soft:#a3adb8;--event:#6cb0ff;--result:#5cc98a;--mark:#f5996b;"
     "--pane:#202f45;--other:#383020;--rim:#4a6389;--rim2:#7d6a41;--fill:#17382a;--pale:#44699a;--pale2:#3c7a58"
 )
-"""The same for readers who prefer dark ones."""
+"""The colours of a drawing for readers who prefer dark ones."""
 
 STYLE: Final = f"""\
 .muntin-drawing{{{LIGHT}}}
@@ -69,19 +69,30 @@ _NARROW: Final = frozenset(" .,:;'|!ijl()[]")
 
 
 def width_of(text: str, size: float) -> float:
-    """Return about how wide a text gets, at most, in a sans-serif font."""
-    return sum(0.95 if c in _WIDE else 0.4 if c in _NARROW else 0.64 for c in text) * size
+    """Return an upper estimate of the width of a text in a sans-serif font."""
+    width = 0.0
+    for letter in text:
+        if letter in _WIDE:
+            width += 0.95
+        elif letter in _NARROW:
+            width += 0.4
+        else:
+            width += 0.64
+    return width * size
 
 
 def shortened(text: str, room: float, size: float) -> str:
-    """Return a text, or as much of it as there is room for."""
+    """Return a text, cut off with an ellipsis if it is wider than the room."""
     if width_of(text, size) <= room:
         return text
-    return next((f"{text[:end]}…" for end in range(len(text), 0, -1) if width_of(text[:end], size) + size <= room), "…")
+    for end in range(len(text), 0, -1):
+        if width_of(text[:end], size) + size <= room:
+            return f"{text[:end]}…"
+    return "…"
 
 
 class Canvas:
-    """Takes elements, and writes them in that order."""
+    """Collects elements of an SVG document, in the order in which they are drawn."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

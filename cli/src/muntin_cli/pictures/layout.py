@@ -9,6 +9,7 @@ from typing import Final
 
 from muntin.axis import EARLIEST, INFINITY, Axis
 from muntin.drawings import Bar, Look, span, spell_tick
+from muntin.events import Lifetime
 from muntin_cli.pictures.canvas import LETTERS, WIDTH, width_of
 
 MARGIN: Final = 12
@@ -23,29 +24,49 @@ LAST: Final = WIDTH - 8
 ROUND: Final = 5.0
 """The radius of the dot at an event's start."""
 
-_LEAST: Final = 150
-_SPACE: Final = 8
-_STEPS: Final = tuple(step * 10**power for power in range(19) for step in (1, 2, 3, 5))
+ARROW: Final = 8
+"""Width of the arrow behind the last tick, up to which bars without an end go on."""
+
+_NARROWEST: Final = 150
+"""Width that the ticks keep, however wide notes are."""
+_NOTE_GAP: Final = 8
+"""Space between a bar and the note beside it."""
+_LABEL_GAP: Final = 12
+"""Space between the numbers below the axis."""
+
 _SECOND: Final = 10**6
 _DAY: Final = 86_400 * _SECOND
-_PARTS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
-_TIMES: Final = (
+
+
+def _round_steps() -> Iterator[int]:
+    """Yield 1, 2, 3, 5, 10, 20, 30, 50, 100 and so on, as far as ticks go."""
+    for power in range(19):
+        for digit in (1, 2, 3, 5):
+            yield digit * 10**power
+
+
+_STEPS: Final = tuple(_round_steps())
+"""Distances between numbers below the axis, from small to large."""
+
+_SECONDS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
+_TIME_STEPS: Final = (
     *(step for step in _STEPS if step < _SECOND),
-    *(seconds * _SECOND for seconds in _PARTS),
+    *(seconds * _SECOND for seconds in _SECONDS),
     *(days * _DAY for days in _STEPS),
 )
+"""The same on an axis of time: parts of a second, of a minute, of an hour, of a day, and days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The ticks along the width.
+    """Maps ticks to positions across the picture.
 
     Attributes:
-        low: The first tick.
-        high: The last one.
-        left: Where the first one is.
-        right: Where the last one is.
-        axis: The meaning of ticks.
+        low: First tick.
+        high: Last tick.
+        left: Position of the first tick.
+        right: Position of the last tick.
+        axis: Meaning of ticks.
     """
 
     low: int
@@ -56,25 +77,31 @@ class Scale:
 
     @classmethod
     def over(cls, bars: Sequence[Bar], axis: Axis = Axis.TICKS) -> Scale:
-        """Return the scale of some bars, with room for their labels, and for notes behind those that end last."""
-        labels = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
-        widest = cls(*span(bars), MARGIN + labels + (14 if labels else 4), WIDTH - MARGIN - 12, axis)
-        return widest.narrowed(bars).narrowed(bars)
+        """Return a scale for bars, with room for labels to their left and for notes to their right."""
+        label_width = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
+        label_gap = 14 if label_width else 4
+        low, high = span(bars)
+        scale = cls(low, high, MARGIN + label_width + label_gap, WIDTH - MARGIN - 12, axis)
+        # On a narrower scale some notes no longer fit into their boxes and are written beside them: once more.
+        return scale.narrowed(bars).narrowed(bars)
 
     def narrowed(self, bars: Sequence[Bar]) -> Scale:
-        """Return a scale that leaves room for all notes, without making boxes too small for theirs."""
+        """Return a scale that leaves room for the notes beside bars, as far as it keeps its least width."""
         right = min(self.right_for(bar) for bar in bars)
-        return replace(self, right=min(self.right, max(right, self.left + _LEAST)))
+        return replace(self, right=min(self.right, max(right, self.left + _NARROWEST)))
 
     def right_for(self, bar: Bar) -> float:
         """Return the rightmost position of the last tick that leaves room for a bar's note."""
         if not has_note_outside(bar, self):
             return self.right
-        last = right_of(replace(bar, note=""), self)
-        room = LAST - _SPACE - width_of(bar.note, LETTERS)
-        is_beyond = last > self.right
-        part = 1 if is_beyond else max((last - self.left) / (self.right - self.left), 0.01)
-        return self.left + (room - (last - self.right if is_beyond else 0) - self.left) / part
+        bar_end = right_of(replace(bar, note=""), self)
+        latest_end = LAST - _NOTE_GAP - width_of(bar.note, LETTERS)
+        if bar_end > self.right:
+            # What lies behind the last tick, such as an arrow, keeps its width.
+            return latest_end - (bar_end - self.right)
+        # The bar ends at a fixed share of the scale: the scale is as wide as brings this point to `latest_end`.
+        share = max((bar_end - self.left) / (self.right - self.left), 0.01)
+        return self.left + (latest_end - self.left) / share
 
     def at(self, tick: float) -> float:
         """Return the position of a tick."""
@@ -85,60 +112,72 @@ class Scale:
         """The width of a tick."""
         return (self.right - self.left) / (self.high - self.low)
 
-    def end_of(self, bar: Bar) -> float:
-        """Return the position of a bar's end; one without an end goes on to the arrow of the scale."""
-        return self.right + 8 if bar.is_open else self.at(bar.end)
+    def end_of(self, bar: Bar | Lifetime) -> float:
+        """Return the position of a bar's end; a bar without an end goes on to the tip of the arrow."""
+        return self.right + ARROW if bar.is_open else self.at(bar.end)
 
     def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
         """Return the ticks that have their number below them.
 
-        Of about as many as there is room for, they are those at which most windows and results start or end.
+        Of the three closest distances at which numbers do not touch, it is the one whose multiples are most often the
+        start or end of a window or result.
         """
-        steps = _TIMES if self.axis is Axis.TIME else _STEPS
-        fitting = [step for step in steps if self._has_room(self._multiples(step))] or [self.high - self.low]
-        ends = [
-            tick
-            for bar in bars
-            if bar.look is not Look.EVENT
-            for tick in (bar.start, bar.end)
-            if EARLIEST < tick < INFINITY
-        ]
-        step = max(fitting[:3], key=lambda step: sum(tick % step == 0 for tick in ends))
+        steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS
+        fitting = [step for step in steps if self._has_room(self._multiples(step))]
+        if not fitting:
+            fitting = [self.high - self.low]
+        bounds: list[int] = []
+        for bar in bars:
+            if bar.look is not Look.EVENT:
+                bounds += finite_bounds(bar)
+        step = max(fitting[:3], key=lambda step: sum(bound % step == 0 for bound in bounds))
         return self._multiples(step) or [self.low]
 
     def _multiples(self, step: int) -> range:
-        return range(-(-self.low // step) * step, self.high + 1, step)
+        first = -(-self.low // step) * step
+        return range(first, self.high + 1, step)
 
     def _has_room(self, ticks: range) -> bool:
-        widest = max((width_of(spell_tick(tick, self.axis), LETTERS) for tick in (*ticks[:1], *ticks[-1:])), default=0)
-        return ticks.step * self.tick >= widest + 12
+        """True if the numbers of ticks do not touch: the first or the last one is the widest."""
+        widest = 0.0
+        for tick in (*ticks[:1], *ticks[-1:]):
+            widest = max(widest, width_of(spell_tick(tick, self.axis), LETTERS))
+        return ticks.step * self.tick >= widest + _LABEL_GAP
+
+
+def finite_bounds(bar: Bar) -> list[int]:
+    """Return the start and end of a bar, as far as they lie on the axis."""
+    return [tick for tick in (bar.start, bar.end) if EARLIEST < tick < INFINITY]
 
 
 def right_of(bar: Bar, scale: Scale) -> float:
     """Return the right edge of a bar with its note."""
-    last = scale.end_of(bar)
+    right = scale.end_of(bar)
     if bar.look is Look.EVENT and bar.is_open:
-        last += 3
+        right += 3  # the head of its arrow
     elif bar.look is Look.EVENT and bar.end == bar.start + 1:
-        last = scale.at(bar.start + 0.5) + ROUND
+        right = scale.at(bar.start + 0.5) + ROUND  # a point is a dot in the middle of its tick
     if bar.whole is not None:
-        last = max(last, scale.right + 8 if bar.whole.is_open else scale.at(bar.whole.end))
-    return last + _SPACE + width_of(bar.note, LETTERS) if has_note_outside(bar, scale) else last
+        right = max(right, scale.end_of(bar.whole))
+    if has_note_outside(bar, scale):
+        right += _NOTE_GAP + width_of(bar.note, LETTERS)
+    return right
 
 
 def has_note_outside(bar: Bar, scale: Scale) -> bool:
-    """True if a bar has a note that lies outside of it."""
-    is_inside = bar.look is Look.WINDOW or (bar.look is Look.RESULT and fits(bar, scale))
-    return bool(bar.note) and not is_inside and not bar.is_mark
+    """True if a bar has a note that is written beside it."""
+    if not bar.note or bar.is_mark or bar.look is Look.WINDOW:
+        return False
+    return bar.look is Look.EVENT or not fits(bar, scale)
 
 
 def fits(bar: Bar, scale: Scale) -> bool:
-    """True if there is room for its note inside a bar."""
+    """True if a bar has room for its note inside."""
     return width_of(bar.note, LETTERS) + 6 <= scale.end_of(bar) - scale.at(bar.start)
 
 
 def extent_of(bar: Bar, axis: Axis = Axis.TICKS) -> str:
-    """Return the start and end of a bar, as text; of a point in time, its time.
+    """Return the start and end of a bar as text; of a point in time, its time.
 
     Example:
         >>> extent_of(Bar("a", 2, 5)), extent_of(Bar("b", 2, INFINITY)), extent_of(Bar("c", 2, 2))
@@ -164,10 +203,10 @@ class Lane:
     """Bars beside one another.
 
     Attributes:
-        label: The text before them; only the first of several lanes of one kind has it.
-        top: Where it begins.
-        height: Its height.
-        bars: With their numbers among those of their kind.
+        label: Text before the bars; empty for all but the first of several lanes of one kind.
+        top: Upper edge.
+        height: Height.
+        bars: Bars, each with its number among those of its kind.
     """
 
     label: str
@@ -177,7 +216,7 @@ class Lane:
 
     @property
     def middle(self) -> float:
-        """Half way down."""
+        """The vertical middle."""
         return self.top + self.height / 2
 
     @property
@@ -188,12 +227,12 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lanes below one another, with a line of text above them or none.
+    """Lanes below one another, with a line of text above them.
 
     Attributes:
-        heading: The text.
-        top: Where it begins.
-        lanes: The lanes below the text.
+        heading: Text; empty for none.
+        top: Upper edge.
+        lanes: Lanes below the text.
     """
 
     heading: str
@@ -203,7 +242,9 @@ class Block:
     @property
     def bottom(self) -> float:
         """The lower edge."""
-        return self.lanes[-1].top + self.lanes[-1].height if self.lanes else self.top + HEADING
+        if not self.lanes:
+            return self.top + HEADING
+        return self.lanes[-1].top + self.lanes[-1].height
 
 
 def blocks(rows: Sequence[Bar | str], scale: Scale) -> Iterator[Block]:
@@ -217,11 +258,12 @@ def blocks(rows: Sequence[Bar | str], scale: Scale) -> Iterator[Block]:
 
 
 def _parts(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
-    """Return each line of text with the bars below it, the first without; none of nothing but a gap."""
+    """Return lines of text, each with the bars below it; bars before the first line have an empty one."""
     parts: list[tuple[str, list[Bar]]] = [("", [])]
     for row in rows:
         if isinstance(row, Bar):
-            parts[-1][1].append(row)
+            _, bars = parts[-1]
+            bars.append(row)
         else:
             parts.append((row.strip("-= "), []))
     return [(heading, bars) for heading, bars in parts if heading or bars]
@@ -230,27 +272,30 @@ def _parts(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
 def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
     for (label, look, _), group in groupby(bars, key=lambda bar: (bar.label, bar.look, bar.is_mark)):
         kind = list(group)
-        height = _BARE_WINDOW if look is Look.WINDOW and (not any(bar.note for bar in kind)) else _HEIGHTS[look]
-        for number, fitting in enumerate(_packed(kind, scale)):
-            yield Lane(label if number == 0 else "", top, height, tuple(fitting))
+        height = _HEIGHTS[look]
+        if look is Look.WINDOW and not any(bar.note for bar in kind):
+            height = _BARE_WINDOW
+        for number, lane_bars in enumerate(_packed(kind, scale)):
+            yield Lane(label if number == 0 else "", top, height, tuple(lane_bars))
             top += height
 
 
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
-    """Return the bars in as few lanes as they need.
+    """Distribute bars over as few lanes as they need; each bar keeps its number.
 
-    Each is in the first that has room to its right. An event is in the last one, or in a new one below it: read from
-    left to right and from top to bottom, events stay in their order.
+    A bar goes into the first lane in which it overlaps no other bar. An event goes into the last lane or into a new
+    one below it: read from left to right and from top to bottom, events stay in their order.
     """
     lanes: list[list[tuple[int, Bar]]] = []
-    reached: list[float] = []
+    rights: list[float] = []  # where the last bar of each lane ends
     for number, bar in enumerate(bars):
-        first = max(len(lanes) - 1, 0) if bar.look is Look.EVENT else 0
-        free = (place for place in range(first, len(lanes)) if reached[place] <= scale.at(bar.start) + 0.01)
-        place = next(free, len(lanes))
+        first_place = max(len(lanes) - 1, 0) if bar.look is Look.EVENT else 0
+        left = scale.at(bar.start) + 0.01  # bars that touch may differ by an error of rounding
+        free_places = (place for place in range(first_place, len(lanes)) if rights[place] <= left)
+        place = next(free_places, len(lanes))
         if place == len(lanes):
             lanes.append([])
-            reached.append(0)
+            rights.append(0)
         lanes[place].append((number, bar))
-        reached[place] = right_of(bar, scale)
+        rights[place] = right_of(bar, scale)
     return lanes

@@ -49,6 +49,9 @@ class Picture:
 def _spell(row: Bar | str, axis: Axis) -> str:
     if isinstance(row, str):
         return row.strip("-= ")
-    where = " ".join(part for part in (row.label, extent_of(row, axis)) if part)
-    said = f"{where}: {row.note}" if row.note else where
-    return f"{said}, retracted" if row.is_struck else said
+    text = " ".join(part for part in (row.label, extent_of(row, axis)) if part)
+    if row.note:
+        text += f": {row.note}"
+    if row.is_struck:
+        text += ", retracted"
+    return text

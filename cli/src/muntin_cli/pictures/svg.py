@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from muntin.axis import EARLIEST, INFINITY
 from muntin.drawings import Bar, Drawing, Look, spell_tick
+from muntin.events import Lifetime
 from muntin_cli.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
 from muntin_cli.pictures.layout import (
+    ARROW,
     HEADING,
     LABEL,
     LAST,
@@ -21,6 +22,7 @@ from muntin_cli.pictures.layout import (
     Scale,
     blocks,
     extent_of,
+    finite_bounds,
     fits,
     right_of,
 )
@@ -35,67 +37,73 @@ def draw_bar(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float,
     else:
         _event(canvas, scale, bar, middle)
     if bar.is_struck:
-        left, right = scale.at(bar.start) - 4, scale.end_of(bar) + 4
+        left = scale.at(bar.start) - 4
+        right = scale.end_of(bar) + 4
         canvas.line((left, middle + 6), (right, middle - 6), "strike")
+
+
+def _look(bar: Bar, look: str) -> str:
+    """Return a style for a bar, paler if it is struck through."""
+    return f"gone {look}".strip() if bar.is_struck else look
 
 
 def _note(canvas: Canvas, scale: Scale, bar: Bar, middle: float, look: str = "") -> None:
     """Write a note to the right of a bar."""
     left = right_of(bar, scale) - width_of(bar.note, LETTERS)
-    canvas.text(
-        left, middle, shortened(bar.note, LAST - left + 1, LETTERS), f"{'gone ' if bar.is_struck else ''}{look}".strip()
-    )
+    canvas.text(left, middle, shortened(bar.note, LAST - left + 1, LETTERS), _look(bar, look))
 
 
 def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
-    gone = "gone " if bar.is_struck else ""
-    left, right = scale.at(bar.start), scale.end_of(bar)
+    left = scale.at(bar.start)
+    right = scale.end_of(bar)
     if bar.whole is not None:
-        _rest(canvas, scale, bar, middle)
+        _cut_away(canvas, scale, bar, bar.whole, middle)
     if bar.end == bar.start + 1:
-        canvas.dot((left + right) / 2, middle, ROUND, f"{gone}start")
+        canvas.dot((left + right) / 2, middle, ROUND, _look(bar, "start"))
     elif bar.is_open:
-        canvas.line((left, middle), (right - 5, middle), f"{gone}life")
-        canvas.arrow_head(right + 2, middle, f"{gone}start", 6)
-        canvas.dot(left + ROUND, middle, ROUND, f"{gone}start")
+        canvas.line((left, middle), (right - 5, middle), _look(bar, "life"))
+        canvas.arrow_head(right + 2, middle, _look(bar, "start"), 6)
+        canvas.dot(left + ROUND, middle, ROUND, _look(bar, "start"))
     else:
-        size = min(ROUND, (right - left) / 4)
-        canvas.line((left + size, middle), (right - size - 3, middle), f"{gone}life")
-        canvas.dot(left + size, middle, size, f"{gone}start")
-        canvas.dot(right - size, middle, size - 1, f"{gone}stop")
+        radius = min(ROUND, (right - left) / 4)
+        canvas.line((left + radius, middle), (right - radius - 3, middle), _look(bar, "life"))
+        canvas.dot(left + radius, middle, radius, _look(bar, "start"))
+        canvas.dot(right - radius, middle, radius - 1, _look(bar, "stop"))
     if bar.note:
         _note(canvas, scale, bar, middle)
 
 
-def _rest(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
-    """Draw what was cut away on either side."""
-    assert bar.whole is not None
+def _cut_away(canvas: Canvas, scale: Scale, bar: Bar, whole: Lifetime, middle: float) -> None:
+    """Draw what was cut away from a whole lifetime, on either side of the bar that is left of it."""
     past = "past given" if bar.look is Look.RESULT else "past"
-    if bar.whole.start < bar.start:
-        canvas.line((scale.at(bar.whole.start) + 8, middle), (scale.at(bar.start), middle), past)
-        canvas.dot(scale.at(bar.whole.start) + 4, middle, 3.5, f"{past} start")
-    if bar.whole.is_open and not bar.is_open:
-        canvas.line((scale.at(bar.end), middle), (scale.right + 8, middle), past)
-    elif bar.whole.end > bar.end:
-        canvas.line((scale.at(bar.end), middle), (scale.at(bar.whole.end) - 8, middle), past)
-        canvas.dot(scale.at(bar.whole.end) - 4, middle, 3.5, f"{past} stop")
+    if whole.start < bar.start:
+        canvas.line((scale.at(whole.start) + 8, middle), (scale.at(bar.start), middle), past)
+        canvas.dot(scale.at(whole.start) + 4, middle, 3.5, f"{past} start")
+    if whole.is_open and not bar.is_open:
+        canvas.line((scale.at(bar.end), middle), (scale.right + ARROW, middle), past)
+    elif whole.end > bar.end:
+        canvas.line((scale.at(bar.end), middle), (scale.at(whole.end) - 8, middle), past)
+        canvas.dot(scale.at(whole.end) - 4, middle, 3.5, f"{past} stop")
 
 
 def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
-    gone = "gone " if bar.is_struck else ""
-    left, right = scale.at(bar.start), scale.end_of(bar)
+    left = scale.at(bar.start)
+    right = scale.end_of(bar)
     if bar.whole is not None:
-        _rest(canvas, scale, bar, middle)
-    canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, f"{gone}box", 3)
+        _cut_away(canvas, scale, bar, bar.whole, middle)
+    canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, _look(bar, "box"), 3)
     if bar.note and fits(bar, scale):
-        canvas.text((left + right) / 2, middle, bar.note, f"{gone}mid bold")
+        canvas.text((left + right) / 2, middle, bar.note, _look(bar, "mid bold"))
     elif bar.note:
         _note(canvas, scale, bar, middle, "bold")
 
 
 def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, height: float) -> None:
-    look = "other" if number % 2 else "pane"
-    left, right, top, bottom = scale.at(bar.start), scale.end_of(bar), middle - height / 2 + 2, middle + height / 2 - 2
+    look = "other" if number % 2 else "pane"  # neighbours differ in colour
+    left = scale.at(bar.start)
+    right = scale.end_of(bar)
+    top = middle - height / 2 + 2
+    bottom = middle + height / 2 - 2
     canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
     extent = extent_of(bar, scale.axis)
     has_room = width_of(extent, LETTERS) + 3 <= right - left
@@ -115,18 +123,23 @@ def render(drawing: Drawing, description: str) -> str:
     """Return a drawing as SVG."""
     bars = [row for row in drawing.rows if isinstance(row, Bar)]
     scale = Scale.over(bars or [Bar("", 0, 1)], drawing.axis)
-    parts = list(blocks(drawing.rows, scale))
-    bottom = parts[-1].bottom if parts else 0
-    canvas = Canvas()
+    drawn_blocks = list(blocks(drawing.rows, scale))
+    lanes: list[Lane] = []
+    for block in drawn_blocks:
+        lanes += block.lanes
+    bottom = drawn_blocks[-1].bottom if drawn_blocks else 0
     height = bottom + (_FOOT if bars else MARGIN)
+
+    # What is drawn later lies above: bars over marks, and these over the backgrounds.
+    canvas = Canvas()
     canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
-    for block in parts:
-        _behind(canvas, scale, block)
-    for block in parts:
-        _heading(canvas, block)
+    for block in drawn_blocks:
+        _background(canvas, scale, block)
+    for block in drawn_blocks:
+        if block.heading:
+            _heading(canvas, block)
     if bars:
         _ruler(canvas, scale, scale.labelled(bars), bottom + 6)
-    lanes = [lane for block in parts for lane in block.lanes]
     _marks(canvas, scale, lanes, bottom + 6)
     for lane in lanes:
         _lane(canvas, scale, lane)
@@ -135,45 +148,62 @@ def render(drawing: Drawing, description: str) -> str:
 
 def _document(content: str, height: float, title: str, description: str) -> str:
     size = f'viewBox="0 0 {WIDTH} {height:g}" width="{_NATURAL}" style="max-width:100%;height:auto"'
-    said = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
+    texts = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="muntin-drawing" role="img" aria-label={quoteattr(title)}'
-    return f"{opening} {size}>\n{said}\n<style>\n{STYLE}</style>\n{content}\n</svg>\n"
+    return f"{opening} {size}>\n{texts}\n<style>\n{STYLE}</style>\n{content}\n</svg>\n"
 
 
-def _behind(canvas: Canvas, scale: Scale, block: Block) -> None:
-    """Draw windows that divide the axis as boxes behind the events; of others, draw the starts and ends."""
+def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
+    """Draw the windows of a block behind its events: as boxes, or as lines at their ends where they overlap."""
     if all(lane.look is Look.WINDOW for lane in block.lanes):
         return
     top = block.top + (HEADING - 4 if block.heading else 0)
-    windows = [bar for lane in block.lanes for _, bar in lane.bars if bar.look is Look.WINDOW]
-    windows = [bar for bar in windows if bar.label == windows[0].label]  # of several kinds, those of the first
+    windows = _windows_of_first_kind(block)
     ordered = sorted(windows, key=lambda bar: bar.start)
-    if windows and all(one.end <= other.start for one, other in pairwise(ordered)):
-        for number, bar in enumerate(windows):
-            left, look = scale.at(bar.start), "other-veil" if number % 2 else "veil"
-            canvas.rect(left + 0.5, top, scale.end_of(bar) - left - 1, block.bottom - top, look, 3)
+    if windows and all(window.end <= next_window.start for window, next_window in pairwise(ordered)):
+        for number, window in enumerate(windows):
+            left = scale.at(window.start)
+            look = "other-veil" if number % 2 else "veil"
+            canvas.rect(left + 0.5, top, scale.end_of(window) - left - 1, block.bottom - top, look, 3)
         return
-    ends = [(tick, lane.top) for lane in block.lanes for tick in _edges(lane)]
-    for tick, bottom in sorted(dict(ends).items()):
+    # A line goes down to the lowest lane that has a window with this end.
+    lane_tops: dict[int, float] = {}
+    for lane in block.lanes:
+        for tick in _window_bounds(lane):
+            lane_tops[tick] = lane.top
+    for tick, bottom in sorted(lane_tops.items()):
         canvas.line((scale.at(tick), top), (scale.at(tick), bottom + 2), "guide")
 
 
-def _edges(lane: Lane) -> list[int]:
-    windows = [bar for _, bar in lane.bars if bar.look is Look.WINDOW]
-    return [tick for bar in windows for tick in (bar.start, bar.end) if EARLIEST < tick < INFINITY]
+def _windows_of_first_kind(block: Block) -> list[Bar]:
+    """Return the windows of a block that share the label of the first one."""
+    windows: list[Bar] = []
+    for lane in block.lanes:
+        for _, bar in lane.bars:
+            if bar.look is Look.WINDOW and (not windows or bar.label == windows[0].label):
+                windows.append(bar)
+    return windows
+
+
+def _window_bounds(lane: Lane) -> list[int]:
+    bounds: list[int] = []
+    for _, bar in lane.bars:
+        if bar.look is Look.WINDOW:
+            bounds += finite_bounds(bar)
+    return bounds
 
 
 def _heading(canvas: Canvas, block: Block) -> None:
-    if block.heading:
-        heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
-        middle, width = block.top + HEADING / 2, width_of(heading, 1.1 * LETTERS)
-        canvas.text(MARGIN, middle, heading, "bold")
-        if MARGIN + width + 16 < WIDTH - MARGIN:
-            canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
+    heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
+    width = width_of(heading, 1.1 * LETTERS)
+    middle = block.top + HEADING / 2
+    canvas.text(MARGIN, middle, heading, "bold")
+    if MARGIN + width + 16 < WIDTH - MARGIN:
+        canvas.line((MARGIN + width + 8, middle), (WIDTH - MARGIN, middle), "rule")
 
 
 def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) -> None:
-    canvas.line((scale.left, top), (scale.right + 8, top), "axis")
+    canvas.line((scale.left, top), (scale.right + ARROW, top), "axis")
     canvas.arrow_head(scale.right + 12, top, "tip", 3)
     for tick in labelled:
         canvas.line((scale.at(tick), top), (scale.at(tick), top + 5), "axis")
@@ -190,22 +220,22 @@ def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:
 
 
 def _marks(canvas: Canvas, scale: Scale, lanes: Sequence[Lane], bottom: float) -> None:
-    """Draw how far marks move along the axis: each holds until the next one."""
-    marks = [(lane.middle, bar) for lane in lanes for _, bar in lane.bars if bar.is_mark]
-    ends = [middle for middle, _ in marks[1:]] + [bottom]
-    before = scale.left
-    for (middle, bar), end in zip(marks, ends, strict=False):
-        place = scale.at(bar.start)
-        if place - before > 1:
-            canvas.line((before, middle), (place - 6, middle), "way")
-            canvas.arrow_head(place, middle, "head")
-        canvas.line((place, middle), (place, end), "mark")
-        _say(canvas, scale, place, middle, bar.note)
-        before = place
-
-
-def _say(canvas: Canvas, scale: Scale, place: float, middle: float, note: str) -> None:
-    if place + 8 + width_of(note, LETTERS) <= scale.right + 12:
-        canvas.text(place + 8, middle, note, "said")
-    else:
-        canvas.text(place - 12, middle, note, "said end halo")
+    """Draw marks as a step line: along the axis to each mark's tick, and there down to the lane of the next mark."""
+    marks: list[tuple[float, Bar]] = []
+    for lane in lanes:
+        for _, bar in lane.bars:
+            if bar.is_mark:
+                marks.append((lane.middle, bar))
+    previous = scale.left
+    for number, (middle, bar) in enumerate(marks):
+        position = scale.at(bar.start)
+        if position - previous > 1:
+            canvas.line((previous, middle), (position - 6, middle), "way")
+            canvas.arrow_head(position, middle, "head")
+        next_middle = marks[number + 1][0] if number + 1 < len(marks) else bottom
+        canvas.line((position, middle), (position, next_middle), "mark")
+        if position + 8 + width_of(bar.note, LETTERS) <= scale.right + 12:
+            canvas.text(position + 8, middle, bar.note, "said")
+        else:
+            canvas.text(position - 12, middle, bar.note, "said end halo")
+        previous = position

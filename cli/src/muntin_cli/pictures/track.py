@@ -24,7 +24,7 @@ class Track:
             such as watermarks. By default a row is a point.
         label: The text before a bar, with columns in braces, as in `"{airport}"`.
         note: The text in a bar or beside it, likewise, as in `"{delay:.1f} minutes"`.
-        look: What a row is: `"event"`, `"window"` or `"result"`. A row whose column `change` is `retract` is struck
+        look: Meaning of a row: `"event"`, `"window"` or `"result"`. A row whose column `change` is `retract` is struck
             through.
     """
 
@@ -38,20 +38,31 @@ class Track:
     def drawing(self) -> Drawing:
         """Return a bar for each row."""
         rows = self.rows.toArrow().to_pylist() if hasattr(self.rows, "toArrow") else list(self.rows)
-        is_time = any(isinstance(end, datetime) for row in rows for end in self._ends(row))
-        return Drawing([self._bar(row) for row in rows], axis=Axis.TIME if is_time else Axis.TICKS)
+        axis = Axis.TICKS
+        for row in rows:
+            if any(isinstance(end, datetime) for end in self._ends(row)):
+                axis = Axis.TIME
+        return Drawing([self._bar(row) for row in rows], axis=axis)
 
     def _ends(self, row: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return the start and end of a row as they are, with texts as datetimes."""
         start = row[self.start]
-        ends = (start["start"], start["end"]) if isinstance(start, Mapping) else (start, row[self.end or self.start])
-        first, last = (datetime.fromisoformat(end) if isinstance(end, str) else end for end in ends)
-        return first, last
+        if isinstance(start, Mapping):
+            return _parsed(start["start"]), _parsed(start["end"])
+        return _parsed(start), _parsed(row[self.end or self.start])
 
     def _bar(self, row: Mapping[str, Any]) -> Bar:
-        start, end = (INFINITY if end is None else _tick(end) for end in self._ends(row))
+        first, last = self._ends(row)
+        start = _tick(first)
         is_point = self.end is None and not isinstance(row[self.start], Mapping)
-        label, note, is_struck = self.label.format(**row), self.note.format(**row), row.get("change") == "retract"
-        return Bar(label, start, start + 1 if is_point else end, note, Look(self.look), is_struck=is_struck)
+        return Bar(
+            label=self.label.format(**row),
+            start=start,
+            end=start + 1 if is_point else _tick(last),
+            note=self.note.format(**row),
+            look=Look(self.look),
+            is_struck=row.get("change") == "retract",
+        )
 
 
 def draw(title: str, *parts: Track | str) -> Picture:
@@ -70,12 +81,27 @@ def draw(title: str, *parts: Track | str) -> Picture:
         >>> print(draw("rides per ten minutes", Track(rides, "leaves", label="ride"), windows).description)
         ride 08:03; ride 08:07; window [08:00, 08:10): 2 rides
     """
-    drawings = [Drawing([part]) if isinstance(part, str) else part.drawing() for part in parts]
-    is_time = any(drawing.axis is Axis.TIME for drawing in drawings)
-    rows = [row for drawing in drawings for row in drawing.rows]
-    return Picture(Drawing(rows, title, Axis.TIME if is_time else Axis.TICKS))
+    rows: list[Bar | str] = []
+    axis = Axis.TICKS
+    for part in parts:
+        if isinstance(part, str):
+            rows.append(part)
+            continue
+        drawing = part.drawing()
+        rows += drawing.rows
+        if drawing.axis is Axis.TIME:
+            axis = Axis.TIME
+    return Picture(Drawing(rows, title, axis))
+
+
+def _parsed(end: Any) -> Any:
+    return datetime.fromisoformat(end) if isinstance(end, str) else end
 
 
 def _tick(end: Any) -> int:
-    """Return a number as it is, and a datetime by what its clock shows."""
-    return instant(end.replace(tzinfo=None)) if isinstance(end, datetime) else int(end)
+    """Return the tick of an end: a number as it is, a datetime by what its clock shows; no end is the axis's end."""
+    if end is None:
+        return INFINITY
+    if isinstance(end, datetime):
+        return instant(end.replace(tzinfo=None))
+    return int(end)

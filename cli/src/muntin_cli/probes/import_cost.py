@@ -1,4 +1,4 @@
-"""Import a module and say what that took: modules, and milliseconds."""
+"""Import a module and report the cost: modules, and milliseconds."""
 
 import json
 import sys
@@ -7,12 +7,13 @@ from importlib import import_module
 
 
 def cost_of(name: str) -> dict[str, object]:
-    """Return the modules that an import brings besides muntin, and how long it took."""
+    """Return the modules that an import loads besides muntin, and its duration."""
     import_module("muntin")  # what every plugin imports is not the plugin's cost
-    known, start = set(sys.modules), time.perf_counter()
+    modules_before = set(sys.modules)
+    start = time.perf_counter()
     import_module(name)
-    took = time.perf_counter() - start
-    return {"modules": sorted(set(sys.modules) - known), "milliseconds": round(took * 1000)}
+    seconds = time.perf_counter() - start
+    return {"modules": sorted(set(sys.modules) - modules_before), "milliseconds": round(seconds * 1000)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Open pickled modules and say what became of each."""
+"""Unpickle modules and report the error of each."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Try the laws in a folder of tests, and nothing else there, and say what became of each."""
+"""Try the laws in a folder of tests, and no other tests there, and report the result of each."""
 
 import json
 import sys
@@ -11,24 +11,27 @@ class OwnLaws:
     """Collects the tests of laws classes.
 
     Attributes:
-        tried: The name of each subject, the law, and how it is broken; empty where it is kept. Those that are skipped,
-            or marked as known to be broken, are left out.
+        tried: Name of the subject, the law, and how it is broken, which is empty where it is kept. Laws that are
+            skipped, or marked as known to be broken, are left out.
     """
 
     def __init__(self) -> None:
         self.tried: list[tuple[str, str, str]] = []
 
     def pytest_collection_modifyitems(self, items: list[object]) -> None:
-        """Leave out all that is no law."""
+        """Leave out all tests that are not laws."""
         items[:] = [item for item in items if hasattr(getattr(item, "function", None), "law")]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Take note of what became of a law."""
-        is_excused = item.get_closest_marker("xfail") is not None
-        if call.when != "call" or is_excused or (call.excinfo and call.excinfo.errisinstance(pytest.skip.Exception)):
+        """Record the result of a law."""
+        if call.when != "call":
             return
-        broken = str(call.excinfo.value) if call.excinfo else ""
-        self.tried.append((item.cls.subject().name, item.function.law.name, broken))
+        is_known_to_break = item.get_closest_marker("xfail") is not None
+        is_skipped = call.excinfo and call.excinfo.errisinstance(pytest.skip.Exception)
+        if is_known_to_break or is_skipped:
+            return
+        error = str(call.excinfo.value) if call.excinfo else ""
+        self.tried.append((item.cls.subject().name, item.function.law.name, error))
 
 
 def try_laws(folder: str) -> list[tuple[str, str, str]]:

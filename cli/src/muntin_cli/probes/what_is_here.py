@@ -1,4 +1,4 @@
-"""Say what a Python has: its version, packages by name, and plugins."""
+"""Report what a Python environment has: its version, packages by name, and plugins."""
 
 import json
 import platform
@@ -19,14 +19,14 @@ def version_of(package: str) -> str:
 
 def plugins() -> set[str]:
     """Return the names of plugins, also where a package is malformed."""
-    found: set[str] = set()
+    names: set[str] = set()
     for package in distributions():
         with suppress(Exception):
-            found |= {entry.name for entry in package.entry_points if entry.group == "muntin"}
-    return found
+            names |= {entry.name for entry in package.entry_points if entry.group == "muntin"}
+    return names
 
 
-def seen(packages: Iterable[str]) -> dict[str, Any]:
+def describe_environment(packages: Iterable[str]) -> dict[str, Any]:
     """Return the packages and plugins that this Python can import."""
     return {
         "executable": sys.executable,
@@ -37,4 +37,4 @@ def seen(packages: Iterable[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"\nanswer: {json.dumps(seen(json.load(sys.stdin)))}\n")
+    sys.stdout.write(f"\nanswer: {json.dumps(describe_environment(json.load(sys.stdin)))}\n")

@@ -11,21 +11,25 @@ from array import array
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
+from itertools import chain
 from typing import Any, Final
 
 from muntin.axis import EARLIEST, INFINITY
 
 _SPECIAL: Final[dict[int | None, int]] = {None: 0, EARLIEST: 1, INFINITY: 2}
+"""The codes of nulls and of the ends of the axis."""
 _FIRST: Final = len(_SPECIAL)
+"""The code of the least integer of a column."""
 _WIDTHS: Final = ((1, "B"), (2, "H"), (4, "I"), (8, "Q"))
+"""The bytes of a code, and their type code in `array`."""
 _EXACT: Final = 2**53
 """From here on a number of JavaScript is not exact."""
 
 
 def integers(values: Iterable[int | None]) -> dict[str, Any]:
-    """Return integers, or none in their places, as base64: how many steps each is from the least one.
+    """Return integers and nulls as codes in base64: the number of steps from the least one, where a step divides all.
 
-    The ends of the axis have codes of their own, so that one open end does not make all numbers wide. Integers that do
+    The ends of the axis have codes of their own, so that one open end does not make all codes wide. Integers that do
     not fit into 64 bits are written as text.
 
     Example:
@@ -36,9 +40,12 @@ def integers(values: Iterable[int | None]) -> dict[str, Any]:
     plain = [value for value in column if value is not None and value not in _SPECIAL]
     least = min(plain, default=0)
     step = math.gcd(*(value - least for value in plain)) or 1
-    codes = [
-        _SPECIAL[value] if value is None or value in _SPECIAL else _FIRST + (value - least) // step for value in column
-    ]
+    codes: list[int] = []
+    for value in column:
+        if value is None or value in _SPECIAL:
+            codes.append(_SPECIAL[value])
+        else:
+            codes.append(_FIRST + (value - least) // step)
     largest = max(codes, default=0)
     for width, kind in _WIDTHS:
         if largest < 256**width:
@@ -47,37 +54,49 @@ def integers(values: Iterable[int | None]) -> dict[str, Any]:
 
 
 def lists(column: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return lists of integers as their lengths, and all their members."""
-    return {"lengths": integers(map(len, column)), "members": integers(number for each in column for number in each)}
+    """Return lists of integers as their lengths, and the members of all one after the other."""
+    return {"lengths": integers(map(len, column)), "members": integers(chain.from_iterable(column))}
 
 
 def words(column: Sequence[Any]) -> dict[str, Any]:
-    """Return values of any kind as those that differ, and the number of one for each place.
+    """Return values of any kind as a dictionary: the distinct values, and for each row the number of its value.
 
     Example:
         >>> words(["late", "late", None])
         {'words': ['late', None], 'numbers': {'least': '0', 'step': '1', 'width': 1, 'codes': 'AwME'}}
     """
-    found: dict[tuple[type, Any], int] = {}
-    spelled = [_spell(value) for value in column]
-    numbers = [found.setdefault((type(value), value), len(found)) for value in spelled]
-    return {"words": [value for _, value in found], "numbers": integers(numbers)}
+    word_numbers: dict[tuple[type, Any], int] = {}  # by type, too: 1, 1.0 and True are equal
+    numbers: list[int] = []
+    for value in column:
+        word = _spell(value)
+        numbers.append(word_numbers.setdefault((type(word), word), len(word_numbers)))
+    return {"words": [word for _, word in word_numbers], "numbers": integers(numbers)}
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return what rows hold, as a column for each name; a row need not have all."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: _column([name in row for row in rows], [row.get(name) for row in rows]) for name in names}
+    """Transpose rows into columns by name; a row may lack some of the names."""
+    columns: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        lacking = [number for number, row in enumerate(rows) if name not in row]
+        columns[name] = _column([row.get(name) for row in rows], lacking)
+    return columns
 
 
-def _column(is_there: list[bool], column: list[Any]) -> dict[str, Any]:
-    kinds = {type(value) for value, has in zip(column, is_there, strict=True) if has}
-    if kinds == {float} and all(is_there):
+def _column(column: list[Any], lacking: list[int]) -> dict[str, Any]:
+    """Return a column as floats, integers or words.
+
+    Args:
+        column: Values of all rows, null in the rows that lack the column.
+        lacking: Numbers of the rows that lack the column.
+    """
+    if lacking:
+        return {**words(column), "lacks": integers(lacking)}
+    kinds = {type(value) for value in column}
+    if kinds == {float}:
         return {"floats": _text(array("d", column))}
-    if kinds == {int} and all(is_there) and all(EARLIEST < value < INFINITY for value in column):
+    if kinds == {int} and all(EARLIEST < value < INFINITY for value in column):
         return integers(column)
-    lacks = [number for number, has in enumerate(is_there) if not has]
-    return {**words(column), **({"lacks": integers(lacks)} if lacks else {})}
+    return words(column)
 
 
 def _spell(value: Any) -> str | int | float | bool | None:

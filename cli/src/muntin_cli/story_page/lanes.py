@@ -8,34 +8,39 @@ from heapq import heappop, heappush
 
 
 def lanes_of(bars: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each bar the number of its lane, the first that is free where it begins.
+    """Return for each bar the number of its lane: the first lane that is free where the bar starts.
 
     Args:
-        bars: The first tick of each, and the first one after it.
+        bars: First tick of each bar, and the first tick after it.
 
     Example:
         >>> lanes_of([(0, 10), (5, 15), (10, 20), (12, 14)])
         [0, 1, 0, 2]
     """
     lanes = [0] * len(bars)
-    busy: list[tuple[int, int]] = []
-    free: list[int] = []
-    count = 0
+    busy: list[tuple[int, int]] = []  # a heap of ends, each with its lane
+    free: list[int] = []  # a heap of lanes
+    lane_count = 0
     for number in sorted(range(len(bars)), key=lambda number: (bars[number][0], number)):
         start, end = bars[number]
         while busy and busy[0][0] <= start:
-            heappush(free, heappop(busy)[1])
+            _, lane = heappop(busy)
+            heappush(free, lane)
         if free:
             lane = heappop(free)
         else:
-            lane, count = count, count + 1
+            lane = lane_count
+            lane_count += 1
         lanes[number] = lane
         heappush(busy, (max(end, start + 1), lane))
     return lanes
 
 
 class Stack:
-    """Lanes of results that come and go: a result may take the place of retracted ones, which it then hides.
+    """Lanes of results: a result may take the place of retracted results, which it then hides.
+
+    Attributes:
+        hidden_by: Number of the result that hides a retracted one, by the number of the retracted one.
 
     Example:
         >>> stack = Stack()
@@ -48,23 +53,24 @@ class Stack:
 
     def __init__(self) -> None:
         self.hidden_by: dict[int, int] = {}
-        self._lanes: list[list[tuple[int, int, int]]] = []
-        self._gone: set[int] = set()
+        self._lanes: list[list[tuple[int, int, int]]] = []  # start, end and number of visible results, in order
+        self._retracted: set[int] = set()
 
     def add(self, number: int, start: int, end: int) -> int:
-        """Take a result, and return the number of its lane."""
+        """Place a result in the first lane where it overlaps retracted results alone, and return the lane's number."""
         for place, lane in enumerate(self._lanes):
             first = bisect_left(lane, (start,))
-            first -= first > 0 and lane[first - 1][1] > start
-            last = bisect_left(lane, (max(end, start + 1),))
-            covered = lane[first:last]
-            if all(other in self._gone for _, _, other in covered):
-                self.hidden_by.update((other, number) for _, _, other in covered)
-                lane[first:last] = [(start, end, number)]
+            if first > 0 and lane[first - 1][1] > start:
+                first -= 1  # the result before it starts earlier and reaches into it
+            after_last = bisect_left(lane, (max(end, start + 1),))
+            overlapped = [overlapped_number for _, _, overlapped_number in lane[first:after_last]]
+            if self._retracted.issuperset(overlapped):
+                self.hidden_by.update(dict.fromkeys(overlapped, number))
+                lane[first:after_last] = [(start, end, number)]
                 return place
         self._lanes.append([(start, end, number)])
         return len(self._lanes) - 1
 
     def retract(self, number: int) -> None:
-        """Take that a result is retracted; its bar stays until another one takes the place."""
-        self._gone.add(number)
+        """Mark a result as retracted; its bar stays until another result takes its place."""
+        self._retracted.add(number)

@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 EVENT: Final = 0
 """A row that brings an event: a bar."""
 CHANGE: Final = 1
-"""A row that changes an event: it is seen on its bar."""
+"""A row that changes an event: its bar shows the change."""
 OTHER: Final = 2
 """A row that does neither, as it is late, rejected or punctuation: a mark in a lane of its own."""
 
 
 def packed(story: Story) -> dict[str, Any]:
-    """Return a story as JSON has it: numbers as base64, repeated text once, and the lane of each bar.
+    """Return a story as data for JSON: numbers as base64, repeated text once, and the lane of each bar.
 
     Where bars lie is decided here, once for all positions: nothing moves while a reader steps.
     """
     keys = _keys(story)
-    numbers = {key: number for number, key in enumerate(keys)}
+    key_numbers = {key: number for number, key in enumerate(keys)}
+    key_texts: list[list[str] | None] = []
+    for key in keys:
+        key_texts.append(None if key is None else [str(column) for column in key])
     kinds = [_kind(row) for row in story.rows]
     result_lanes, hidden_by = _result_lanes(story.changes)
     return {
@@ -36,7 +39,7 @@ def packed(story: Story) -> dict[str, Any]:
         "notes": list(story.notes),
         "key_names": list(story.key_names),
         "axis": f"decimal {story.axis.places}" if isinstance(story.axis, DecimalAxis) else str(story.axis),
-        "keys": [None if key is None else [str(part) for part in key] for key in keys],
+        "keys": key_texts,
         "batches": {
             **_integers(story.batches, "number", "run", "watermark", "newest"),
             **_words(story.batches, "held_by"),
@@ -45,7 +48,7 @@ def packed(story: Story) -> dict[str, Any]:
             **_integers(story.rows, "batch", "start", "end", "new_end", "event", "waits_for"),
             **_words(story.rows, "change", "input", "source", "fate", "reason"),
             **_origins(story.rows),
-            "key": integers(numbers[row.key] for row in story.rows),
+            "key": integers(key_numbers[row.key] for row in story.rows),
             "kind": integers(kinds),
             "lane": integers(_event_lanes(story.rows, kinds)),
             "values": values([row.values for row in story.rows]),
@@ -53,7 +56,7 @@ def packed(story: Story) -> dict[str, Any]:
         "changes": {
             **_integers(story.changes, "batch", "result", "start", "end", "new_end", "firing"),
             **_words(story.changes, "change", "window_name"),
-            "key": integers(numbers[change.key] for change in story.changes),
+            "key": integers(key_numbers[change.key] for change in story.changes),
             "window_start": integers(change.window and change.window[0] for change in story.changes),
             "window_end": integers(change.window and change.window[1] for change in story.changes),
             "is_early": integers(int(change.is_early) for change in story.changes),
@@ -64,34 +67,44 @@ def packed(story: Story) -> dict[str, Any]:
             "bounds": lists([change.bounds for change in story.changes]),
             "trigger": lists([change.trigger for change in story.changes]),
         },
-        "before": [packed(one) for one in story.before],
+        "before": [packed(earlier_story) for earlier_story in story.before],
     }
 
 
 def _keys(story: Story) -> list[tuple[Any, ...] | None]:
-    found = dict.fromkeys([*(row.key for row in story.rows), *(change.key for change in story.changes)])
-    known = [key for key in found if key is not None]
+    """Return the distinct keys of a story in order, first None if rows without a key are among them."""
+    distinct = dict.fromkeys(row.key for row in story.rows)
+    distinct |= dict.fromkeys(change.key for change in story.changes)
+    keys = [key for key in distinct if key is not None]
     try:
-        known.sort()
-    except TypeError:
-        known.sort(key=str)
-    return [*([None] if None in found else []), *known]
+        keys.sort()
+    except TypeError:  # a null in a key, or columns of types that have no order
+        keys.sort(key=str)
+    return [None, *keys] if None in distinct else [*keys]
 
 
-def _integers(things: Sequence[Any], *names: str) -> dict[str, Any]:
-    return {name: integers(getattr(thing, name) for thing in things) for name in names}
+def _integers(records: Sequence[Any], *attributes: str) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for attribute in attributes:
+        columns[attribute] = integers(getattr(record, attribute) for record in records)
+    return columns
 
 
-def _words(things: Sequence[Any], *names: str) -> dict[str, Any]:
-    return {name: words([getattr(thing, name) for thing in things]) for name in names}
+def _words(records: Sequence[Any], *attributes: str) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for attribute in attributes:
+        columns[attribute] = words([getattr(record, attribute) for record in records])
+    return columns
 
 
 def _origins(rows: Sequence[StoryRow]) -> dict[str, Any]:
-    """Return which results of other queries rows are; nothing if none is one."""
+    """Return for each row the query and the number of the change that it is; no columns where no row is a result."""
     if not any(row.origin for row in rows):
         return {}
-    parts = ("origin", "origin_change")
-    return {name: integers(row.origin and row.origin[at] for row in rows) for at, name in enumerate(parts)}
+    return {
+        "origin": integers(row.origin and row.origin[0] for row in rows),
+        "origin_change": integers(row.origin and row.origin[1] for row in rows),
+    }
 
 
 def _kind(row: StoryRow) -> int:
@@ -103,36 +116,45 @@ def _kind(row: StoryRow) -> int:
 
 
 def _event_lanes(rows: Sequence[StoryRow], kinds: Sequence[int]) -> list[int]:
-    """Return the lane of each event among those of its key, those of one input together.
-
-    An open end counts as the one that it gets at last.
-    """
-    last: dict[int, int] = {}
+    """Return the lane of each event among the events of its key; the lanes of one input lie together."""
+    ends = _latest_ends(rows, kinds)
+    events: dict[Any, dict[str, list[StoryRow]]] = defaultdict(lambda: defaultdict(list))  # by key and input
     for row, kind in zip(rows, kinds, strict=True):
         if kind == EVENT:
-            last[row.number] = _end(row.start, row.end)
-        elif kind == CHANGE and row.event is not None and row.new_end is not None:
-            before = last.get(row.event, row.new_end)
-            last[row.event] = row.new_end if before == INFINITY else max(before, row.new_end)
-    events_of: dict[Any, dict[str, list[StoryRow]]] = defaultdict(lambda: defaultdict(list))
-    for row, kind in zip(rows, kinds, strict=True):
-        if kind == EVENT:
-            events_of[row.key][row.input].append(row)
+            events[row.key][row.input].append(row)
     lanes = [0] * len(rows)
-    for inputs in events_of.values():
-        first = 0
-        for _, events in sorted(inputs.items()):
-            placed = lanes_of([(row.start or 0, last[row.number]) for row in events])
-            for row, lane in zip(events, placed, strict=True):
-                lanes[row.number] = first + lane
-            first += max(placed) + 1
+    for events_by_input in events.values():
+        first_lane = 0
+        for _, input_events in sorted(events_by_input.items()):
+            input_lanes = lanes_of([(row.start or 0, ends[row.number]) for row in input_events])
+            for row, lane in zip(input_events, input_lanes, strict=True):
+                lanes[row.number] = first_lane + lane
+            first_lane += max(input_lanes) + 1
     return lanes
 
 
-def _result_lanes(changes: Sequence[StoryChange]) -> tuple[list[int], list[int | None]]:
-    """Return the lane of each insertion among the results of its key and its kind of window, and what hides it later.
+def _latest_ends(rows: Sequence[StoryRow], kinds: Sequence[int]) -> dict[int, int]:
+    """Return the latest end of each event, by its number.
 
-    A result that comes where one was retracted before takes its place.
+    An event whose end is open at first counts with the end that it gets later.
+    """
+    ends: dict[int, int] = {}
+    for row, kind in zip(rows, kinds, strict=True):
+        if kind == EVENT:
+            ends[row.number] = _end(row.start, row.end)
+        elif kind == CHANGE and row.event is not None and row.new_end is not None:
+            previous = ends.get(row.event, row.new_end)
+            ends[row.event] = row.new_end if previous == INFINITY else max(previous, row.new_end)
+    return ends
+
+
+def _result_lanes(changes: Sequence[StoryChange]) -> tuple[list[int], list[int | None]]:
+    """Place insertions among the results of their key and kind of window.
+
+    A result takes the place of a retracted one, which it hides from then on.
+
+    Returns:
+        The lane of each change, and the number of the change that hides it later.
     """
     stacks: dict[tuple[Any, str], Stack] = defaultdict(Stack)
     lanes = [0] * len(changes)
@@ -143,8 +165,11 @@ def _result_lanes(changes: Sequence[StoryChange]) -> tuple[list[int], list[int |
             lanes[change.number] = stack.add(change.number, start, end)
         elif change.change == "retract":
             stack.retract(change.result)
-    hidden_by = {number: by for stack in stacks.values() for number, by in stack.hidden_by.items()}
-    return lanes, [hidden_by.get(number) for number in range(len(changes))]
+    hidden_by: list[int | None] = [None] * len(changes)
+    for stack in stacks.values():
+        for number, hiding_number in stack.hidden_by.items():
+            hidden_by[number] = hiding_number
+    return lanes, hidden_by
 
 
 def _end(start: int | None, end: int | None) -> int:

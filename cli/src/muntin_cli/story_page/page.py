@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
@@ -20,7 +21,7 @@ _SCRIPTS: Final = (
     *("ticks", "data", "story", "filters", "bands", "marks", "crowd", "drawing", "sight"),
     *("overview", "words", "details", "tables", "matches", "stepping", "keyboard", "chain", "main"),
 )
-"""Our own scripts, in the order in which they are put together."""
+"""Our own scripts, in the order in which they are joined to one."""
 
 
 def page_of(story: Story, live: bool = False) -> str:
@@ -31,13 +32,12 @@ def page_of(story: Story, live: bool = False) -> str:
         live: True if the page is to ask its server now and then whether the story has gone on.
     """
     style = f":root{{{LIGHT}}}\n{_dark()}\n{_read('style.css')}"
-    script = "\n".join(
-        [_read("d3.min.js"), '(() => {\n"use strict";', *(_read(f"{name}.js") for name in _SCRIPTS), "})();"]
-    )
-    served_from = "'self'" if live else "'none'"
+    our_scripts = [_read(f"{name}.js") for name in _SCRIPTS]
+    script = "\n".join([_read("d3.min.js"), '(() => {\n"use strict";', *our_scripts, "})();"])
+    connections = "'self'" if live else "'none'"
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        f"connect-src {served_from}; base-uri 'none'; form-action 'none'"
+        f"connect-src {connections}; base-uri 'none'; form-action 'none'"
     )
     parts = {
         "TITLE": escape(story.title),
@@ -47,8 +47,8 @@ def page_of(story: Story, live: bool = False) -> str:
         "LIVE": "true" if live else "false",
         "SCRIPT": script,
     }
-    opening, *rest = _read("page.html").split("{{")
-    return opening + "".join(parts[name] + text for name, _, text in (part.partition("}}") for part in rest))
+    # Each part is put in once: what looks like a placeholder within it stays.
+    return re.sub(r"\{\{(\w+)\}\}", lambda placeholder: parts[placeholder[1]], _read("page.html"))
 
 
 def embedded(data: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,36 +22,43 @@ if TYPE_CHECKING:
 _HOST: Final = "127.0.0.1"
 
 
+@dataclass(frozen=True)
+class _StoryVersion:
+    version: Hashable
+    story: Story
+    data: bytes
+
+
 class _ServedStory:
-    """A story and its packed data, told anew when it has gone on."""
+    """A story and its packed data, read anew when its version has changed."""
 
-    def __init__(self, tell: Callable[[], Story], version: Callable[[], Hashable]) -> None:
-        self._tell = tell
-        self._version = version
+    def __init__(self, read: Callable[[], Story], read_version: Callable[[], Hashable]) -> None:
+        self._read = read
+        self._read_version = read_version
         self._lock = Lock()
-        self._known: tuple[Hashable, Story, bytes] | None = None
+        self._last: _StoryVersion | None = None
 
-    def now(self) -> tuple[Story, bytes]:
-        with self._lock:
-            version = self._version()
-            if self._known is None or self._known[0] != version:
-                story = self._tell()
-                self._known = version, story, json.dumps(packed(story), allow_nan=False).encode()
-            return self._known[1:]
+    def current(self) -> _StoryVersion:
+        with self._lock:  # requests come in threads of their own
+            version = self._read_version()
+            if self._last is None or self._last.version != version:
+                story = self._read()
+                self._last = _StoryVersion(version, story, json.dumps(packed(story), allow_nan=False).encode())
+            return self._last
 
 
 @contextmanager
-def served_page(tell: Callable[[], Story], version: Callable[[], Hashable]) -> Iterator[str]:
+def served_page(read: Callable[[], Story], read_version: Callable[[], Hashable]) -> Iterator[str]:
     """Serve the page of a story while the block runs, and yield its address.
 
     The page asks every two seconds whether the story has gone on. Requests that name another host than this machine
     are refused, so that no page of another site reads a recording.
 
     Args:
-        tell: Tells the story as it is now.
-        version: Returns another value when the story has gone on; it is told again only then.
+        read: Function that reads the present story.
+        read_version: Function that returns another value when the story has gone on; it is read again only then.
     """
-    told = _ServedStory(tell, version)
+    served_story = _ServedStory(read, read_version)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -60,34 +68,34 @@ def served_page(tell: Callable[[], Story], version: Callable[[], Hashable]) -> I
             elif self.path not in ("/", "/story"):
                 self.send_error(HTTPStatus.NOT_FOUND)
             else:
-                self._tell()
+                self._answer_story()
 
-        def _tell(self) -> None:
+        def _answer_story(self) -> None:
             try:
-                story, data = told.now()
+                current = served_story.current()
             except (MuntinError, OSError) as error:
                 self._answer(str(error).encode(), "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE)
                 return
             if self.path == "/":
-                self._answer(page_of(story, live=True).encode(), "text/html; charset=utf-8")
+                self._answer(page_of(current.story, live=True).encode(), "text/html; charset=utf-8")
             else:
-                self._answer(data, "application/json")
+                self._answer(current.data, "application/json")
 
         def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
             version = f'"{sha256(body).hexdigest()[:32]}"'
-            is_known = self.headers.get("If-None-Match") == version
-            self.send_response(HTTPStatus.NOT_MODIFIED if is_known else status)
+            is_unchanged = self.headers.get("If-None-Match") == version
+            self.send_response(HTTPStatus.NOT_MODIFIED if is_unchanged else status)
             self.send_header("ETag", version)
             self.send_header("Cache-Control", "no-store")
-            if not is_known:
+            if not is_unchanged:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            if not is_known:
+            if not is_unchanged:
                 self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing: the terminal belongs to the command."""
+            """Log no requests: the terminal belongs to the command."""
 
     with ThreadingHTTPServer((_HOST, 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)

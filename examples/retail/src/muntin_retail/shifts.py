@@ -1,4 +1,4 @@
-"""Day and night shifts: windows that are there before events are, and are no regular grid."""
+"""Day and night shifts: windows that do not depend on events, and form no regular grid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from muntin.windows import Stretches, WindowKind
 
 @dataclass(frozen=True, slots=True)
 class Shifts(WindowKind):
-    """Windows of two lengths by turns, the first of which starts at tick 0."""
+    """Windows of two lengths in turn, the first of which starts at tick 0."""
 
     name: ClassVar[str] = "retail.shifts"
     version: ClassVar[str] = "1.0"
@@ -30,10 +30,11 @@ class Shifts(WindowKind):
 
     def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the shifts over a stretch."""
-        both = self.day + self.night
-        first = start // both * both
-        while first < end:
-            for shift in (Window(first, first + self.day), Window(first + self.day, first + both)):
+        period = self.day + self.night
+        morning = start // period * period
+        while morning < end:
+            evening = morning + self.day
+            for shift in (Window(morning, evening), Window(evening, morning + period)):
                 if shift.start < end and shift.end > start:
                     yield shift
-            first += both
+            morning += period

@@ -1,4 +1,4 @@
-"""Code that was written for something else, unmodified, as modules.
+"""Code that was written for other frameworks, unmodified, as modules.
 
 Each function takes code by its structure, without importing where it came from, and returns a module class with a name,
 a version, types, and the capabilities that the code has. Such a class is used like any other: `module(Mean, "delay")`

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from muntin.modules.incremental import IncrementalAggregate
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import Made, constructor, make_module
 from muntin_adapters.object_state import is_plain, restored, stored
 from muntin_adapters.options import check_options
 from muntin_adapters.plain import plain
+from muntin_adapters.recipes import PickledAsRecipe, constructor, make_module
 
 In = TypeVar("In")
 State = TypeVar("State")
@@ -20,9 +20,10 @@ Out = TypeVar("Out")
 
 
 class Accumulation(Protocol):
-    """The accumulator of foreign code, in our verbs. May define `remove`, `combine` and `deduct` as well.
+    """The accumulators of foreign code, in our verbs. It may define `remove`, `combine` and `deduct` as well.
 
-    An accumulator that is passed first is the callee's to change and return; it is nobody else's.
+    Methods may change their first accumulator and return it: no other code holds it. The second accumulator of
+    `combine` and `deduct` stays as it is.
     """
 
     def create(self) -> Any:
@@ -38,22 +39,23 @@ class Accumulation(Protocol):
         ...
 
 
-class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, State, Out]):
-    """An aggregate whose methods are those of foreign code.
+class AdaptedAggregate(PickledAsRecipe, IncrementalAggregate[In, State, Out], Generic[In, State, Out]):
+    """An aggregate whose methods call foreign code.
 
-    Between calls a state is plain data. Foreign code gets accumulators of its own: what it may change by its own
-    contract, such as the accumulator of a result, is copied before.
+    Between calls a state is plain data. Accumulators that foreign code may change by its contract, such as that of a
+    result, are copied before.
     """
 
     _make: ClassVar[Callable[..., Accumulation]]
     _options: ClassVar[Mapping[str, Any]]
 
     def __init__(self, *arguments: object, **parameters: object) -> None:
-        self._given = arguments, parameters
-        self._accumulation  # noqa: B018  # refuses wrong parameters now
+        self._arguments = arguments
+        self._parameters = parameters
+        self._accumulation  # noqa: B018  # wrong parameters raise an error where the query is built
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave foreign objects out of the pickle: they are made anew where they are used."""
+        """Leave foreign objects out of the pickle: the worker makes its own."""
         return {name: value for name, value in vars(self).items() if name not in ("_accumulation", "_fresh")}
 
     def create_state(self) -> State:
@@ -74,7 +76,7 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         return self._dump(self._accumulation.remove(self._load(state), payloads))
 
     def _combine(self, state: State, other: State) -> State:
-        """Return the state of the payloads of both."""
+        """Return the state of the payloads of both states."""
         return self._dump(self._accumulation.combine(self._load(state), self._load(deepcopy(other))))
 
     def _deduct(self, state: State, other: State) -> State:
@@ -82,22 +84,22 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         return self._dump(self._accumulation.deduct(self._load(state), self._load(deepcopy(other))))
 
     def _upgrade_state(self, state: object, version: str) -> State:
-        """Return today's state of one that an older version wrote."""
+        """Return the present form of a state that an older version wrote."""
         upgraded: State = self._options["upgrade_state"](state, version)
         return upgraded
 
     @cached_property
     def _accumulation(self) -> Any:
-        """An `Accumulation`, of the module's parameters."""
-        arguments, parameters = self._given
-        return type(self)._make(*arguments, **parameters)
+        """The `Accumulation`, made with the module's parameters."""
+        return type(self)._make(*self._arguments, **self._parameters)
 
     @cached_property
     def _fresh(self) -> Any:
-        """A new accumulator, which stays as it is."""
+        """A new accumulator, which tells the kinds of its parts and never changes."""
         return self._accumulation.create()
 
     def _dump(self, accumulator: Any) -> State:
+        """Return an accumulator as plain data."""
         state: State
         if "serialize" in self._options:
             state = self._options["serialize"](accumulator)
@@ -108,14 +110,17 @@ class AdaptedAggregate(Made, IncrementalAggregate[In, State, Out], Generic[In, S
         return state
 
     def _load(self, state: object) -> Any:
+        """Return the accumulator of a state, which foreign code may change."""
         if "serialize" in self._options:
             return self._options["deserialize"](state)
         if "state" in self._options:
             return state
-        return restored(state, self._fresh if is_plain(self._fresh) else self._accumulation.create())
+        if is_plain(self._fresh):
+            return restored(state, self._fresh)
+        return restored(state, self._accumulation.create())  # the state is read into this object
 
 
-_METHODS: Final = {
+_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "remove_events": AdaptedAggregate._remove_events,
     "combine": AdaptedAggregate._combine,
     "deduct": AdaptedAggregate._deduct,
@@ -133,19 +138,21 @@ def adapt(
     """Return the module class of foreign code.
 
     Args:
-        foreign: The code.
-        make: Returns its accumulation, from the module's parameters.
-        payload: The type of a payload.
-        result: The type of a result.
-        capabilities: Which optional methods the code can do.
-        options: The writer's options.
+        foreign: Foreign code.
+        make: Function that makes its accumulation from the module's parameters.
+        payload: Type of a payload.
+        result: Type of a result.
+        capabilities: Optional methods, each True if the code has it.
+        options: Options of the writer of the module.
 
     Raises:
         ModuleDefinitionError: The class cannot be used in a query.
     """
     check_options(options)
-    without = options.get("without", ())
-    methods = {name: _METHODS[name] for name, can in capabilities.items() if can and name not in without}
+    methods: dict[str, Callable[..., Any]] = {}
+    for name, is_available in capabilities.items():
+        if is_available and name not in options.get("without", ()):
+            methods[name] = _METHODS[name]
     if "upgrade_state" in options:
         methods["upgrade_state"] = AdaptedAggregate._upgrade_state
     base: Any = AdaptedAggregate

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from typing_extensions import Unpack
 
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
 from muntin_adapters.prepared import Prepared, nothing
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import Spread
 
 _METHODS: Final = ("create_accumulator", "accumulate", "get_value")
 _PROTOCOLS: Final = ("AggregateFunction", "ImperativeAggregateFunction", "UserDefinedFunction")
 
 
-@maker
+@records_recipe
 def from_aggregate_function(aggregate_function: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of an aggregate function, as PyFlink has them.
 
-    It has `create_accumulator()`, `accumulate(accumulator, *values)` and `get_value(accumulator)`. Where they are
-    implemented, `retract(accumulator, *values)` becomes `remove_events` and `merge(accumulator, accumulators)` becomes
-    `combine`, and `open(None)` and `close()` are called.
+    A function has `create_accumulator()`, `accumulate(accumulator, *values)` and `get_value(accumulator)`. Where they
+    are implemented, `retract(accumulator, *values)` becomes `remove_events` and `merge(accumulator, accumulators)`
+    becomes `combine`, and `open(None)` and `close()` are called.
 
     Args:
-        aggregate_function: The class, whose constructor's parameters a query may give, or an instance.
+        aggregate_function: Class, whose constructor's parameters a query may give; or an instance.
         options: See `AdapterOptions`. An accumulator that is a PyFlink `Row` needs `serialize=list` and
             `deserialize=lambda values: Row(*values)`; a list needs nothing. List and map views have no counterpart: use
             lists and dicts.
@@ -48,7 +49,7 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
         >>> average.compute_result(average.add_events(average.create_state(), [(10, 1), (40, 2)]))
         30.0
 
-        One whose accumulator is not plain data:
+        A function whose accumulator is not plain data:
 
         >>> from fractions import Fraction
         >>> class Exact(WeightedAverage):
@@ -65,9 +66,13 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
     foreign.require(*_METHODS)
     payload = foreign.payload_type(options.get("input"), "accumulate", "accumulator")
     spread = foreign.spread(payload, "accumulate", "accumulator")
+
+    def make(*arguments: object, **parameters: object) -> _AggregateFunction:
+        return _AggregateFunction(foreign.make(*arguments, **parameters), spread)
+
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _AggregateFunction(foreign.make(*arguments, **parameters), spread),
+        make,
         payload,
         foreign.result_type(options.get("result"), "get_value"),
         {"remove_events": foreign.has("retract"), "combine": foreign.has("merge")},
@@ -76,8 +81,10 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
 
 
 class _AggregateFunction:
+    """An `Accumulation` by an aggregate function of PyFlink."""
+
     def __init__(self, function: object, spread: Spread) -> None:
-        start = (lambda: function.open(None)) if hasattr(function, "open") else nothing
+        start = partial(function.open, None) if hasattr(function, "open") else nothing
         self._prepared = Prepared(function, start, getattr(function, "close", nothing))
         self._spread = spread
 

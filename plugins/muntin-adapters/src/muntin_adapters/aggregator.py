@@ -14,27 +14,27 @@ from muntin.errors import ModuleDefinitionError
 from muntin.schemas import Struct, describe
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spark_schema import annotation_of, tuple_of
 
 
-@maker
+@records_recipe
 def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of an aggregator in the shape of Spark's `Aggregator`.
 
-    It has `zero`, a method or a value, `reduce(buffer, value)`, `merge(buffer, other)` and `finish(buffer)`. `merge`
-    becomes `combine`.
+    An aggregator has `zero`, a method or a value, `reduce(buffer, value)`, `merge(buffer, other)` and `finish(buffer)`.
+    `merge` becomes `combine`.
 
-    There are two shapes, told apart by their structure. A typed one, as in Scala and Java, reads values as they are and
-    says its types in annotations. That of PySpark from 4.4 on has `bufferSchema` and `outputType`: its buffer is a
-    tuple of the schema's fields, its result has that type, and `reduce` gets the arguments of a call as a tuple, also
-    where there is one. It does not say the types of its arguments, so it takes one column of any type, unless `input`
-    or an annotation of `value` says more, such as `tuple[float, int]` for two columns. A class whose constructor needs
-    parameters comes as an instance, as `udaf` takes it; as a class it needs `result`.
+    There are two shapes, told apart by their structure. A typed aggregator, as in Scala and Java, reads values as they
+    are and has its types in annotations. An aggregator of PySpark from 4.4 on has `bufferSchema` and `outputType`: its
+    buffer is a tuple of the schema's fields, its result has that type, and `reduce` gets the arguments of a call as a
+    tuple, also where there is a single one. It does not declare the types of its arguments, so it takes one column of
+    any type, unless `input` or an annotation of `value` tells more, such as `tuple[float, int]` for two columns. A
+    class whose constructor needs parameters comes as an instance, as `udaf` takes it; as a class it needs `result`.
 
     Args:
-        aggregator: The class, whose constructor's parameters a query may give, or an instance.
+        aggregator: Class, whose constructor's parameters a query may give; or an instance.
         options: See `AdapterOptions`.
 
     Raises:
@@ -58,10 +58,14 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
     foreign.require("reduce", "merge", "finish")
     foreign.require_value("zero")
     if _has_schemas(foreign):
-        return _with_schemas(foreign, options)
+        return _adapt_by_schemas(foreign, options)
+
+    def make(*arguments: object, **parameters: object) -> _Aggregator:
+        return _Aggregator(foreign.make(*arguments, **parameters))
+
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _Aggregator(foreign.make(*arguments, **parameters)),
+        make,
         foreign.payload_type(options.get("input"), "reduce", "buffer"),
         foreign.result_type(options.get("result"), "finish"),
         {"combine": True},
@@ -70,41 +74,39 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
 
 
 def _has_schemas(foreign: Foreign) -> bool:
-    """Return True for the shape of PySpark's own class, which says its types as schemas."""
+    """True for an aggregator of PySpark, which declares its types as schemas."""
     return hasattr(foreign.code, "bufferSchema") and hasattr(foreign.code, "outputType")
 
 
-def _with_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
+def _adapt_by_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
     """Return the module class of an aggregator that has a buffer schema and an output type."""
     instance = _instance_of(foreign, options)
     result = options.get("result")
     state = options.get("state")
     if instance is not None:
         try:
-            result = annotation_of(instance.outputType) | None if result is None else result
-            state = tuple_of(instance.bufferSchema) if state is None else state
+            if result is None:
+                result = annotation_of(instance.outputType) | None
+            if state is None:
+                state = tuple_of(instance.bufferSchema)
         except ModuleDefinitionError as error:
             raise ModuleDefinitionError(f"{foreign.module}: {error}, or say it with result= and state=") from error
     payload = foreign.payload_type(_arguments_type(foreign, options), "reduce", "buffer")
-    to_tuple = _to_tuple(payload)
-    known: AdapterOptions = {**options, "state": Any if state is None else state}
-    if "serialize" in options:
-        known = options
-    return adapt(
-        foreign,
-        lambda *arguments, **parameters: _Aggregator(foreign.make(*arguments, **parameters), to_tuple),
-        payload,
-        foreign.result_type(result, "finish"),
-        {"combine": True},
-        known,
-    )
+    to_tuple = _tuple_maker(payload)
+    if "serialize" not in options:
+        options = {**options, "state": Any if state is None else state}
+
+    def make(*arguments: object, **parameters: object) -> _Aggregator:
+        return _Aggregator(foreign.make(*arguments, **parameters), to_tuple)
+
+    return adapt(foreign, make, payload, foreign.result_type(result, "finish"), {"combine": True}, options)
 
 
 def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
-    """Return an aggregator whose schemas can be read; None for a class that needs parameters to be made.
+    """Return an aggregator whose schemas can be read; None for a class whose constructor requires parameters.
 
     Raises:
-        ModuleDefinitionError: There is none, and `result` does not say what its output type is.
+        ModuleDefinitionError: The constructor requires parameters, and `result` does not tell the output type.
     """
     required = [part for part in foreign.signature.parameters.values() if part.default is part.empty]
     if not required:
@@ -119,38 +121,44 @@ def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
 
 
 def _arguments_type(foreign: Foreign, options: AdapterOptions) -> Any:
-    """Return the type of the arguments of a call: a tuple, or the type of one; `Any` where nothing says it."""
+    """Return the type of the arguments of a call: a tuple, or the type of a single one; `Any` if it is unknown."""
     if "input" in options:
         return options["input"]
     method: Any = vars(foreign.cls).get("reduce") or getattr(foreign.code, "reduce", None)
-    *_, value = signature_of(method).parameters
-    annotation = hints_of(method).get(value)
-    is_open = annotation is tuple or (get_origin(annotation) is tuple and Ellipsis in get_args(annotation))
-    return Any if annotation is None or is_open else annotation
+    *_, value_name = signature_of(method).parameters
+    annotation = hints_of(method).get(value_name)
+    has_any_length = annotation is tuple or (get_origin(annotation) is tuple and Ellipsis in get_args(annotation))
+    return Any if annotation is None or has_any_length else annotation
 
 
-def _to_tuple(payload: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the function from a payload to the arguments of a call."""
+def _tuple_maker(payload: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the function from a payload of a type to the arguments of a call."""
     data_type = describe(payload).type
     if not isinstance(data_type, Struct):
-        return _alone
+        return _single_argument
     if get_origin(payload) is tuple or hasattr(payload, "_fields"):
         return tuple
     names = [part.name for part in data_type.fields]
     return lambda record: tuple(getattr(record, name) for name in names)
 
 
-def _alone(value: Any) -> tuple[Any, ...]:
+def _single_argument(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
 class _Aggregator:
-    def __init__(self, aggregator: Any, to_value: Callable[[Any], Any] = _same) -> None:
-        """Take an aggregator, and the function from a payload to the value that its `reduce` takes."""
+    """An `Accumulation` by an aggregator of Spark.
+
+    Args:
+        aggregator: Aggregator.
+        to_value: Function from a payload to the value that `reduce` takes.
+    """
+
+    def __init__(self, aggregator: Any, to_value: Callable[[Any], Any] = _unchanged) -> None:
         self._aggregator = aggregator
         self._to_value = to_value
 

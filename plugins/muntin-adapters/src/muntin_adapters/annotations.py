@@ -11,38 +11,51 @@ from muntin.definitions.methods import hints_of, signature_of
 _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def taken_by(function: Callable[..., object], skipped: int = 0) -> list[str] | None:
-    """Return the names of the parameters without a default; None if a function takes any number and names none.
+def required_parameters(function: Callable[..., object], skipped: int = 0) -> list[str] | None:
+    """Return the names of the parameters that a payload fills: those by place without a default.
 
-    Where there is none, it is the first that has no name for callers: that of `bool`, which Python 3.13 tells.
+    If all of them have a default, it is the first that can only be given by place, as that of `bool`.
 
     Args:
-        function: The function.
-        skipped: The number of leading parameters to leave out, such as `self`.
+        function: Function.
+        skipped: Number of leading parameters to leave out, such as `self`.
+
+    Returns:
+        The names; None if the function takes any number of arguments and names none.
     """
     parameters = list(signature_of(function).parameters.values())
-    taken = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]
-    is_open = any(part.kind is part.VAR_POSITIONAL for part in parameters)
-    if is_open and len(taken) <= skipped:
+    required = [part.name for part in parameters if part.kind in _BY_PLACE and part.default is part.empty]
+    takes_any_number = any(part.kind is part.VAR_POSITIONAL for part in parameters)
+    if takes_any_number and len(required) <= skipped:
         return None
-    unnamed = [part.name for part in parameters[skipped:] if part.kind is part.POSITIONAL_ONLY]
-    return taken[skipped:] or unnamed[:1]
+    by_place_alone = [part.name for part in parameters[skipped:] if part.kind is part.POSITIONAL_ONLY]
+    return required[skipped:] or by_place_alone[:1]
 
 
-def type_taken(function: Callable[..., object], skipped: int = 0) -> object:
-    """Return the type of what a function takes: a tuple if that is several values, `Any` if it is none.
+def argument_type(function: Callable[..., object], skipped: int = 0) -> object:
+    """Return the type of a function's argument: a tuple for several arguments, `Any` for none.
 
-    None if an annotation is missing.
+    Args:
+        function: Function.
+        skipped: Number of leading parameters to leave out, such as `self`.
+
+    Returns:
+        The type; None if an annotation is missing.
 
     Example:
         >>> def ratio(part: float, whole: int): ...
-        >>> type_taken(ratio)
+        >>> argument_type(ratio)
         tuple[float, int]
     """
-    taken, hints = taken_by(function, skipped), hints_of(function)
-    types = [hints.get(name) for name in taken or ()]
-    if taken is None or None in types:
+    names = required_parameters(function, skipped)
+    if names is None:
         return None
+    hints = hints_of(function)
+    types = [hints.get(name) for name in names]
+    if None in types:
+        return None
+    if not types:
+        return Any
     if len(types) == 1:
         return types[0]
-    return tuple[tuple(types)] if types else Any  # type: ignore[misc]  # known at run time alone
+    return tuple[tuple(types)]  # type: ignore[misc]  # known at run time alone

@@ -9,25 +9,25 @@ from typing_extensions import Unpack
 
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
 from muntin_adapters.prepared import Prepared, nothing
+from muntin_adapters.recipes import records_recipe
 
 _METHODS: Final = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
 
 
-@maker
+@records_recipe
 def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a combine function, as Apache Beam has them.
 
-    It has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which becomes
-    `combine`, and `extract_output(accumulator)`. Where they are defined, `add_inputs(accumulator, values)` gets all new
-    payloads at once, and `compact(accumulator)` is called before a state is kept. `setup()` is called where the module
-    is first used, on the worker, and `teardown()` when it is dropped or its process ends in good order. Side inputs are
-    not given.
+    A function has `create_accumulator()`, `add_input(accumulator, value)`, `merge_accumulators(accumulators)`, which
+    becomes `combine`, and `extract_output(accumulator)`. Where they are defined, `add_inputs(accumulator, values)` gets
+    all new payloads at once, and `compact(accumulator)` is called before a state is kept. `setup()` is called where the
+    module is first used, on the worker, and `teardown()` when it is dropped or its process ends in good order. There
+    are no side inputs.
 
     Args:
-        combine_fn: The class, whose constructor's parameters a query may give, or an instance.
+        combine_fn: Class, whose constructor's parameters a query may give; or an instance.
         options: See `AdapterOptions`.
 
     Raises:
@@ -51,9 +51,13 @@ def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> ty
     check_options(options)
     foreign = Foreign(combine_fn, options["name"], "a combine function, as Beam has them", ("CombineFn",))
     foreign.require(*_METHODS)
+
+    def make(*arguments: object, **parameters: object) -> _CombineFn:
+        return _CombineFn(foreign.make(*arguments, **parameters))
+
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _CombineFn(foreign.make(*arguments, **parameters)),
+        make,
         foreign.payload_type(options.get("input"), "add_input", "accumulator"),
         foreign.result_type(options.get("result"), "extract_output"),
         {"combine": True},
@@ -62,8 +66,11 @@ def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> ty
 
 
 class _CombineFn:
+    """An `Accumulation` by a combine function of Beam."""
+
     def __init__(self, combine_fn: object) -> None:
-        start, stop = getattr(combine_fn, "setup", nothing), getattr(combine_fn, "teardown", nothing)
+        start = getattr(combine_fn, "setup", nothing)
+        stop = getattr(combine_fn, "teardown", nothing)
         self._prepared = Prepared(combine_fn, start, stop)
 
     def create(self) -> Any:

@@ -1,4 +1,4 @@
-"""Code of another framework, looked at by its structure."""
+"""Code of another framework, read by its structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from muntin.definitions.methods import hints_of, signature_of
 from muntin.errors import ModuleDefinitionError
 from muntin.schemas import describe
-from muntin_adapters.annotations import type_taken
+from muntin_adapters.annotations import argument_type
 from muntin_adapters.spreading import Spread, spread_of
 
 
@@ -19,10 +19,10 @@ class Foreign:
     """A class of another framework, or an instance of one.
 
     Attributes:
-        code: The class or the instance.
-        module: The name of the module that it becomes.
-        shape: The expected form, for errors.
-        protocols: The names of the classes that only declare methods. What is inherited from one is not implemented.
+        code: Class or instance.
+        module: Name of the module that it becomes.
+        shape: Expected form, for errors.
+        protocols: Names of base classes that only declare methods: a method inherited from one is not implemented.
     """
 
     code: Any
@@ -41,20 +41,22 @@ class Foreign:
         return signature_of(self.code) if isinstance(self.code, type) else inspect.Signature()
 
     def make(self, *arguments: object, **parameters: object) -> Any:
-        """Return an instance with these parameters, or a copy of the instance."""
-        return self.code(*arguments, **parameters) if isinstance(self.code, type) else deepcopy(self.code)
+        """Return an instance with parameters; of an instance, a copy."""
+        if isinstance(self.code, type):
+            return self.code(*arguments, **parameters)
+        return deepcopy(self.code)
 
     def has(self, method: str) -> bool:
-        """Return True if a method is implemented."""
+        """True if a method is implemented."""
         owner = next((cls for cls in self.cls.__mro__ if method in vars(cls)), None)
         is_declared = owner is not None and owner.__name__ in self.protocols
         return not is_declared and callable(getattr(self.code, method, None))
 
     def require(self, *methods: str) -> None:
-        """Raise unless all methods are implemented.
+        """Check that methods are implemented.
 
         Raises:
-            ModuleDefinitionError: Some are not.
+            ModuleDefinitionError: A method is not implemented.
         """
         missing = [method for method in methods if not self.has(method)]
         if missing:
@@ -64,7 +66,7 @@ class Foreign:
             )
 
     def require_value(self, attribute: str) -> None:
-        """Raise unless there is an attribute, be it a method or a value.
+        """Check that there is an attribute, be it a method or a value.
 
         Raises:
             ModuleDefinitionError: There is none.
@@ -75,59 +77,72 @@ class Foreign:
             )
 
     def require_class(self) -> None:
-        """Raise unless the code is a class: its instances are states, one per window.
+        """Check that the code is a class, whose instances are the states of windows.
 
         Raises:
-            ModuleDefinitionError: It is not.
+            ModuleDefinitionError: The code is an instance.
         """
         if not isinstance(self.code, type):
             raise ModuleDefinitionError(f"{self.module}: {self.code!r} is not a class\n  expected: {self.shape}")
 
-    def payload_type(self, given: object, method: str, after: str = "") -> Any:
-        """Return the type of a payload, if it is not given from the parameters of the method that takes one.
+    def payload_type(self, option: object, method: str, before: str = "") -> Any:
+        """Return the type of a payload: that of the option, or else of the parameters of the method that takes one.
 
         Args:
-            given: The writer's statement; None for none.
-            method: The method.
-            after: The parameter before the payload, for the error; none if the payload comes first.
+            option: Type that the writer of the module declares; None for none.
+            method: Method that takes a payload.
+            before: Parameter before the payload; empty if the payload comes first.
 
         Raises:
-            ModuleDefinitionError: The parameters are not annotated.
+            ModuleDefinitionError: There is no option, and the parameters are not annotated.
         """
-        found = given if given is not None else type_taken(getattr(self.cls, method), 2 if after else 1)
-        if found is None:
-            example = f"{self.cls.__qualname__}.{method}({f'{after}, ' if after else ''}value: float)"
+        skipped = 2 if before else 1  # self, and maybe the parameter before the payload
+        annotation = option if option is not None else argument_type(getattr(self.cls, method), skipped)
+        if annotation is None:
+            parameters = f"{before}, value: float" if before else "value: float"
+            example = f"{self.cls.__qualname__}.{method}({parameters})"
             raise unknown_type(self.module, "its payloads", f"annotations as in {example}", "input")
-        return self._column_type(found, "its payloads", "input")
+        return self._column_type(annotation, "its payloads", "input")
 
-    def result_type(self, given: object, method: str) -> object:
-        """Return the type of the result, if it is not given from the annotation of the method that returns it.
+    def result_type(self, option: object, method: str) -> object:
+        """Return the type of the result: that of the option, or else of the annotation of the method that returns it.
+
+        Args:
+            option: Type that the writer of the module declares; None for none.
+            method: Method that returns the result.
 
         Raises:
-            ModuleDefinitionError: It is not annotated.
+            ModuleDefinitionError: There is no option and no annotation.
         """
-        found = given if given is not None else hints_of(getattr(self.cls, method)).get("return")
-        if found is None:
+        annotation = option if option is not None else hints_of(getattr(self.cls, method)).get("return")
+        if annotation is None:
             raise unknown_type(self.module, "its result", f"{self.cls.__qualname__}.{method}() -> float", "result")
-        return self._column_type(found, "its result", "result")
+        return self._column_type(annotation, "its result", "result")
 
-    def _column_type(self, annotation: object, whose: str, option: str) -> object:
+    def _column_type(self, annotation: object, subject: str, option: str) -> object:
         try:
             describe(annotation)
-        except (ModuleDefinitionError, IndexError) as error:  # a list that does not say of what
+        except (ModuleDefinitionError, IndexError) as error:  # an index: a list without the type of its members
             raise ModuleDefinitionError(
-                f"{self.module}: the type of {whose} is {annotation!r}, which no column has\n"
+                f"{self.module}: the type of {subject} is {annotation!r}, which no column has\n"
                 f"  expected: a type such as float, list[str] or a dataclass; say it with {option}="
             ) from error
         return annotation
 
-    def spread(self, payload: object, method: str, after: str = "") -> Spread:
+    def spread(self, payload: object, method: str, before: str = "") -> Spread:
         """Return the function from a payload to the arguments of a method; see `payload_type`."""
-        return spread_of(getattr(self.cls, method), payload, 2 if after else 1)
+        return spread_of(getattr(self.cls, method), payload, 2 if before else 1)
 
 
-def unknown_type(module: str, whose: str, annotation: str, option: str) -> ModuleDefinitionError:
-    """Return the error for a type that nothing says."""
+def unknown_type(module: str, subject: str, annotation: str, option: str) -> ModuleDefinitionError:
+    """Return the error for a type that is neither declared nor annotated.
+
+    Args:
+        module: Name of the module.
+        subject: Values of the type: `its payloads` or `its result`.
+        annotation: Annotation that would tell the type.
+        option: Option that would tell the type.
+    """
     return ModuleDefinitionError(
-        f"{module}: the type of {whose} is not known\n  expected: {annotation}, or {option}=float, for example"
+        f"{module}: the type of {subject} is not known\n  expected: {annotation}, or {option}=float, for example"
     )

@@ -13,70 +13,72 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.aggregate import Aggregate
 from muntin.modules.function_aggregate import member_type
 from muntin_adapters.foreign import unknown_type
-from muntin_adapters.made import Made, constructor, make_module, maker
 from muntin_adapters.options import FunctionOptions, check_options
+from muntin_adapters.recipes import PickledAsRecipe, constructor, make_module, records_recipe
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-class FunctionAggregate(Made, Aggregate[In, Out], Generic[In, Out]):
+class FunctionAggregate(PickledAsRecipe, Aggregate[In, Out], Generic[In, Out]):
     """An aggregate that is a function of a list, of an array or of a Series."""
 
     _function: ClassVar[Callable[..., Any]]
 
     def __init__(self, *arguments: object, **parameters: object) -> None:
-        self._arguments, self._parameters = arguments, parameters
+        self._arguments = arguments
+        self._parameters = parameters
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with the payloads."""
-        result: Out = self._given_back(
-            self._function(self._handed_over(payloads), *self._arguments, **self._parameters)
-        )
+        returned = self._function(self._function_input(payloads), *self._arguments, **self._parameters)
+        result: Out = self._plain_result(returned)
         return result
 
-    def _handed_over(self, payloads: Sequence[In]) -> object:
+    def _function_input(self, payloads: Sequence[In]) -> object:
+        """Return the payloads in the form that the function takes."""
         return list(payloads)
 
-    def _given_back(self, result: object) -> Any:
-        return result
+    def _plain_result(self, returned: object) -> Any:
+        """Return the function's value as plain Python."""
+        return returned
 
 
 class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
-    def _handed_over(self, payloads: Sequence[In]) -> object:
+    def _function_input(self, payloads: Sequence[In]) -> object:
         from muntin.columnar.payloads import payload_arrays
 
         field = self.input_field()
         arrays, _ = payload_arrays(field, payloads, skips_nulls=not field.is_nullable)
         return arrays
 
-    def _given_back(self, result: object) -> Any:
+    def _plain_result(self, returned: object) -> Any:
         from muntin.columnar.results import python_value
 
-        return python_value(result)
+        return python_value(returned)
 
 
 class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
-    def _handed_over(self, payloads: Sequence[In]) -> object:
+    def _function_input(self, payloads: Sequence[In]) -> object:
         from muntin_adapters.series import series_of
 
         return series_of(self.input_field(), payloads)
 
-    def _given_back(self, result: object) -> Any:
+    def _plain_result(self, returned: object) -> Any:
         from muntin_adapters.series import value_of_series
 
-        return value_of_series(result)
+        return value_of_series(returned)
 
 
-@maker
+@records_recipe
 def from_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a list: all payloads of a window.
 
-    They are in no particular order, unless the options say `reads_order=True`. The function's other parameters are
-    those of the module.
+    The payloads are in no particular order, unless the options say `reads_order=True`. The function's other parameters
+    are those of the module.
 
     Args:
-        function: Takes a list of its own and returns a value.
+        function: Function that takes a list, which it may change, and returns a value.
         options: See `FunctionOptions`. By default the types are those of the annotations.
 
     Raises:
@@ -91,17 +93,17 @@ def from_function(function: Callable[..., object], **options: Unpack[FunctionOpt
     return _adapt(FunctionAggregate, function, options)
 
 
-@maker
+@records_recipe
 def from_array_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a NumPy array.
 
     Payloads come in the array types of `ColumnarAggregate`; records as a mapping from field name to array. If the input
-    type may be null, they come as a `numpy.ma.MaskedArray`. What the function returns may be NumPy's: a scalar, an
+    type may be null, they come as a `numpy.ma.MaskedArray`. The function may return a value of NumPy's: a scalar, an
     array, or `NaT` or `masked`, which are null.
 
     Args:
-        function: Takes an array and returns a value; its other parameters are those of the module.
-        options: See `FunctionOptions`. The input type must be given.
+        function: Function that takes an array and returns a value; its other parameters are those of the module.
+        options: See `FunctionOptions`. The input type is required.
 
     Raises:
         ModuleDefinitionError: The function takes nothing, or a type is not known.
@@ -115,15 +117,16 @@ def from_array_function(function: Callable[..., object], **options: Unpack[Funct
     return _adapt(_ArrayAggregate, function, options)
 
 
-@maker
+@records_recipe
 def from_series_function(function: Callable[..., object], **options: Unpack[FunctionOptions]) -> type[Any]:
     """Return the module class of a function of a pandas Series, or of a DataFrame where payloads are records.
 
-    Nulls are NaN, NaT or NA; datetimes are aware and in UTC. What the function returns may be pandas'.
+    Nulls are NaN, NaT or NA; datetimes are aware and in UTC. The function may return a value of pandas'.
 
     Args:
-        function: Takes a Series or a DataFrame and returns a value; its other parameters are those of the module.
-        options: See `FunctionOptions`. The input type must be given.
+        function: Function that takes a Series or a DataFrame and returns a value; its other parameters are those of the
+            module.
+        options: See `FunctionOptions`. The input type is required.
 
     Raises:
         ModuleDefinitionError: The function takes nothing, or a type is not known.
@@ -145,14 +148,16 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     parameters = list(signature_of(function).parameters.values())
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise ModuleDefinitionError(f"{name}: {function!r} takes no payloads\n  expected: they come first")
+    payloads_parameter, *other_parameters = parameters
     hints = hints_of(function)
-    payload = options.get("input", member_type(hints.get(parameters[0].name)))
+    payload = options.get("input", member_type(hints.get(payloads_parameter.name)))
     result = hints.get("return") if options.get("result") is None else options["result"]
     if payload is None:
-        raise unknown_type(name, "its payloads", f"an annotation such as {parameters[0].name}: list[float]", "input")
+        example = f"an annotation such as {payloads_parameter.name}: list[float]"
+        raise unknown_type(name, "its payloads", example, "input")
     if result is None:
         raise unknown_type(name, "its result", "an annotation such as -> float", "result")
-    others = [part for part in parameters[1:] if part.kind is not part.VAR_POSITIONAL]
+    module_parameters = [part for part in other_parameters if part.kind is not part.VAR_POSITIONAL]
     return make_module(
         (base[payload, result],),
         {
@@ -161,7 +166,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
             "continues_since": options.get("continues_since"),
             "reads_order": options.get("reads_order", False),
             "__doc__": function.__doc__,
-            "__init__": constructor(FunctionAggregate.__init__, inspect.Signature(others)),
+            "__init__": constructor(FunctionAggregate.__init__, inspect.Signature(module_parameters)),
             "_function": staticmethod(function),
         },
     )

@@ -14,12 +14,12 @@ class FunctionOptions(TypedDict, total=False):
     """Options of all adapters.
 
     Attributes:
-        name: `"<plugin>.<module>"`, the name of the module. It has to be given, and so has the version.
-        version: The module's version: that of the foreign code, for example. Another way to store its accumulators is
-            another version too.
-        input: The type of one payload; by default what the foreign code's annotations say. Several values are a tuple.
-        result: The type of the result; by default what they say.
-        continues_since: The oldest version whose checkpoints this one goes on with, as `Module.continues_since`.
+        name: Name of the module, `"<plugin>.<module>"`. Required.
+        version: Version of the module: that of the foreign code, for example. Another way to store its accumulators is
+            another version too. Required.
+        input: Type of a payload; by default that of the foreign code's annotations. Several values are a tuple.
+        result: Type of the result; by default that of the foreign code's annotations.
+        continues_since: Oldest version whose checkpoints this version continues, as `Module.continues_since`.
         reads_order: True if the result depends on the order of the payloads, as `Module.reads_order`.
     """
 
@@ -36,19 +36,19 @@ class AdapterOptions(FunctionOptions, total=False):
 
     Between micro-batches a state is plain data, and a checkpoint holds no code. An accumulator that is plain data stays
     as it is: numbers, text, tuples, lists, dicts. Of an object its attributes are stored, or the result of its
-    `__getstate__`, and the same of objects inside it. It is read back into a new object, whose attributes say the
-    classes; so an object must not have attributes that a new one does not have. For anything else give `serialize` and
+    `__getstate__`; objects inside it are stored in the same way. It is read back into a new object, whose attributes
+    tell the classes; so an object must not have attributes that a new one lacks. For anything else give `serialize` and
     `deserialize`, which are called around every method. Pickle is used only if you ask for it, with
     `serialize=pickle.dumps, deserialize=pickle.loads`.
 
     Attributes:
-        state: The type of an accumulator that is made of dataclasses or named tuples, so that these may be stored.
-        serialize: Turns an accumulator into plain data, for example bytes. With `deserialize`.
-        deserialize: Turns them back into an accumulator.
-        without: Capabilities not to take over: `"remove_events"`, `"combine"` or `"deduct"`, where the foreign code has
-            the method and its law does not hold.
-        upgrade_state: Takes what the checkpoint of an older version holds of an accumulator, as plain data, and that
-            version, and returns what is stored of it today.
+        state: Type of an accumulator with dataclasses or named tuples in it, so that these may be stored.
+        serialize: Function from an accumulator to plain data, for example bytes. With `deserialize`.
+        deserialize: Function from the plain data to an accumulator.
+        without: Capabilities to leave out: `"remove_events"`, `"combine"` or `"deduct"`, where the foreign code has the
+            method and breaks its law.
+        upgrade_state: Function from the stored form of an accumulator in an older version, as plain data, and that
+            version, to the present stored form.
     """
 
     state: Any
@@ -69,16 +69,20 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that an adapter cannot work with.
 
     Raises:
-        TypeError: One is missing, or unknown.
-        ModuleDefinitionError: They do not fit together.
+        TypeError: An option is missing, or unknown.
+        ModuleDefinitionError: The options do not fit together.
     """
-    missing, unknown = [name for name in ("name", "version") if name not in options], sorted(set(options) - _KNOWN)
-    if missing or unknown:
-        raise TypeError(f"an adapter needs {' and '.join(missing)}" if missing else f"no adapter takes {unknown[0]}=")
+    missing = [name for name in ("name", "version") if name not in options]
+    if missing:
+        raise TypeError(f"an adapter needs {' and '.join(missing)}")
+    unknown = sorted(set(options) - _KNOWN)
+    if unknown:
+        raise TypeError(f"no adapter takes {unknown[0]}=")
     if ("serialize" in options) != ("deserialize" in options):
         raise ModuleDefinitionError(f"{options['name']}: serialize and deserialize undo each other; give both")
-    strange = sorted(set(options.get("without", ())) - set(_CAPABILITIES))
-    if strange:
+    unknown_capabilities = sorted(set(options.get("without", ())) - set(_CAPABILITIES))
+    if unknown_capabilities:
         raise ModuleDefinitionError(
-            f"{options['name']}: {strange[0]!r} is not a capability\n  expected: one of {', '.join(_CAPABILITIES)}"
+            f"{options['name']}: {unknown_capabilities[0]!r} is not a capability\n"
+            f"  expected: one of {', '.join(_CAPABILITIES)}"
         )

@@ -1,4 +1,4 @@
-"""Foreign objects that are set up before they are used, and torn down when they are not needed any more."""
+"""Foreign objects that are set up before their first use, and torn down after their last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Prepared:
     that is killed.
 
     Attributes:
-        code: The object, ready to use.
+        code: Object, ready to use.
     """
 
     def __init__(self, code: object, start: Callable[[], object], stop: Callable[[], object]) -> None:
@@ -34,4 +34,4 @@ class Prepared:
 
 
 def nothing() -> None:
-    """Stand in for a set-up that the object does not have."""
+    """Do nothing, in the place of a set-up or tear-down that the object does not have."""

@@ -1,4 +1,4 @@
-"""Payloads as pandas Series, and what comes back."""
+"""Payloads as pandas Series, and results of pandas as plain Python values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from muntin.columnar.results import python_value
 from muntin.schemas import Field
 
 _WITH_NULLS: Final = {"i": "Int64", "b": "boolean"}
-"""By kind of array, the type of Series that can hold nulls too."""
+"""The type of Series that can hold nulls, by the kind of array."""
 
 
 def series_of(field: Field, payloads: Sequence[object]) -> pd.Series | pd.DataFrame:
-    """Return payloads as a Series, or as a DataFrame with a column per field if they are records.
+    """Return payloads as a Series; records as a DataFrame with a column per field.
 
     Nulls are NaN, NaT, or NA among integers and booleans; datetimes are aware and in UTC.
 
@@ -44,13 +44,16 @@ def value_of_series(result: object) -> object:
         return [value_of_series(value) for value in result]
     if result is pd.NA or result is pd.NaT:
         return None
-    if isinstance(result, pd.Timestamp | pd.Timedelta):
-        return result.to_pydatetime() if isinstance(result, pd.Timestamp) else result.to_pytimedelta()
+    if isinstance(result, pd.Timestamp):
+        return result.to_pydatetime()
+    if isinstance(result, pd.Timedelta):
+        return result.to_pytimedelta()
     return python_value(result)
 
 
 def _series(array: Array) -> pd.Series:
-    is_null, values = np.ma.getmaskarray(array), np.ma.getdata(array)
+    is_null = np.ma.getmaskarray(array)
+    values = np.ma.getdata(array)
     series = pd.Series(values, dtype=values.dtype)  # pandas 3 has a type of its own for text, whose nulls are NaN
     if values.dtype == np.dtype("datetime64[us]"):
         series = series.dt.tz_localize("UTC")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any, Final
 
 from typing_extensions import Unpack
@@ -13,14 +14,14 @@ from muntin.definitions.methods import hints_of
 from muntin.errors import ModuleDefinitionError
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign, unknown_type
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import Spread
 
 _WRITERS: Final = ("serialize", "serialize_compact")
 
 
-@maker
+@records_recipe
 def from_sketch(
     sketch: object,
     *,
@@ -30,18 +31,20 @@ def from_sketch(
 ) -> type[Any]:
     r"""Return the module class of a sketch, as Apache DataSketches has them.
 
-    It is a class with `update(value)`. `merge(other)` becomes `combine`; so does a `union`. A state is what
-    `serialize()`, `serialize_compact()` or `compact().serialize()` gives, and the same class's `deserialize(data)`
-    reads it; where there are none, or they need arguments, give `serialize` and `deserialize`.
+    A sketch is a class with `update(value)`. `merge(other)` becomes `combine`; so does a `union`. A state is the result
+    of `serialize()`, `serialize_compact()` or `compact().serialize()`, and the same class's `deserialize(data)` reads
+    it; where these methods are missing, or need arguments, give `serialize` and `deserialize`.
 
-    Say in a subclass how many bytes a sketch takes at most, as `state_bytes`. A sketch that is exact up to some members
-    and random beyond says how many, as `exact_up_to`, up to which its laws are tried. The estimate of an HLL sketch
-    that was never merged depends on the order of its values; `stats.approximate_distinct_count` avoids that.
+    A subclass can declare the greatest size of a sketch, as `state_bytes`. For a sketch that is exact up to some number
+    of members and random beyond, it can declare that number, as `exact_up_to`: laws are tried up to it. The estimate of
+    an HLL sketch that was never merged depends on the order of its values; `stats.approximate_distinct_count` avoids
+    that.
 
     Args:
-        sketch: The class, whose constructor's parameters a query may give.
-        get: The result: the name of a method of the sketch, or a function of it.
-        union: Returns a new union, for a sketch that is merged by one: it has `update(sketch)` and `get_result()`.
+        sketch: Class, whose constructor's parameters a query may give.
+        get: Result: the name of a method of the sketch, or a function of it.
+        union: Function that returns a new union, for a sketch that is merged by a union with `update(sketch)` and
+            `get_result()`.
         options: See `AdapterOptions`.
 
     Raises:
@@ -69,25 +72,40 @@ def from_sketch(
     check_options(options)
     foreign = Foreign(sketch, options["name"], "a sketch, as datasketches has them")
     foreign.require_class()
-    foreign.require("update", *([get] if isinstance(get, str) else []))
-    _check_storage(foreign, "serialize" in options, union is not None)
+    getter: Callable[[Any], Any]
+    annotated: Callable[..., Any]
+    if isinstance(get, str):
+        foreign.require("update", get)
+        getter = methodcaller(get)
+        annotated = getattr(sketch, get)
+    else:
+        foreign.require("update")
+        getter = get
+        annotated = get
+    _check_storage(foreign, has_serialize="serialize" in options, has_union=union is not None)
     payload = foreign.payload_type(options.get("input"), "update")
     spread = foreign.spread(payload, "update")
-    getter = (lambda sketch: getattr(sketch, get)()) if isinstance(get, str) else get
-    result = options.get("result", hints_of(getattr(sketch, get) if isinstance(get, str) else get).get("return"))
+    result = options.get("result", hints_of(annotated).get("return"))
     if result is None:
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 
     def make(*arguments: object, **parameters: object) -> _Sketch:
-        foreign.make(*arguments, **parameters)  # refuses wrong parameters now
-        return _Sketch(lambda: foreign.make(*arguments, **parameters), spread, getter, union, options)
+        foreign.make(*arguments, **parameters)  # wrong parameters raise an error where the query is built
+        return _Sketch(partial(foreign.make, *arguments, **parameters), spread, getter, union, options)
 
-    kept = {name: option for name, option in options.items() if name not in ("serialize", "deserialize")}
-    return adapt(foreign, make, payload, result, {"combine": union is not None or foreign.has("merge")}, kept)
+    # The accumulation itself keeps sketches in their stored form, so the aggregate must not store them again.
+    other_options = {name: option for name, option in options.items() if name not in ("serialize", "deserialize")}
+    can_combine = union is not None or foreign.has("merge")
+    return adapt(foreign, make, payload, result, {"combine": can_combine}, other_options)
 
 
-def _check_storage(foreign: Foreign, is_given: bool, is_united: bool) -> None:
-    if is_given or any(map(foreign.has, _WRITERS)) or (foreign.has("compact") and is_united):
+def _check_storage(foreign: Foreign, *, has_serialize: bool, has_union: bool) -> None:
+    """Check that a sketch can be stored.
+
+    Raises:
+        ModuleDefinitionError: The sketch has no method for that, and no option names one.
+    """
+    if has_serialize or any(map(foreign.has, _WRITERS)) or (foreign.has("compact") and has_union):
         return
     sketch = f"{foreign.module}: {foreign.cls.__qualname__}"
     if foreign.has("compact"):
@@ -100,7 +118,15 @@ def _check_storage(foreign: Foreign, is_given: bool, is_united: bool) -> None:
 
 @dataclass
 class _Sketch:
-    """Keeps a sketch as what it is stored as."""
+    """An `Accumulation` whose accumulators are sketches in their stored form.
+
+    Attributes:
+        new: Function that returns an empty sketch.
+        spread: Function from a payload to the arguments of `update`.
+        get: Function from a sketch to the result.
+        union: Function that returns an empty union; None for sketches that merge without one.
+        options: Options of the writer of the module.
+    """
 
     new: Callable[[], Any]
     spread: Spread
@@ -112,32 +138,36 @@ class _Sketch:
         return self._write(self.new())
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
-        sketch = self.new() if self.union else self._read(accumulator)
+        # A stored sketch may be compact, which cannot be updated: where there is a union, it takes the new values in.
+        sketch = self._read(accumulator) if self.union is None else self.new()
         for payload in payloads:
             sketch.update(*self.spread(payload))
-        return self._united(self._read(accumulator), sketch) if self.union else self._write(sketch)
+        if self.union is None:
+            return self._write(sketch)
+        return self._united(self.union(), self._read(accumulator), sketch)
 
     def combine(self, accumulator: Any, other: Any) -> Any:
-        sketch, more = self._read(accumulator), self._read(other)
-        if self.union:
-            return self._united(sketch, more)
-        sketch.merge(more)
+        sketch = self._read(accumulator)
+        other_sketch = self._read(other)
+        if self.union is not None:
+            return self._united(self.union(), sketch, other_sketch)
+        sketch.merge(other_sketch)
         return self._write(sketch)
 
     def result(self, accumulator: Any) -> Any:
         return self.get(self._read(accumulator))
 
-    def _united(self, first: object, second: object) -> Any:
-        united = self.union()  # type: ignore[misc]  # those who have none do not unite
-        united.update(first)
-        united.update(second)
-        return self._write(united.get_result())
+    def _united(self, union: Any, first: object, second: object) -> Any:
+        union.update(first)
+        union.update(second)
+        return self._write(union.get_result())
 
     def _write(self, sketch: object) -> Any:
         if "serialize" in self.options:
             return self.options["serialize"](sketch)
         source = _writable(sketch)
-        return getattr(source, next(name for name in _WRITERS if hasattr(source, name)))()
+        writer = next(name for name in _WRITERS if hasattr(source, name))
+        return getattr(source, writer)()
 
     def _read(self, state: object) -> Any:
         return self._deserialize(state)
@@ -151,5 +181,7 @@ class _Sketch:
 
 
 def _writable(sketch: Any) -> Any:
-    """Return a sketch, or the compact form of one that is written in that alone."""
-    return sketch if any(hasattr(sketch, name) for name in _WRITERS) else sketch.compact()
+    """Return a sketch that can be written: itself, or its compact form if only that can be."""
+    if any(hasattr(sketch, name) for name in _WRITERS):
+        return sketch
+    return sketch.compact()

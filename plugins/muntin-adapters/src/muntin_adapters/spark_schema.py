@@ -1,4 +1,4 @@
-"""Types of PySpark as annotations, by their structure: PySpark is not imported."""
+"""Types of PySpark as annotations, by the names of their classes: PySpark is not imported."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _PLAIN: Final[dict[str, Any]] = {
 
 
 def annotation_of(data_type: Any) -> Any:
-    """Return the annotation of the values of a type of PySpark's.
+    """Return the annotation for values of a type of PySpark.
 
     Raises:
-        ModuleDefinitionError: It is no such type, or one that no column of results has.
+        ModuleDefinitionError: The type is none of PySpark's, or one that no column of results has.
     """
     kind = type(data_type).__name__
     if kind in _PLAIN:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from muntin.modules.declared_types import describe_input
 from muntin.schemas import Struct
-from muntin_adapters.annotations import taken_by
+from muntin_adapters.annotations import required_parameters
 
 Spread: TypeAlias = Callable[[Any], tuple[Any, ...]]
 """Turns a payload into arguments."""
@@ -20,17 +19,18 @@ def spread_of(function: Callable[..., object], payload: object, skipped: int = 0
     A record becomes one argument per field where the function takes several, or any number, as columns do in SQL.
 
     Args:
-        function: The function that takes a payload.
-        payload: The type.
-        skipped: The number of parameters before the payload.
+        function: Function that takes a payload.
+        payload: Type of a payload.
+        skipped: Number of parameters before the payload.
     """
-    taken = taken_by(function, skipped)
-    if taken == []:
-        return _nothing
+    parameters = required_parameters(function, skipped)
+    if parameters == []:
+        return _no_arguments
     data_type = describe_input(payload).type
-    if isinstance(data_type, Struct) and (taken is None or len(taken) > 1):
+    takes_several = parameters is None or len(parameters) > 1
+    if isinstance(data_type, Struct) and takes_several:
         return FieldsOf(tuple(field.name for field in data_type.fields))
-    return _whole
+    return _single_argument
 
 
 class FieldsOf:
@@ -43,14 +43,15 @@ class FieldsOf:
         """Return the fields of a record."""
         if isinstance(payload, tuple):
             return payload
-        of = itemgetter if isinstance(payload, Mapping) else attrgetter
-        return tuple(of(name)(payload) for name in self._names)
+        if isinstance(payload, Mapping):
+            return tuple(payload[name] for name in self._names)
+        return tuple(getattr(payload, name) for name in self._names)
 
 
-def _whole(payload: object) -> tuple[object, ...]:
+def _single_argument(payload: object) -> tuple[object, ...]:
     return (payload,)
 
 
-def _nothing(payload: object) -> tuple[object, ...]:
+def _no_arguments(payload: object) -> tuple[object, ...]:
     del payload
     return ()

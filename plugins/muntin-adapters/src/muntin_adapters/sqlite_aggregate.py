@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from typing_extensions import Unpack
 
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import Spread
 
 
-@maker
+@records_recipe
 def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) -> type[Any]:
-    """Return the module class of what `sqlite3` takes in `create_aggregate` or `create_window_function`.
+    """Return the module class of an aggregate for `sqlite3`'s `create_aggregate` or `create_window_function`.
 
-    It is a class with `step(*values)` and `finalize()`, and for a window function `inverse(*values)`, which becomes
-    `remove_events`, and `value()`, which then gives the result. An instance is the state of a window: what its
-    attributes hold is stored.
+    An aggregate is a class with `step(*values)` and `finalize()`. A window function also has `inverse(*values)`, which
+    becomes `remove_events`, and `value()`, which then returns the result. An instance is the state of a window: its
+    attributes are stored.
 
     Args:
-        aggregate: The class. A query may give its constructor's parameters, of which SQLite's protocol has none.
+        aggregate: Class. A query may give its constructor's parameters, of which SQLite's protocol has none.
         options: See `AdapterOptions`.
 
     Raises:
@@ -49,25 +50,31 @@ def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) 
     foreign = Foreign(aggregate, options["name"], "a class that sqlite3 takes as an aggregate")
     foreign.require_class()
     foreign.require("step", "finalize")
-    last = "value" if foreign.has("value") else "finalize"
+    result_method = "value" if foreign.has("value") else "finalize"
     payload = foreign.payload_type(options.get("input"), "step")
     spread = foreign.spread(payload, "step")
+
+    def make(*arguments: object, **parameters: object) -> _SqlAggregate:
+        return _SqlAggregate(partial(foreign.make, *arguments, **parameters), spread, result_method)
+
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _SqlAggregate(lambda: foreign.make(*arguments, **parameters), spread, last),
+        make,
         payload,
-        foreign.result_type(options.get("result"), last),
+        foreign.result_type(options.get("result"), result_method),
         {"remove_events": foreign.has("inverse")},
         options,
     )
 
 
 class _SqlAggregate:
-    def __init__(self, create: Callable[[], Any], spread: Spread, last: str) -> None:
+    """An `Accumulation` whose accumulators are instances of an aggregate for `sqlite3`."""
+
+    def __init__(self, create: Callable[[], Any], spread: Spread, result_method: str) -> None:
         self.create = create
         self._spread = spread
-        self._last = last
-        create()  # refuses wrong parameters now
+        self._result_method = result_method
+        create()  # wrong parameters raise an error where the query is built
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
         for payload in payloads:
@@ -80,4 +87,4 @@ class _SqlAggregate:
         return accumulator
 
     def result(self, accumulator: Any) -> Any:
-        return getattr(accumulator, self._last)()
+        return getattr(accumulator, self._result_method)()

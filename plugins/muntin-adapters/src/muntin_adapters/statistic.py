@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from typing_extensions import Unpack
 
 from muntin_adapters.adapted_aggregate import adapt
 from muntin_adapters.foreign import Foreign
-from muntin_adapters.made import maker
 from muntin_adapters.options import AdapterOptions, check_options
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import Spread
 
 _PROTOCOLS: Final = ("Univariate", "Bivariate", "Statistic")
 
 
-@maker
+@records_recipe
 def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type[Any]:
     """Return the module class of a running statistic, as river has them.
 
-    It is a class with `update(value)`, or `update(x, y)` for a statistic of two variables, and `get()`. `revert`
-    becomes `remove_events`, `+` becomes `combine`, and `-` becomes `deduct`, where they are defined. An instance is the
-    state of a window: what its attributes hold, or what its own `__getstate__` gives, is stored.
+    A statistic is a class with `update(value)`, or `update(x, y)` for two variables, and `get()`. Where they are
+    defined, `revert` becomes `remove_events`, `+` becomes `combine`, and `-` becomes `deduct`. An instance is the state
+    of a window: its attributes are stored, or the result of its `__getstate__`.
 
-    Many running statistics depend on the order of their values, or revert only what came first; those are no functions
-    of a set. The laws of `IncrementalAggregate` tell. With `reads_order=True` it gets its values in order.
+    Many running statistics depend on the order of their values, or revert only the oldest value; those are no functions
+    of a set. The laws of `IncrementalAggregate` tell. With `reads_order=True` a statistic gets its values in order.
 
     Args:
-        statistic: The class, whose constructor's parameters a query may give, or an instance, such as a link of two.
+        statistic: Class, whose constructor's parameters a query may give; or an instance, such as a link of two.
         options: See `AdapterOptions`.
 
     Raises:
@@ -46,13 +47,13 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
         >>> peak.compute_result(peak.add_events(peak.create_state(), [0.5, 3.0, 2.0]))
         3.0
 
-        Other engines require less of `revert` than sliding windows do, and the laws find that. Leave out what does not
-        keep its law:
+        Other engines require less of `revert` than sliding windows do, and the laws find that. Leave out a method that
+        breaks its law:
 
         >>> from muntin.testing import IncrementalAggregateLaws, LawError
         >>> class Forgetful(Peak):
         ...     def revert(self, x: float):
-        ...         self.peak = 0.0 if x == self.peak else self.peak  # the second largest is not known
+        ...         self.peak = 0.0 if x == self.peak else self.peak  # the second largest value is unknown
         >>> class TestForgetful(IncrementalAggregateLaws):
         ...     module = from_statistic(Forgetful, name="demo.peak", version="1.0.0")()
         >>> try:
@@ -69,9 +70,13 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
     foreign.require("update", "get")
     payload = foreign.payload_type(options.get("input"), "update")
     spread = foreign.spread(payload, "update")
+
+    def make(*arguments: object, **parameters: object) -> _Statistic:
+        return _Statistic(partial(foreign.make, *arguments, **parameters), spread)
+
     return adapt(
         foreign,
-        lambda *arguments, **parameters: _Statistic(lambda: foreign.make(*arguments, **parameters), spread),
+        make,
         payload,
         foreign.result_type(options.get("result"), "get"),
         {
@@ -84,10 +89,12 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
 
 
 class _Statistic:
+    """An `Accumulation` whose accumulators are instances of a statistic."""
+
     def __init__(self, create: Callable[[], object], spread: Spread) -> None:
         self.create = create
         self._spread = spread
-        create()  # refuses wrong parameters now
+        create()  # wrong parameters raise an error where the query is built
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
         for payload in payloads:

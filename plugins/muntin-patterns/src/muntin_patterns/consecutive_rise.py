@@ -17,9 +17,9 @@ class Rise:
     """A run of samples, each greater than the one before it.
 
     Attributes:
-        length: How many samples.
-        low: The value of the first.
-        high: The value of the last.
+        length: Number of samples.
+        low: Value of the first sample.
+        high: Value of the last sample.
     """
 
     length: int
@@ -35,16 +35,16 @@ class ConsecutiveRise(Operator[float | None, Rise]):
         samples    *           *  *
         rise       [--------)          from the start of the first to one tick after that of the last
 
-    A sample rises over the one before it if it starts later and is strictly greater. Of those that start together, the
-    one before is the last by the query's `events(order=...)`, or without one by value. Runs are as long as they can be
-    within the window: only samples that start in it count, so a run over its border is cut there; overlapping windows
-    see both halves.
+    A sample rises over the sample before it if it starts later and is strictly greater. Samples that start together are
+    in the order of the query's `events(order=...)`, or without one in that of their values. Runs are as long as they
+    can be within the window: only samples that start in it count, so a run over its border is cut there; overlapping
+    windows see both halves.
 
     Args:
-        n: The least number of samples in a run, from 2 on.
+        n: Least number of samples in a run, from 2 on.
 
     Types: float to rows of `length`, `low` and `high`.
-    Nulls: no samples, nor is NaN; they do not break a run.
+    Nulls: no samples. Neither is NaN. They do not break a run.
 
     Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. No run starts
         before its window; a later sample may lengthen an earlier run, so the output is not time-bound.
@@ -77,7 +77,8 @@ class ConsecutiveRise(Operator[float | None, Rise]):
 def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
     runs: list[list[Sample]] = []
     for sample in samples:
-        if runs and runs[-1][-1].at < sample.at and runs[-1][-1].value < sample.value:
+        previous = runs[-1][-1] if runs else None
+        if previous is not None and previous.at < sample.at and previous.value < sample.value:
             runs[-1].append(sample)
         else:
             runs.append([sample])
@@ -85,5 +86,6 @@ def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
 
 
 def _rise(run: Sequence[Sample]) -> Event[Rise]:
-    first, last = run[0], run[-1]
+    first = run[0]
+    last = run[-1]
     return Event(first.at, last.at + 1, Rise(len(run), first.value, last.value))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar, Generic, NamedTuple
 
 from typing_extensions import TypeVar
@@ -31,9 +32,9 @@ class Step(NamedTuple, Generic[T]):
     """One event that may take part in a match.
 
     Attributes:
-        label: What the match reports of it, such as an id.
-        opens: Whether it may be the first of a pair.
-        closes: Whether it may be the second.
+        label: Label of the event in a match, such as an id.
+        opens: True if it may be the first of a pair.
+        closes: True if it may be the second of a pair.
     """
 
     label: T
@@ -46,10 +47,10 @@ class Match(Generic[T]):
     """Two events, the second after the first.
 
     Attributes:
-        first: The label of the first.
-        second: The label of the second.
-        ended: When the first ended.
-        started: When the second started.
+        first: Label of the first event.
+        second: Label of the second event.
+        ended: End of the first event.
+        started: Start of the second event.
     """
 
     first: T
@@ -59,19 +60,19 @@ class Match(Generic[T]):
 
 
 class FollowedBy(Operator[Step[T], Match[T]], Generic[T]):
-    """Pairs of events of which the second starts no earlier than the first ends, and no later than `within` after.
+    """Report pairs of events: the second starts no earlier than the first ends, and no later than `within` after.
 
         first   [----)
         second           [---)         started - ended <= within
         match            !             a point event
 
-    A match is reported in the window in which its second event starts. The first must be a member of that window too:
-    with `tumbling(size, reach=...)` and a reach above `within`, each pair is reported exactly once. A query with
-    windows of another kind or of a shorter reach is refused, and one that says neither clip nor timestamps gets `right`
-    and `unchanged`. An event that has not ended is the first of no pair.
+    A match is reported in the window in which its second event starts. The first event must be a member of that window
+    too: with `tumbling(size, reach=...)` and a reach above `within`, each pair is reported exactly once. A query with
+    windows of another kind or of a shorter reach is refused, and a query without clip and timestamps gets `right` and
+    `unchanged`. An event that has not ended is the first of no pair.
 
     Args:
-        within: The longest time between the end of the first and the start of the second; included.
+        within: Longest time between the end of the first event and the start of the second; included.
 
     Types: a label, and optionally two booleans, `opens` and `closes`; rows have `first`, `second`, `ended`, `started`.
 
@@ -98,25 +99,21 @@ class FollowedBy(Operator[Step[T], Match[T]], Generic[T]):
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]  # a class has one, this one depends on within
-        """Windows in which the first event of each pair is a member still where the second one starts."""
+        """Windows in which the first event of each pair is still a member when the second event starts."""
         return Needs((HoppingWindows,), self.within + 1, ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
 
     def compute_result(self, events: Sequence[Event[Step[T]]], window: Window) -> list[Event[Match[T]]]:
         """Return the matches whose second event starts in the window, as point events at that start."""
-        seconds = [event for event in events if event.payload.closes and window.start <= event.start < window.end]
-        firsts = sorted((event for event in events if event.payload.opens and event.end != INFINITY), key=_end)
+        firsts = [event for event in events if event.payload.opens and event.end != INFINITY]
+        firsts.sort(key=attrgetter("end"))
         ends = [event.end for event in firsts]
-        return [match for second in seconds for match in self._matches(firsts, ends, second)]
-
-    def _matches(
-        self, firsts: Sequence[Event[Step[T]]], ends: Sequence[int], second: Event[Step[T]]
-    ) -> Iterator[Event[Match[T]]]:
-        earliest = bisect_left(ends, second.start - self.within)
-        latest = bisect_right(ends, second.start)
-        for first in firsts[earliest:latest]:
-            match = Match(first.payload.label, second.payload.label, first.end, second.start)
-            yield Event.point(second.start, match)
-
-
-def _end(event: Event[Step[T]]) -> int:
-    return event.end
+        matches: list[Event[Match[T]]] = []
+        for second in events:
+            if not second.payload.closes or not window.start <= second.start < window.end:
+                continue
+            begin = bisect_left(ends, second.start - self.within)
+            stop = bisect_right(ends, second.start)
+            for first in firsts[begin:stop]:
+                match = Match(first.payload.label, second.payload.label, first.end, second.start)
+                matches.append(Event.point(second.start, match))
+        return matches

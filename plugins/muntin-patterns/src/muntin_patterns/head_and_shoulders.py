@@ -17,10 +17,10 @@ class Formation:
     """A head between two shoulders.
 
     Attributes:
-        left: The value of the left shoulder.
-        head: The value of the head.
-        right: The value of the right shoulder.
-        neckline: The mean of the two troughs between them.
+        left: Value of the left shoulder.
+        head: Value of the head.
+        right: Value of the right shoulder.
+        neckline: Mean of the two troughs between the three peaks.
     """
 
     left: float
@@ -41,26 +41,26 @@ class HeadAndShoulders(Operator[float | None, Formation]):
                    *           *              neckline
               [-----------------------)       from the start of the left peak to one tick after that of the right
 
-    Samples are in the order of their starts; those that start together, in that of the query's `events(order=...)`, or
-    without one of their values. Of neighbours with equal values only the first counts. A *peak* is a sample greater
-    than both its neighbours; a *trough* is the least value between two peaks. Three peaks left, head, right with no
-    peak between them are a formation if
+    Samples are in the order of their starts. Samples that start together are in the order of the query's
+    `events(order=...)`, or without one in that of their values. Of neighbours with equal values only the first counts.
+    A *peak* is a sample greater than both its neighbours; a *trough* is the least value between two peaks. Three peaks
+    left, head, right with no peak between them are a formation if
 
     * head > left and head > right;
     * left and right differ by at most `tolerance` times their mean;
-    * so do the two troughs.
+    * the two troughs differ by at most `tolerance` times their mean.
 
     Only samples that start in the window count, and the first and the last of them are no peaks.
 
     Args:
-        tolerance: How far values that are about as high may differ, as a share of their mean. The paper's "within 1.5
+        tolerance: Difference up to which values are about as high, as a share of their mean. The paper's "within 1.5
             percent of their average" is 0.03.
 
     Types: float to rows of `left`, `head`, `right` and `neckline`.
-    Nulls: no samples, nor is NaN.
+    Nulls: no samples. Neither is NaN.
 
     Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. No formation starts
-        before its window; a later sample may complete an earlier one, so the output is not time-bound.
+        before its window; a later sample may complete an earlier formation, so the output is not time-bound.
 
     Cost: sorting the members, and one pass.
 
@@ -89,32 +89,33 @@ class HeadAndShoulders(Operator[float | None, Formation]):
         """Return the formations, each lasting from its left peak to its right one."""
         samples = _without_repeats(in_window(events, window))
         peaks = _peaks(samples)
-        triples = zip(peaks, peaks[1:], peaks[2:], strict=False)
-        return [_formation(samples, *triple) for triple in triples if self._is_formation(samples, *triple)]
-
-    def _is_formation(self, samples: Sequence[Sample], left: int, head: int, right: int) -> bool:
-        shoulders = samples[left].value, samples[right].value
-        is_head_highest = samples[head].value > max(shoulders)
-        return is_head_highest and self._is_level(*shoulders) and self._is_level(*_troughs(samples, left, head, right))
+        formations: list[Event[Formation]] = []
+        for left, head, right in zip(peaks, peaks[1:], peaks[2:], strict=False):
+            left_trough = min(sample.value for sample in samples[left:head])
+            right_trough = min(sample.value for sample in samples[head:right])
+            formation = Formation(
+                samples[left].value, samples[head].value, samples[right].value, (left_trough + right_trough) / 2
+            )
+            is_head_highest = formation.head > max(formation.left, formation.right)
+            are_shoulders_level = self._is_level(formation.left, formation.right)
+            if is_head_highest and are_shoulders_level and self._is_level(left_trough, right_trough):
+                formations.append(Event(samples[left].at, samples[right].at + 1, formation))
+        return formations
 
     def _is_level(self, first: float, second: float) -> bool:
         return abs(first - second) <= self.tolerance * abs(first + second) / 2
 
 
 def _without_repeats(samples: Sequence[Sample]) -> list[Sample]:
-    return [sample for place, sample in enumerate(samples) if not place or sample.value != samples[place - 1].value]
+    """Return the samples whose value differs from that of the sample before them."""
+    changes: list[Sample] = []
+    for sample in samples:
+        if not changes or sample.value != changes[-1].value:
+            changes.append(sample)
+    return changes
 
 
 def _peaks(samples: Sequence[Sample]) -> list[int]:
+    """Return the places of samples that are greater than both their neighbours."""
     values = [sample.value for sample in samples]
     return [place for place in range(1, len(values) - 1) if values[place - 1] < values[place] > values[place + 1]]
-
-
-def _troughs(samples: Sequence[Sample], left: int, head: int, right: int) -> tuple[float, float]:
-    return min(sample.value for sample in samples[left:head]), min(sample.value for sample in samples[head:right])
-
-
-def _formation(samples: Sequence[Sample], left: int, head: int, right: int) -> Event[Formation]:
-    first, highest, last = samples[left], samples[head], samples[right]
-    neckline = sum(_troughs(samples, left, head, right)) / 2
-    return Event(first.at, last.at + 1, Formation(first.value, highest.value, last.value, neckline))

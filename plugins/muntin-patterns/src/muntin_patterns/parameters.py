@@ -10,7 +10,7 @@ def number(name: str, value: object, *, least: float = -inf) -> float:
     """Return a parameter that is a finite number.
 
     Raises:
-        ValueError: It is not, or it is below `least`.
+        ValueError: The value is no finite number, or below `least`.
     """
     if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value < least:
         bound = f" from {least} on" if isfinite(least) else ""
@@ -22,7 +22,7 @@ def whole_number(name: str, value: object, *, least: int) -> int:
     """Return a parameter that is a whole number.
 
     Raises:
-        ValueError: It is not, or it is below `least`.
+        ValueError: The value is no whole number, or below `least`.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
@@ -30,10 +30,10 @@ def whole_number(name: str, value: object, *, least: int) -> int:
 
 
 def choice(name: str, value: object, choices: Collection[str]) -> str:
-    """Return a parameter that is one of some words.
+    """Return a parameter that is one of `choices`.
 
     Raises:
-        ValueError: It is not.
+        ValueError: The value is none of them.
     """
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

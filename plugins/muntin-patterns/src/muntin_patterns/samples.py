@@ -10,22 +10,24 @@ from muntin import Event, Window
 
 
 class Sample(NamedTuple):
-    """A value and where it starts to hold."""
+    """A value and the time from which it holds."""
 
     at: int
     value: float
 
 
 def in_order(events: Iterable[Event[float | None]]) -> list[Sample]:
-    """Return the samples of events in order, as a module gets them that reads it.
-
-    When they end does not matter. A null or NaN is no sample.
+    """Return the samples of events that are in order; their ends do not matter. A null or NaN is no sample.
 
     Example:
         >>> in_order([Event.point(2, 4.0), Event.point(2, 3.0), Event.point(3, None), Event.point(5, 1.0)])
         [Sample(at=2, value=4.0), Sample(at=2, value=3.0), Sample(at=5, value=1.0)]
     """
-    return [Sample(e.start, e.payload) for e in events if e.payload is not None and not isnan(e.payload)]
+    samples: list[Sample] = []
+    for event in events:
+        if event.payload is not None and not isnan(event.payload):
+            samples.append(Sample(event.start, event.payload))
+    return samples
 
 
 def in_window(events: Iterable[Event[float | None]], window: Window) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""Keys of which no event comes for some time."""
+"""Keys that have no event for some time."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ class Silent:
     """A silence.
 
     Attributes:
-        since: The time of the last event before it.
+        since: Time of the last event before the silence.
     """
 
     since: Instant
 
 
 class Silence(StreamOperator[Any, dict[str, int], Silent]):
-    """Report each time at which no event has come for `after`.
+    """Report each time at which a key has had no event for `after`.
 
         events   *  *                 *
         silence         !                  !       `after` later than the event before
 
-    One row per silence: the next one needs another event. An event that comes exactly `after` later comes too late, as
-    the silence is told then. A key of which nothing has come is not known, so it is never silent.
+    A silence has one row: the next row needs another event. An event exactly `after` later comes too late, as the
+    silence is reported at that time. A key without any event is unknown, so it is never silent.
 
     Args:
-        after: The length of time without an event, above zero.
+        after: Length of time without an event, above zero.
 
     Types: any columns, or none; rows of `since`. Rows are points at the time of the alert.
 
-    Cost: a number per key, until its silence is told; then the key is forgotten.
+    Cost: a number per key, until its silence is reported; then the key is forgotten.
 
     Example:
         >>> from muntin import Event
@@ -52,21 +52,21 @@ class Silence(StreamOperator[Any, dict[str, int], Silent]):
             raise ValueError(f"after must be above zero, got {after!r}")
 
     def create_state(self) -> dict[str, int]:
-        """Return nothing: no event has come."""
+        """Return an empty state, without a last event."""
         return {}
 
     def on_event(self, state: dict[str, int], payload: Any, time: int) -> None:
-        """Remember when the last event came."""
+        """Store the time of the last event."""
         state["last"] = time
 
     def next_time(self, state: dict[str, int]) -> int:
-        """Return when the silence is long enough."""
+        """Return the time at which the silence is long enough."""
         return state["last"] + self.after
 
     def on_time(self, state: dict[str, int], time: int) -> Iterable[Silent]:
-        """Tell the silence, and forget the key."""
+        """Report the silence, and forget the key."""
         return [Silent(state.pop("last"))]
 
     def is_empty(self, state: dict[str, int]) -> bool:
-        """Return True once the silence is told."""
+        """True once the silence is reported."""
         return not state

@@ -13,11 +13,11 @@ class Transition:
     """A change of state.
 
     Attributes:
-        source: The state that was left.
-        target: The state that was entered.
-        cause: The event; null if time did it.
-        since: When the state that was left had been entered; null for the one in which machines start, unless that
-            has a time-out and was entered again.
+        source: State that was left.
+        target: State that was entered.
+        cause: Event; null for a time-out.
+        since: Time at which the source had been entered; null for the state in which machines start, unless it has a
+            time-out and was entered again.
     """
 
     source: str
@@ -31,8 +31,8 @@ class Machine:
     """The state of a machine.
 
     Attributes:
-        state: Its name.
-        since: When it was entered; None if that does not matter any more, as the machine is as good as new.
+        state: Name of the state.
+        since: Time at which the state was entered; None if the machine is as good as new, so that it does not matter.
     """
 
     state: str
@@ -46,13 +46,13 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         door     --[ open       ..... ]-[ ajar ]--     a door that is open for too long is ajar
 
     An event for which the state has no transition changes nothing, and does not start its time-out anew. A transition
-    from a state to itself is one: it is told, and time counts from there.
+    from a state to itself is reported, and starts the time-out anew.
 
     Args:
-        start: The state in which each machine starts. There is no time-out before its first transition.
-        transitions: For each a state, an event and the next state.
-        timeouts: For each a state, a length of time above zero, and the state that follows if nothing has happened
-            until then. An event at the very time comes after it.
+        start: State in which each machine starts. There is no time-out before its first transition.
+        transitions: Triples of a state, an event and the next state.
+        timeouts: Triples of a state, a length of time above zero, and the state that follows if there is no transition
+            until then. An event at the very time comes after the time-out.
 
     Types: the name of an event; rows of `source`, `target`, `cause` and `since`. Rows are points at the time of the
     change.
@@ -66,8 +66,8 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         >>> from muntin.testing import WindowedQuery, evaluate
         >>> door = StateMachine("shut", [("shut", "open", "open"), ("open", "close", "shut")], [("open", 9, "shut")])
         >>> events = [Event.point(1, "open"), Event.point(4, "close"), Event.point(20, "open")]
-        >>> found = evaluate(WindowedQuery.unwindowed(door), events, 30)
-        >>> [(row.start, row.value.source, row.value.cause) for row in found]
+        >>> rows = evaluate(WindowedQuery.unwindowed(door), events, 30)
+        >>> [(row.start, row.value.source, row.value.cause) for row in rows]
         [(1, 'shut', 'open'), (4, 'open', 'close'), (20, 'shut', 'open'), (29, 'open', None)]
     """
 
@@ -89,37 +89,42 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         for source, after, _ in timeouts:
             if ticks(after) <= 0:
                 raise ValueError(f"the time-out of {source!r} must be above zero, got {after!r}")
-        states = {start, *self.transitions.values(), *(target for _, target in self.timeouts.values())}
-        unreached = sorted({*(source for source, _ in self.transitions), *self.timeouts} - states)
+        sources = {source for source, _, _ in (*transitions, *timeouts)}
+        targets = {target for _, _, target in (*transitions, *timeouts)}
+        unreached = sorted(sources - targets - {start})
         if unreached:
             raise ValueError(f"no transition leads to {unreached[0]!r}, and machines start in {start!r}")
         self.is_periodic = any(map(self._times_out_again, self.timeouts))
 
     def create_state(self) -> Machine:
-        """Return a machine that starts."""
+        """Return a machine in the state in which machines start."""
         return Machine(self.start)
 
     def on_event(self, state: Machine, payload: str, time: int) -> Iterable[Transition]:
         """Follow the transition of an event, if there is one."""
         target = self.transitions.get((state.state, payload))
-        return [] if target is None else [self._go(state, target, payload, time)]
+        if target is None:
+            return []
+        return [self._enter(state, target, payload, time)]
 
     def next_time(self, state: Machine) -> int | None:
-        """Return when the state has lasted too long."""
+        """Return the time of the next time-out."""
         if state.since is None or state.state not in self.timeouts:
             return None
-        return state.since + self.timeouts[state.state][0]
+        after, _ = self.timeouts[state.state]
+        return state.since + after
 
     def on_time(self, state: Machine, time: int) -> Iterable[Transition]:
         """Follow the time-out."""
-        return [self._go(state, self.timeouts[state.state][1], None, time)]
+        _, target = self.timeouts[state.state]
+        return [self._enter(state, target, None, time)]
 
     def is_empty(self, state: Machine) -> bool:
-        """Return True if the machine is as good as new."""
+        """True if the machine is as good as new."""
         return state.state == self.start and state.since is None
 
     def _times_out_again(self, source: str) -> bool:
-        """Return True if time-outs alone lead from a state back to it."""
+        """True if time-outs alone lead from a state back to it."""
         state = source
         for _ in self.timeouts:
             if state not in self.timeouts:
@@ -129,8 +134,10 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
                 return True
         return False
 
-    def _go(self, state: Machine, target: str, cause: str | None, time: int) -> Transition:
-        made = Transition(state.state, target, cause, state.since)
+    def _enter(self, machine: Machine, target: str, cause: str | None, time: int) -> Transition:
+        """Move a machine to a state, and return the transition."""
+        transition = Transition(machine.state, target, cause, machine.since)
         is_as_new = target == self.start and target not in self.timeouts
-        state.state, state.since = target, None if is_as_new else time
-        return made
+        machine.state = target
+        machine.since = None if is_as_new else time
+        return transition

@@ -18,8 +18,8 @@ class Crossing:
     """Two neighbouring samples on different sides of a threshold.
 
     Attributes:
-        before: The value of the earlier one.
-        after: The value of the later one.
+        before: Value of the earlier sample.
+        after: Value of the later sample.
         direction: "up" or "down".
     """
 
@@ -31,24 +31,24 @@ class Crossing:
 class ThresholdCrossing(Operator[float | None, Crossing]):
     """Report each sample that lies on the other side of a threshold than the sample before it.
 
-        threshold ----------------------*------      A sample is above if it is greater than the threshold; one that
-                     *        *                      equals it is not.
+        threshold ----------------------*------      A sample is above if it is greater than the threshold, and not if
+                     *        *                      it equals the threshold.
         crossing                        !            a point event
 
-    Samples are in the order of their starts; those that start together, in that of the query's `events(order=...)`, or
-    without one of their values. A crossing is reported in the window in which its later sample starts. The earlier one
-    must be a member of that window too: with `tumbling(size, reach=...)` and a reach of at least the time between
-    samples, none is lost between windows.
+    Samples are in the order of their starts. Samples that start together are in the order of the query's
+    `events(order=...)`, or without one in that of their values. A crossing is reported in the window in which its later
+    sample starts. The earlier sample must be a member of that window too: with `tumbling(size, reach=...)` and a reach
+    of at least the time between samples, no crossing is lost between windows.
 
     Args:
-        threshold: The threshold, in the unit of the payload.
-        direction: "up", "down" or "both": which crossings to report.
+        threshold: Threshold, in the unit of the payload.
+        direction: Direction of the crossings to report: "up", "down" or "both".
 
     Types: float to rows of `before`, `after` and `direction`.
-    Nulls: no samples, nor is NaN.
+    Nulls: no samples. Neither is NaN.
 
     Laws: starts must be seen as they are, so left clipping is refused; ends do not matter. A sample changes
-        only what starts no earlier than itself, so the output is time-bound.
+        only rows that start no earlier than itself, so the output is time-bound.
 
     Cost: sorting the members.
 
@@ -74,15 +74,12 @@ class ThresholdCrossing(Operator[float | None, Crossing]):
 
     def compute_result(self, events: Sequence[Event[float | None]], window: Window) -> list[Event[Crossing]]:
         """Return the crossings whose later sample starts in the window, as point events at that start."""
-        crossings = [
-            Event.point(later.at, self._crossing(earlier.value, later.value))
-            for earlier, later in pairwise(in_order(events))
-            if window.start <= later.at < window.end and self._is_above(earlier.value) != self._is_above(later.value)
-        ]
-        return [event for event in crossings if self.direction in ("both", event.payload.direction)]
-
-    def _is_above(self, value: float) -> bool:
-        return value > self.threshold
-
-    def _crossing(self, before: float, after: float) -> Crossing:
-        return Crossing(before, after, "up" if self._is_above(after) else "down")
+        crossings: list[Event[Crossing]] = []
+        for earlier, later in pairwise(in_order(events)):
+            was_above = earlier.value > self.threshold
+            is_above = later.value > self.threshold
+            is_crossing = was_above != is_above and window.start <= later.at < window.end
+            direction: Literal["up", "down"] = "up" if is_above else "down"
+            if is_crossing and self.direction in ("both", direction):
+                crossings.append(Event.point(later.at, Crossing(earlier.value, later.value, direction)))
+        return crossings

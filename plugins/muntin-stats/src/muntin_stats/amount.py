@@ -20,9 +20,9 @@ class Amount:
     """The sum of numbers of one type, or of whole numbers or decimals among floats.
 
     Attributes:
-        count: The number of summands that are not floats.
-        other: Their sum, exactly.
-        floats: The sum of the floats.
+        count: Number of summands that are not floats.
+        exact_part: Exact sum of the summands that are not floats.
+        floats: Sum of the floats.
 
     Example:
         >>> Amount.of([2**63 - 1, -(2**63)]).over(2)
@@ -30,7 +30,7 @@ class Amount:
     """
 
     count: int = 0
-    other: int | Decimal = 0
+    exact_part: int | Decimal = 0
     floats: Total = field(default_factory=Total)
 
     @classmethod
@@ -42,8 +42,8 @@ class Amount:
         if not any(issubclass(kind, float) for kind in types):
             return cls(len(numbers), exact_sum(numbers))
         floats = [number for number in numbers if isinstance(number, float)]
-        others = [number for number in numbers if not isinstance(number, float)]
-        return cls(len(others), exact_sum(others), Total.of(floats))
+        exact_numbers = [number for number in numbers if not isinstance(number, float)]
+        return cls(len(exact_numbers), exact_sum(exact_numbers), Total.of(floats))
 
     @property
     def numbers(self) -> int:
@@ -53,7 +53,7 @@ class Amount:
     @property
     def exact(self) -> Fraction:
         """The sum without rounding, of the summands that are neither NaN nor infinite."""
-        return Fraction(self.other) + self.floats.exact
+        return Fraction(self.exact_part) + self.floats.exact
 
     def over(self, divisor: int) -> float:
         """Return the sum divided by a positive whole number, as a float, rounded once."""
@@ -61,23 +61,27 @@ class Amount:
             return self.floats.over(divisor)
         if self.floats.odd is not None:
             return self.floats.odd
-        if isinstance(self.other, int) and not self.floats.count:
-            return nearest(self.other, divisor)
-        ratio = self.exact
-        return nearest(ratio.numerator, ratio.denominator * divisor)
+        if isinstance(self.exact_part, int) and not self.floats.count:
+            return nearest(self.exact_part, divisor)  # without the cost of a fraction
+        total = self.exact
+        return nearest(total.numerator, total.denominator * divisor)
 
-    def __add__(self, more: Self) -> Self:
-        return type(self)(self.count + more.count, _plus(self.other, more.other), self.floats + more.floats)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.count + other.count, _plus(self.exact_part, other.exact_part), self.floats + other.floats
+        )
 
-    def __sub__(self, less: Self) -> Self:
-        return type(self)(self.count - less.count, _minus(self.other, less.other), self.floats - less.floats)
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(
+            self.count - other.count, _minus(self.exact_part, other.exact_part), self.floats - other.floats
+        )
 
 
 def exact_sum(numbers: Sequence[int | Decimal]) -> int | Decimal:
     """Return the sum of ints, or of Decimals, without rounding; 0 of none."""
     total: int | Decimal = sum(numbers)
     if isinstance(total, Decimal):
-        with localcontext(_EXACT):
+        with localcontext(_EXACT):  # the default context has rounded it
             total = sum(numbers)
     return total
 

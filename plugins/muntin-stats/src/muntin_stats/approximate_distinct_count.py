@@ -19,7 +19,7 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
     `2 ** lg_k / 11` different values are counted exactly, where no two have the same hash of 26 bits.
 
     Args:
-        lg_k: The logarithm to base 2 of the number of registers, from 7 to 21. Two more halve the error.
+        lg_k: Logarithm to base 2 of the number of registers, from 7 to 21. Two more halve the error.
 
     Types: text, bytes, numbers, booleans, dates, datetimes and timedeltas to int.
     Nulls: skipped; the result is zero where there is nothing else.
@@ -51,11 +51,11 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
 
     @property
     def state_bytes(self) -> int:  # type: ignore[override]  # a class has one number, this one depends on lg_k
-        """About how many bytes the state of a window with many values has: a byte per register."""
+        """The approximate size of the state of a window with many values: a byte per register."""
         return (1 << self.lg_k) + 40
 
     def create_state(self) -> bytes:
-        """Return a sketch of nothing: no bytes."""
+        """Return an empty sketch: no bytes."""
         return b""
 
     def add_events(self, state: bytes, payloads: Sequence[H | None]) -> bytes:
@@ -69,18 +69,20 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
         return _written(sketch)
 
     def combine(self, state: bytes, other: bytes) -> bytes:
-        """Return the sketch of the values of both."""
+        """Return the sketch of the values of both states."""
         if not (state and other):
-            return state or other
+            return state or other  # a sketch without values is no bytes
         return _written(self._union(state, other).get_result(sketch_library().tgt_hll_type.HLL_8))
 
     def compute_result(self, state: bytes) -> int:
         """Return the estimate.
 
-        A sketch that was never merged would tell more from the order in which its values came. Its union with itself
-        forgets that, so that equal sets have equal estimates.
+        A sketch that was never merged estimates better, from the order in which its values came. Its union with itself
+        forgets this order, so that equal sets have equal estimates.
         """
-        return round(float(self._union(state, state).get_estimate())) if state else 0
+        if not state:
+            return 0
+        return round(float(self._union(state, state).get_estimate()))
 
     def _union(self, first: bytes, second: bytes) -> Any:
         union = sketch_library().hll_union(self.lg_k)
@@ -94,5 +96,5 @@ def _read(sketch: bytes) -> Any:
 
 
 def _written(sketch: Any) -> bytes:
-    written: bytes = sketch.serialize_compact()
-    return written
+    data: bytes = sketch.serialize_compact()
+    return data

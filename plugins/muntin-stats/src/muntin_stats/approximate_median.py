@@ -12,7 +12,7 @@ class ApproximateMedian(ApproximateQuantile):
     number of members it is the lower one of the two in the middle, as far as the sketch knows.
 
     Args:
-        k: The size of the sketch, from 8 to 65535. Twice the size halves the error.
+        k: Size of the sketch, from 8 to 65535. Twice the size halves the error.
 
     Types: float to float.
 

@@ -15,12 +15,12 @@ from muntin_stats.sketch_library import sketch_library
 
 @dataclass(frozen=True, slots=True)
 class Sketched:
-    """A sketch of some numbers.
+    """A sketch of floats.
 
     Attributes:
-        sketch: A KLL sketch of those that are not NaN, in the format that all DataSketches libraries share; empty for
-            none.
-        nans: How many are NaN.
+        sketch: KLL sketch of the floats that are not NaN, in the format that all DataSketches libraries share; empty if
+            there are none.
+        nans: Number of NaNs.
     """
 
     sketch: bytes = b""
@@ -35,8 +35,8 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
     0.35 % for `k=800`. The smallest and the largest are always exact. There is no interpolation.
 
     Args:
-        q: The share, from 0 (the smallest) to 1 (the largest).
-        k: The size of the sketch, from 8 to 65535. Twice the size halves the error.
+        q: Share, from 0 (the smallest) to 1 (the largest).
+        k: Size of the sketch, from 8 to 65535. Twice the size halves the error.
 
     Types: float to float.
     Nulls: skipped; the result is null where there is nothing else.
@@ -76,11 +76,11 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
 
     @property
     def state_bytes(self) -> int:  # type: ignore[override]  # a class has one number, this one depends on k
-        """About how many bytes the state of a large window has: three times `k` floats, and a few for small levels."""
+        """The approximate size of the state of a large window: three times `k` floats, and a few for small levels."""
         return 24 * self.k + 600
 
     def create_state(self) -> Sketched:
-        """Return a sketch of nothing."""
+        """Return an empty sketch."""
         return Sketched()
 
     def add_events(self, state: Sketched, payloads: Sequence[float | None]) -> Sketched:
@@ -88,22 +88,25 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
         values = present(payloads)
         numbers = ordinary(values)
         nans = state.nans + len(values) - len(numbers)
-        return Sketched(self._with(state.sketch, numbers) if numbers else state.sketch, nans)
+        sketch = self._updated(state.sketch, numbers) if numbers else state.sketch
+        return Sketched(sketch, nans)
 
     def combine(self, state: Sketched, other: Sketched) -> Sketched:
-        """Return the sketch of the members of both."""
+        """Return the sketch of the members of both states."""
         return Sketched(_merged(state.sketch, other.sketch), state.nans + other.nans)
 
     def compute_result(self, state: Sketched) -> float | None:
         """Return the member with the rank that is closest, as far as the sketch knows."""
         sketch = _read(state.sketch) if state.sketch else None
-        numbers = sketch.n if sketch else 0
-        if not numbers + state.nans:
+        number_count = sketch.n if sketch else 0
+        if not number_count + state.nans:
             return None
-        rank = max(1, ceil(self.q * (numbers + state.nans)))
-        return nan if sketch is None or rank > numbers else _ranked(sketch, rank)
+        rank = max(1, ceil(self.q * (number_count + state.nans)))
+        if sketch is None or rank > number_count:
+            return nan  # NaNs come behind all numbers
+        return _ranked(sketch, rank)
 
-    def _with(self, sketch: bytes, numbers: Sequence[float]) -> bytes:
+    def _updated(self, sketch: bytes, numbers: Sequence[float]) -> bytes:
         import numpy as np  # only sketches and array forms need it
 
         updated = _read(sketch) if sketch else sketch_library().kll_doubles_sketch(self.k)
@@ -113,8 +116,10 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
 
 def _ranked(sketch: Any, rank: int) -> float:
     """Return the member of a rank, counted from 1."""
-    if rank in (1, sketch.n):
-        return float(sketch.get_min_value() if rank == 1 else sketch.get_max_value())
+    if rank == 1:
+        return float(sketch.get_min_value())
+    if rank == sketch.n:
+        return float(sketch.get_max_value())
     return float(sketch.get_quantile((rank - 0.5) / sketch.n, inclusive=True))
 
 
@@ -131,5 +136,5 @@ def _read(sketch: bytes) -> Any:
 
 
 def _written(sketch: Any) -> bytes:
-    written: bytes = sketch.serialize()
-    return written
+    data: bytes = sketch.serialize()
+    return data

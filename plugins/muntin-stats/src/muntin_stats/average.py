@@ -46,7 +46,7 @@ class Average(GroupAggregate[N | None, Amount, N | None]):
     decimal_places = 4
 
     def lift(self, payloads: Sequence[N | None]) -> Amount:
-        """Return the sum of these alone."""
+        """Return the sum of payloads."""
         return Amount.of(present(payloads))
 
     def compute_result(self, state: Amount) -> N | None:
@@ -54,8 +54,8 @@ class Average(GroupAggregate[N | None, Amount, N | None]):
         if not state.numbers:
             return None
         result: Any
-        if isinstance(state.other, Decimal) and not state.floats.count:
-            result = _DIVISION.divide(state.other, Decimal(state.count))
+        if isinstance(state.exact_part, Decimal) and not state.floats.count:
+            result = _DIVISION.divide(state.exact_part, Decimal(state.count))
         else:
             result = state.over(state.numbers)
         return cast("N", result)

@@ -14,7 +14,7 @@ from muntin_stats.sides import Left, Right
 
 @dataclass(slots=True)
 class Totals(Fieldwise):
-    """The exact sums of both streams, with the number of their values."""
+    """The exact sums of both streams, with their numbers of values."""
 
     left: Amount
     right: Amount
@@ -44,7 +44,7 @@ class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]
     name, version = "stats.average_difference", "0.1.0"
 
     def lift(self, payloads: Sequence[Left[N] | Right[M]]) -> Totals:
-        """Return the sums of these alone."""
+        """Return the sums of payloads, stream by stream."""
         left: list[Number] = []
         right: list[Number] = []
         for payload in payloads:
@@ -54,12 +54,14 @@ class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]
         return Totals(Amount.of(left), Amount.of(right))
 
     def compute_result(self, state: Totals) -> float | None:
-        """Return the difference; null where a stream is silent."""
-        left, right = state.left, state.right
+        """Return the difference; null where a stream has no values."""
+        left = state.left
+        right = state.right
         if not (left.numbers and right.numbers):
             return None
         are_floats = not (left.count or right.count)
-        if are_floats or left.floats.odd is not None or right.floats.odd is not None:
+        has_odd = left.floats.odd is not None or right.floats.odd is not None  # a NaN or an infinity
+        if are_floats or has_odd:
             return left.over(left.numbers) - right.over(right.numbers)
         difference = left.exact / left.numbers - right.exact / right.numbers
         return nearest(difference.numerator, difference.denominator)

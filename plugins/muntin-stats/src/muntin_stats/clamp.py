@@ -10,9 +10,9 @@ def clamp(value: float | None, low: float | None, high: float | None) -> float |
     """Limit a value to a range.
 
     Args:
-        value: What is cut to the range; NaN stays NaN.
-        low: The least that comes out.
-        high: The most that comes out.
+        value: Value to limit; NaN stays NaN.
+        low: Lower end of the range.
+        high: Upper end of the range.
 
     Returns:
         Null if any argument is.
@@ -28,4 +28,8 @@ def clamp(value: float | None, low: float | None, high: float | None) -> float |
         return None
     if low > high:
         raise ValueError(f"no value lies from low={low!r} to high={high!r}; expected low <= high")
-    return low if value < low else high if value > high else value
+    if value < low:
+        return low
+    if value > high:
+        return high
+    return value  # NaN is neither below nor above

@@ -11,13 +11,13 @@ from muntin_stats.order import P, present, unsigned
 class CollectList(IncrementalAggregate[P | None, list[P], list[P]]):
     """List the payloads of a window in the order in which their events start.
 
-    Events that start together come in the order of the query's `events(order=...)`; those that are alike in it too, or
-    without it, by payload, the smaller one first. So the list is the same whatever the order in which rows arrive,
-    which Spark's `collect_list` does not guarantee.
+    Events that start together come in the order of the query's `events(order=...)`. Events that are equal in that order
+    too, or in a query without one, come by payload, the smaller one first. So the list is the same whatever the order
+    in which rows arrive, which Spark's `collect_list` does not guarantee.
 
     Types: any type to a list of it.
     Nulls: skipped; the list is empty where there is nothing else.
-    NaN: larger than any number; this matters for events of one place in the order only.
+    NaN: larger than any number; this matters only among events that are equal in the order.
 
     Laws: it reads the order, and removes the oldest.
 

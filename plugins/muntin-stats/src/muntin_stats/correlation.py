@@ -41,7 +41,9 @@ class Correlation(PairAggregate[N, M]):
         """Return the correlation."""
         if state.odd:
             return nan
-        spreads = state.spread_of_x * state.spread_of_y if state.count else 0
+        if not state.count:
+            return None
+        spreads = state.spread_of_x * state.spread_of_y
         if not spreads:
             return None
         square = state.joint_spread**2 / spreads

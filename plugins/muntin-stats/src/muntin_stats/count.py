@@ -17,8 +17,8 @@ class Count(GroupAggregate[Any, int, int]):
     With no input every event counts, as `count(*)` does; with an input and `skip_nulls`, as `count(column)` does.
 
     Args:
-        skip_nulls: Leave out events whose payload is null. A query that gives no input gives null for each event,
-            so it wants the default.
+        skip_nulls: True to leave out events whose payload is null. In a query without an input the payload of each
+            event is null, so it needs the default.
 
     Types: anything to int; zero where all payloads are null and skipped.
 
@@ -27,8 +27,9 @@ class Count(GroupAggregate[Any, int, int]):
     Cost: an int per window; constant time per call, or one test per payload with `skip_nulls`.
 
     Example:
-        >>> every, given = Count(), Count(skip_nulls=True)
-        >>> every.add_events(0, ["a", None, "b"]), given.add_events(0, ["a", None, "b"])
+        >>> events = Count()
+        >>> values = Count(skip_nulls=True)
+        >>> events.add_events(0, ["a", None, "b"]), values.add_events(0, ["a", None, "b"])
         (3, 2)
     """
 
@@ -38,15 +39,20 @@ class Count(GroupAggregate[Any, int, int]):
         self.skip_nulls = flag("skip_nulls", skip_nulls)
 
     def lift(self, payloads: Sequence[object]) -> int:
-        """Return the number of these, or of those that are not null."""
-        return sum(payload is not None for payload in payloads) if self.skip_nulls else len(payloads)
+        """Return the number of payloads, or of those that are not null."""
+        if self.skip_nulls:
+            return sum(payload is not None for payload in payloads)
+        return len(payloads)
 
     def compute_result(self, state: int) -> int:
         """Return the count."""
         return state
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
-        """Return the form on arrays; none for records without nulls, as a form also skips those with a null field."""
+        """Return the form on arrays.
+
+        None with `skip_nulls` for records: a form also skips those with a null field.
+        """
         from muntin_stats.columns.count import ColumnarCount, ColumnarCountOfValues
 
         if not self.skip_nulls:

@@ -20,7 +20,7 @@ class Covariance(PairAggregate[N, M]):
     The sum of the products of both distances from their averages, divided by the count less `ddof`.
 
     Args:
-        ddof: What is taken off the count: 1 for Spark's `covar_samp`, 0 for `covar_pop`.
+        ddof: Number that is taken off the count: 1 for Spark's `covar_samp`, 0 for `covar_pop`.
 
     Types: `Point(x, y)` to float. A query binds two columns, of floats, ints or Decimals.
     Nulls: a point with a null coordinate is skipped; the result is null where no more than `ddof` points are left.

@@ -1,9 +1,9 @@
 """Sums of floats that keep every bit, so that taking a value out again undoes adding it.
 
 A sum is held as an *expansion*: a few floats, largest first, whose exact sum is the exact sum of all that was added.
-Each is the rest of the ones before it, rounded to a float, so equal sums have equal expansions whatever the order.
-Where values are multiplied, they are first written as integers over one denominator: a power of two for floats, one
-for whole numbers, a power of ten for decimals.
+Each float is the remainder that the floats before it leave, rounded, so equal sums have equal expansions whatever the
+order. Where values are multiplied, they are first written as integers over one denominator: a power of two for floats,
+one for whole numbers, a power of ten for decimals.
 
 Source: J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates, Discrete &
 Computational Geometry 18 (1997), section 2, for expansions; `math.fsum` rounds their sums.
@@ -29,7 +29,7 @@ def expand(values: Sequence[float]) -> list[float]:
     """Return the expansion of a sum; empty for zero.
 
     Args:
-        values: Finite; in any order.
+        values: Finite floats, in any order.
 
     Cost:
         One pass of `math.fsum` per term of the expansion and one more: for most values three.
@@ -38,25 +38,27 @@ def expand(values: Sequence[float]) -> list[float]:
         >>> expand([1e16, 1.0]), expand([1e16, 1.0, -1e16])
         ([1e+16, 1.0], [1.0])
     """
-    terms, expansion = list(values), []
+    expansion: list[float] = []
+    terms = list(values)  # and, one after the other, what the expansion has of their sum, negated
     try:
-        while rest := fsum(terms):
-            expansion.append(rest)
-            terms.append(-rest)
+        while remainder := fsum(terms):
+            expansion.append(remainder)
+            terms.append(-remainder)
     except OverflowError:
         return _expand_wide(values)
     return expansion
 
 
 def _expand_wide(values: Sequence[float]) -> list[float]:
-    """Return the expansion of a sum that may lie beyond the largest float, which then comes several times."""
+    """Return the expansion of a sum that may lie beyond the largest float, which is then in it several times."""
     integers, scale = whole(values)
-    rest, expansion = sum(integers), []
-    while rest:
-        part = max(-float_info.max, min(float_info.max, nearest(rest, 1 << scale)))
+    expansion: list[float] = []
+    remainder = sum(integers)  # in units of 1 / 2**scale, as `integers`
+    while remainder:
+        part = max(-float_info.max, min(float_info.max, nearest(remainder, 1 << scale)))
         expansion.append(part)
-        top, bottom = part.as_integer_ratio()
-        rest -= (top << scale) // bottom
+        numerator, denominator = part.as_integer_ratio()
+        remainder -= (numerator << scale) // denominator
     return expansion
 
 
@@ -64,7 +66,7 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
     """Return values as integers over a common power of two: each value is `integer / 2**scale`, exactly.
 
     Args:
-        values: Finite; in any order.
+        values: Finite floats, in any order.
 
     Raises:
         OverflowError: A value is infinite.
@@ -77,7 +79,8 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
     smallest = min(map(abs, values), default=1.0)
     if not smallest:
         smallest = min(filter(None, map(abs, values)), default=1.0)
-    scale = max(0, _MANTISSA - frexp(smallest)[1])
+    _, exponent = frexp(smallest)
+    scale = max(0, _MANTISSA - exponent)  # no value has a bit below the last one of the smallest
     try:
         factor = ldexp(1.0, scale)
         return [int(value * factor) for value in values], scale
@@ -86,9 +89,11 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
 
 
 def _whole_wide(values: Sequence[float]) -> tuple[list[int], int]:
+    """As `whole`, also where scaled values are beyond the largest float."""
     ratios = [float(value).as_integer_ratio() for value in values]
-    largest = max(bottom for _, bottom in ratios)
-    return [top * (largest // bottom) for top, bottom in ratios], largest.bit_length() - 1
+    largest = max(denominator for _, denominator in ratios)  # a power of two, as all of them are
+    integers = [numerator * (largest // denominator) for numerator, denominator in ratios]
+    return integers, largest.bit_length() - 1
 
 
 def is_finite(value: Number) -> bool:
@@ -105,7 +110,7 @@ def over_one_denominator(values: Sequence[Any]) -> tuple[list[int], int]:
     """Return values as integers over a common denominator: each value is `integer / denominator`, exactly.
 
     Args:
-        values: Finite; floats, whole numbers and decimals, in any order.
+        values: Finite floats, whole numbers and decimals, in any order.
 
     Raises:
         OverflowError: A value is infinite.
@@ -125,8 +130,9 @@ def over_one_denominator(values: Sequence[Any]) -> tuple[list[int], int]:
     if types == _INTEGERS:
         return list(values), 1
     ratios = [value.as_integer_ratio() for value in values]
-    denominator = lcm(*(bottom for _, bottom in ratios))
-    return [top * (denominator // bottom) for top, bottom in ratios], denominator
+    common = lcm(*(denominator for _, denominator in ratios))
+    integers = [numerator * (common // denominator) for numerator, denominator in ratios]
+    return integers, common
 
 
 def nearest(numerator: int, denominator: int) -> float:
@@ -161,7 +167,7 @@ def nearest_root(numerator: int, denominator: int) -> float:
         denominator <<= -2 * shift
     square, remainder = divmod(numerator, denominator)
     root = isqrt(square)
-    # One more bit says that the root is larger than what was computed, which is all that rounding needs to know.
+    # One more bit says whether the true root is larger than `root`: rounding needs to know no more than that.
     is_larger = remainder > 0 or root * root != square
     doubled = 2 * root + is_larger
     if shift >= 0:

@@ -17,17 +17,17 @@ from muntin_stats.total import Total
 class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
     """Average the members of a window in the order of their times, the newest of which weighs most.
 
-    With `half_life`, a member that starts one half-life before the newest one weighs half as much as it, one that
-    starts two before a quarter, and so on. With `alpha`, each member weighs `1 - alpha` times what the next one weighs,
-    however far they are apart. The result is the sum of the weighted payloads by the sum of the weights, as by
-    `ewm(halflife=..., times=...)` and `ewm(alpha=...)` of pandas.
+    With `half_life`, a member that starts one half-life before the newest member weighs half as much, a member that
+    starts two half-lives before it a quarter, and so on. With `alpha`, each member weighs `1 - alpha` times as much as
+    the next one, however far they are apart. The result is the sum of the weighted payloads by the sum of the weights,
+    as by `ewm(halflife=..., times=...)` and `ewm(alpha=...)` of pandas.
 
     Of members that start together, the first by the query's `events(order=...)` comes first; of those that are alike in
     it too, or without it, the smaller payload.
 
     Args:
-        half_life: A duration, in ticks or as text such as `"10 minutes"`.
-        alpha: The weight of the newest member against all before it, above 0 and up to 1. One of both is given.
+        half_life: Duration, in ticks or as text such as `"10 minutes"`.
+        alpha: Weight of the newest member against all before it, above 0 and up to 1. Give either of the two.
 
     Types: float, int or Decimal to float.
     Nulls: skipped, as if there were no such member; the result is null where there is nothing else.
@@ -50,9 +50,10 @@ class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
     reads_order = True
 
     def __init__(self, half_life: Duration | None = None, alpha: float | None = None) -> None:
-        if (half_life is None) == (alpha is None):
-            given = "neither" if alpha is None else "both"
-            raise ValueError(f"either half_life, such as '10 minutes', or alpha, such as 0.5, got {given}")
+        if half_life is None and alpha is None:
+            raise ValueError("either half_life, such as '10 minutes', or alpha, such as 0.5, got neither")
+        if half_life is not None and alpha is not None:
+            raise ValueError("either half_life, such as '10 minutes', or alpha, such as 0.5, got both")
         self.half_life = None if half_life is None else ticks(half_life)
         if self.half_life is not None and self.half_life <= 0:
             raise ValueError(f"half_life must be positive, got {half_life!r}")
@@ -65,36 +66,39 @@ class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
         ]
         if not members:
             return None
-        if self.half_life is not None:
-            newest = members[-1][0]
-            weights = [exp2((start - newest) / self.half_life) for start, _ in members]
-        else:
-            assert self.alpha is not None
-            weights = [(1.0 - self.alpha) ** before for before in range(len(members) - 1, -1, -1)]
         numbers: list[Number] = []
-        shares: list[float] = []
-        for (_, number), weight in zip(members, weights, strict=True):
-            if weight:  # what weighs nothing counts for nothing, infinities too
+        weights: list[float] = []
+        all_weights = self._weights([start for start, _ in members])
+        for (_, number), weight in zip(members, all_weights, strict=True):
+            if weight:  # a weight may round to zero; zero times infinity would be NaN
                 numbers.append(number)
-                shares.append(weight)
-        return _weighted_average(numbers, shares)
+                weights.append(weight)
+        return _weighted_average(numbers, weights)
+
+    def _weights(self, starts: Sequence[int]) -> list[float]:
+        """Return the weights of members that have these starts, in order."""
+        if self.half_life is not None:
+            newest = starts[-1]
+            return [exp2((start - newest) / self.half_life) for start in starts]
+        assert self.alpha is not None
+        return [(1.0 - self.alpha) ** age for age in range(len(starts) - 1, -1, -1)]
 
 
 def _weighted_average(numbers: Sequence[Number], weights: Sequence[float]) -> float:
     """Return the sum of weighted numbers by that of the weights, none of which is zero."""
-    shares, share_scale = whole(weights)
+    weight_integers, weight_scale = whole(weights)
     floats: list[float] = []
-    others = Fraction(0)
+    exact_sum = Fraction(0)  # of the numbers that are not floats
     for number, weight in zip(numbers, weights, strict=True):
         if isinstance(number, float):
             floats.append(number * weight)
         else:
-            others += Fraction(number) * Fraction(weight)
+            exact_sum += Fraction(number) * Fraction(weight)
     total = Total.of(floats)
     if total.odd is not None:
         return total.odd
-    if not others:
-        values, scale = whole(total.finite)
-        return nearest(sum(values) << share_scale, sum(shares) << scale)
-    exact = (total.exact + others) * (1 << share_scale)
-    return nearest(exact.numerator, exact.denominator * sum(shares))
+    if not exact_sum:
+        integers, scale = whole(total.finite)
+        return nearest(sum(integers) << weight_scale, sum(weight_integers) << scale)
+    scaled_sum = (total.exact + exact_sum) * (1 << weight_scale)
+    return nearest(scaled_sum.numerator, scaled_sum.denominator * sum(weight_integers))

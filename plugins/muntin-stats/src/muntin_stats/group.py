@@ -32,10 +32,10 @@ class GroupAggregate(IncrementalAggregate[In, State, Out], Generic[In, State, Ou
 
     @abstractmethod
     def lift(self, payloads: Sequence[In]) -> State:
-        """Return the state of these payloads alone; of none at all, the group's zero."""
+        """Return the state of payloads; without any, the group's zero."""
 
     def create_state(self) -> State:
-        """Return zero."""
+        """Return the group's zero."""
         return self.lift(())
 
     def add_events(self, state: State, payloads: Sequence[In]) -> State:
@@ -43,11 +43,11 @@ class GroupAggregate(IncrementalAggregate[In, State, Out], Generic[In, State, Ou
         return self.combine(state, self.lift(payloads))
 
     def remove_events(self, state: State, payloads: Sequence[In]) -> State:
-        """Return the state without these members."""
+        """Return the state without members that it has."""
         return self.deduct(state, self.lift(payloads))
 
     def combine(self, state: State, other: State) -> State:
-        """Return the state of the members of both."""
+        """Return the state of the members of both states."""
         return state + other
 
     def deduct(self, state: State, other: State) -> State:
@@ -72,5 +72,5 @@ class Fieldwise:
 
 @cache
 def _reader(fields: tuple[str, ...]) -> attrgetter[tuple[Any, ...]]:
-    """Return the function that reads these fields of an instance."""
+    """Return the function that reads fields of an instance; made once for a class, as it is called for each window."""
     return attrgetter(*fields)

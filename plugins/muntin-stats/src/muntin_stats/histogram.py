@@ -15,9 +15,9 @@ from muntin_stats.parameters import ascending
 class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
     """Count the members of a window that lie between limits.
 
-    The first count is of what lies below the first limit, the next of what lies from the first limit up to but not
-    including the second, and so on; the last is of what lies from the last limit on. So there is one more count than
-    there are limits, and together they count every payload that is not null.
+    The first count is that of members below the first limit, the next that of members from the first limit up to but
+    not including the second, and so on; the last is that of members from the last limit on. So there is one more count
+    than there are limits, and together they count every payload that is not null.
 
     Args:
         limits: Finite numbers, at least one, each larger than the one before.
@@ -55,11 +55,11 @@ class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
         return self._counted(state, payloads, -1)
 
     def combine(self, state: list[int], other: list[int]) -> list[int]:
-        """Return both counts together."""
+        """Add the counts of both states."""
         return list(map(add, state, other))
 
     def deduct(self, state: list[int], other: list[int]) -> list[int]:
-        """Return the counts without others."""
+        """Subtract the counts of another state."""
         return list(map(sub, state, other))
 
     def compute_result(self, state: list[int]) -> list[int]:
@@ -68,6 +68,7 @@ class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
 
     def _counted(self, state: list[int], payloads: Sequence[N | None], step: int) -> list[int]:
         numbers: Sequence[Number] = present(payloads)
-        for value in numbers:
-            state[-1 if is_nan(value) else bisect_right(self.limits, value)] += step
+        for number in numbers:
+            place = -1 if is_nan(number) else bisect_right(self.limits, number)
+            state[place] += step
         return state

@@ -11,7 +11,7 @@ F = TypeVar("F")
 
 
 def kind_of(reads: Field) -> ScalarKind | None:
-    """Return the kind of value that an input reads; None for lists, records and what is not bound.
+    """Return the kind of value that an input reads; None for lists, records and types that are not bound.
 
     Example:
         >>> from muntin.schemas import describe
@@ -22,7 +22,7 @@ def kind_of(reads: Field) -> ScalarKind | None:
 
 
 def are_whole_points(reads: Field) -> bool | None:
-    """True if an input is of points of whole numbers alone, False if floats are among them; None for all others.
+    """True for an input of points of whole numbers, False if a coordinate is a float; None for all other inputs.
 
     Example:
         >>> from muntin.schemas import describe
@@ -39,7 +39,7 @@ def are_whole_points(reads: Field) -> bool | None:
 
 
 def form_for(reads: Field, forms: Mapping[ScalarKind, type[F]]) -> F | None:
-    """Return the form for the kind of an input; None for other kinds, lists, records and what is not bound.
+    """Return the form for the kind of an input; None for other kinds, lists, records and types that are not bound.
 
     Example:
         >>> from muntin.schemas import describe

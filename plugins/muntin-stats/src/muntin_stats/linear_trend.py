@@ -21,12 +21,12 @@ class Sums(Fieldwise):
     """The exact sums of points from which a line of least squares is computed.
 
     Attributes:
-        count: The number of points.
-        odd: The number of those with a coordinate that is NaN or infinite; these are in no sum.
-        x: The sum of the others' x.
-        y: The sum of their y.
-        xx: The sum of their x times x.
-        xy: The sum of their x times y.
+        count: Number of points.
+        odd: Number of points with a coordinate that is NaN or infinite, which are in no sum.
+        x: Sum of x.
+        y: Sum of y.
+        xx: Sum of x times x.
+        xy: Sum of x times y.
     """
 
     count: int
@@ -61,7 +61,7 @@ class LinearTrend(GroupAggregate[Point[N, M] | None, Sums, float | None]):
     aliases = ("regr_slope", "slope")
 
     def lift(self, payloads: Sequence[Point[N, M] | None]) -> Sums:
-        """Return the sums of these alone."""
+        """Return the sums of points."""
         points = coordinates(payloads)
         return Sums(points.size, points.odd, points.sum_x, points.sum_y, points.sum_xx, points.sum_xy)
 

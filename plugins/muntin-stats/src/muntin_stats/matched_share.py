@@ -65,18 +65,20 @@ class MatchedShare(IncrementalAggregate[Left[H] | Right[H], Tallies[H], float | 
         return state
 
     def deduct(self, state: Tallies[H], other: Tallies[H]) -> Tallies[H]:
-        """Take the tallies of each stream out of others."""
+        """Subtract the tallies of each stream."""
         state.left.remove_counts(other.left.counts, other.left.nans)
         state.right.remove_counts(other.right.counts, other.right.nans)
         return state
 
     def compute_result(self, state: Tallies[H]) -> float | None:
-        """Return the share; null where the left stream is silent."""
-        left, right = state.left, state.right
-        different = len(left.counts) + (left.nans > 0)
-        if not different:
+        """Return the share; null where the left stream has no values."""
+        left = state.left
+        right = state.right
+        distinct = len(left.counts) + (left.nans > 0)
+        if not distinct:
             return None
-        return (len(left.counts.keys() & right.counts.keys()) + (left.nans > 0 and right.nans > 0)) / different
+        matched = len(left.counts.keys() & right.counts.keys()) + (left.nans > 0 and right.nans > 0)
+        return matched / distinct
 
 
 def _values(payloads: Iterable[Left[H] | Right[H]], side: type) -> list[H]:

@@ -18,7 +18,7 @@ class Max(IncrementalAggregate[T | None, T | None, T | None]):
     Nulls: skipped; the result is null where there is nothing else.
     NaN: larger than any number.
 
-    Laws: combining is exact. There is no removing: what is left when the largest goes is not in the state, so the
+    Laws: combining is exact. It cannot remove: the state has the largest member alone and not the next one, so the
         engine uses slices, or rebuilds.
 
     Cost: one value per window, one comparison per payload.
@@ -34,19 +34,19 @@ class Max(IncrementalAggregate[T | None, T | None, T | None]):
     decimal_digits = 0
 
     def create_state(self) -> T | None:
-        """Return null: nothing yet."""
+        """Return null."""
         return None
 
     def add_events(self, state: T | None, payloads: Sequence[T | None]) -> T | None:
-        """Return the largest of all so far."""
+        """Return the largest member so far."""
         return _largest(present([state, *payloads]))
 
     def combine(self, state: T | None, other: T | None) -> T | None:
-        """Return the larger of two."""
+        """Return the larger member of both states."""
         return _largest(present([state, other]))
 
     def compute_result(self, state: T | None) -> T | None:
-        """Return the largest."""
+        """Return the largest member."""
         return unsigned(state)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:

@@ -12,14 +12,14 @@ from muntin_stats.ranked import K, Ranked, V, rank, ranked
 class MaxBy(IncrementalAggregate[Ranked[V, K] | None, Ranked[V, K] | None, V | None]):
     """Return the value of the member of a window whose `by` is the largest, as Spark's `max_by(value, by)`.
 
-    Of members with equal `by`, the larger value, so that the order of rows means nothing; null is no value and loses.
+    Of members with equal `by` it is the larger value, so that the order of rows means nothing; null loses.
 
     Types: `Ranked(value, by)` of two ordered types to that of the value. A query binds two columns.
     Nulls: a member whose `by` is null is skipped; the result is null where there is nothing else, or where the value
         is.
     NaN: larger than any number.
 
-    Laws: combining is exact. There is no removing: what is left when the largest goes is not in the state, so the
+    Laws: combining is exact. It cannot remove: the state has the best member alone and not the next one, so the
         engine uses slices, or rebuilds.
 
     Cost: two values per window, one comparison per payload.
@@ -35,17 +35,17 @@ class MaxBy(IncrementalAggregate[Ranked[V, K] | None, Ranked[V, K] | None, V | N
     decimal_digits = 0
 
     def create_state(self) -> Ranked[V, K] | None:
-        """Return null: nothing yet."""
+        """Return null."""
         return None
 
     def add_events(self, state: Ranked[V, K] | None, payloads: Sequence[Ranked[V, K] | None]) -> Ranked[V, K] | None:
-        """Return the first of all so far."""
+        """Return the member with the largest `by` so far."""
         return max(ranked([state, *payloads]), key=rank, default=None)
 
     def combine(self, state: Ranked[V, K] | None, other: Ranked[V, K] | None) -> Ranked[V, K] | None:
-        """Return the first of two."""
+        """Return the member with the larger `by` of both states."""
         return self.add_events(state, [other])
 
     def compute_result(self, state: Ranked[V, K] | None) -> V | None:
-        """Return its value."""
+        """Return the value of the member."""
         return None if state is None else unsigned(state.value)

@@ -18,7 +18,7 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
     Nulls: skipped; the result is null where there is nothing else.
     NaN: larger than any number, so the result only where there is nothing else.
 
-    Laws: combining is exact. There is no removing: what is left when the smallest goes is not in the state, so the
+    Laws: combining is exact. It cannot remove: the state has the smallest member alone and not the next one, so the
         engine uses slices, or rebuilds.
 
     Cost: one value per window, one comparison per payload.
@@ -34,19 +34,19 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
     decimal_digits = 0
 
     def create_state(self) -> T | None:
-        """Return null: nothing yet."""
+        """Return null."""
         return None
 
     def add_events(self, state: T | None, payloads: Sequence[T | None]) -> T | None:
-        """Return the smallest of all so far."""
+        """Return the smallest member so far."""
         return _smallest(present([state, *payloads]))
 
     def combine(self, state: T | None, other: T | None) -> T | None:
-        """Return the smaller of two."""
+        """Return the smaller member of both states."""
         return _smallest(present([state, other]))
 
     def compute_result(self, state: T | None) -> T | None:
-        """Return the smallest."""
+        """Return the smallest member."""
         return unsigned(state)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
@@ -57,4 +57,4 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
 
 
 def _smallest(values: list[T]) -> T | None:
-    return min(ordinary(values) or values, default=None)
+    return min(ordinary(values) or values, default=None)  # a NaN only where there are NaNs alone

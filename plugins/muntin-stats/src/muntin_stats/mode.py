@@ -32,7 +32,8 @@ class Mode(TallyAggregate[T, T | None]):
 
     def compute_result(self, state: Tally[T]) -> T | None:
         """Return the mode."""
-        highest = max(state.counts.values(), default=0)
-        if state.nans > highest:
+        highest_count = max(state.counts.values(), default=0)
+        if state.nans > highest_count:
             return cast(T, nan)
-        return unsigned(min((value for value, count in state.counts.items() if count == highest), default=None))
+        most_frequent = [value for value, count in state.counts.items() if count == highest_count]
+        return unsigned(min(most_frequent, default=None))

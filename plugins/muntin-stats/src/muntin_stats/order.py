@@ -40,7 +40,7 @@ def is_nan(value: object) -> bool:
 
 
 def unsigned(value: P) -> P:
-    """Return a value that is chosen as a result: 0.0 for -0.0, which no order tells apart from it.
+    """Return a result with 0.0 in the place of -0.0: the two are equal, so which one was chosen is arbitrary.
 
     Example:
         >>> unsigned(-0.0), unsigned("a"), unsigned({"km": [-0.0]})
@@ -50,7 +50,9 @@ def unsigned(value: P) -> P:
         return value + 0.0  # type: ignore[return-value]  # a float stays one
     if isinstance(value, dict):
         return {unsigned(name): unsigned(part) for name, part in value.items()}  # type: ignore[return-value]
-    return [unsigned(part) for part in value] if isinstance(value, list) else value  # type: ignore[return-value]
+    if isinstance(value, list):
+        return [unsigned(part) for part in value]  # type: ignore[return-value]
+    return value
 
 
 def place_of(value: object) -> tuple[Any, ...]:
@@ -63,13 +65,16 @@ def place_of(value: object) -> tuple[Any, ...]:
         >>> [row["n"] for row in sorted(rows, key=place_of)]
         [None, 2, 1]
     """
+    # The first element tells nulls, NaNs and other values apart, so that only the latter are ever compared.
     if value is None:
         return (0,)
     if isinstance(value, dict):
         return (1, *((place_of(name), place_of(part)) for name, part in value.items()))
     if isinstance(value, list | tuple):
         return (1, *map(place_of, value))
-    return (2,) if is_nan(value) else (1, value)
+    if is_nan(value):
+        return (2,)
+    return (1, value)
 
 
 def ordinary(values: Iterable[P]) -> list[P]:

@@ -21,10 +21,10 @@ NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("total", "summation"), "sum"),
     **dict.fromkeys(("var", "var_samp"), "variance"),
 }
-"""By a name elsewhere, the one here."""
+"""The name of a statistic in this package, by its name elsewhere."""
 
 
 def __getattr__(name: str) -> NoReturn:
-    """Fail as for any name that is missing, with the name that it has here."""
-    instead = f"\n  write stats.{NAMES[name]}(...)" if name in NAMES else ""
-    raise AttributeError(f"module 'muntin_stats' has no attribute {name!r}{instead}", name=name)
+    """Raise the error for a missing name, which suggests the name in this package."""
+    suggestion = f"\n  write stats.{NAMES[name]}(...)" if name in NAMES else ""
+    raise AttributeError(f"module 'muntin_stats' has no attribute {name!r}{suggestion}", name=name)

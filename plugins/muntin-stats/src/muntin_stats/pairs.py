@@ -16,16 +16,16 @@ from muntin_stats.point import Point
 
 @dataclass(slots=True)
 class Products(Fieldwise):
-    """The first two moments of some points, exactly.
+    """The first two moments of points, exactly.
 
     Attributes:
-        count: How many points.
-        odd: How many of them have a coordinate that is NaN or infinite; these are in no sum.
-        x: The sum of the others' x.
-        y: The sum of their y.
-        xx: The sum of their x times x.
-        yy: The sum of their y times y.
-        xy: The sum of their x times y.
+        count: Number of points.
+        odd: Number of points with a coordinate that is NaN or infinite, which are in no sum.
+        x: Sum of x.
+        y: Sum of y.
+        xx: Sum of x times x.
+        yy: Sum of y times y.
+        xy: Sum of x times y.
     """
 
     count: int
@@ -56,12 +56,12 @@ class Coordinates(NamedTuple):
     """The coordinates of points as integers, each over one denominator, its unit.
 
     Attributes:
-        size: The number of points.
-        odd: The number of those with a coordinate that is NaN or infinite, which are left out of what follows.
-        xs: The numerators of the others' x.
-        x_unit: Their denominator.
-        ys: The numerators of the others' y.
-        y_unit: Their denominator.
+        size: Number of points.
+        odd: Number of points with a coordinate that is NaN or infinite, whose coordinates are left out.
+        xs: Numerators of x.
+        x_unit: Denominator of x.
+        ys: Numerators of y.
+        y_unit: Denominator of y.
     """
 
     size: int
@@ -99,25 +99,29 @@ class Coordinates(NamedTuple):
 
 def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
     """Return the coordinates of the points that have no null."""
-    points = [(p.x, p.y) for p in payloads if p is not None and p.x is not None and p.y is not None]
+    points: list[tuple[Number, Number]] = []
+    for point in payloads:
+        if point is not None and point.x is not None and point.y is not None:
+            points.append((point.x, point.y))
     try:
-        return Coordinates(len(points), 0, *_over_units(points))
+        return _coordinates(points, odd=0)
     except (OverflowError, ValueError):  # an infinity or NaN
         finite = [(x, y) for x, y in points if is_finite(x) and is_finite(y)]
-        return Coordinates(len(points), len(points) - len(finite), *_over_units(finite))
+        return _coordinates(finite, odd=len(points) - len(finite))
 
 
-def _over_units(points: Sequence[tuple[Number, Number]]) -> tuple[list[int], int, list[int], int]:
-    xs, x_unit = over_one_denominator([x for x, _ in points])
-    ys, y_unit = over_one_denominator([y for _, y in points])
-    return xs, x_unit, ys, y_unit
+def _coordinates(finite: Sequence[tuple[Number, Number]], odd: int) -> Coordinates:
+    xs, x_unit = over_one_denominator([x for x, _ in finite])
+    ys, y_unit = over_one_denominator([y for _, y in finite])
+    return Coordinates(len(finite) + odd, odd, xs, x_unit, ys, y_unit)
 
 
 class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
     """An aggregate of points that keeps their products; a subclass only computes its result. Nulls are skipped."""
 
     def lift(self, payloads: Sequence[Point[N, M] | None]) -> Products:
-        """Return the products of these alone."""
+        """Return the products of points."""
         points = coordinates(payloads)
-        sums = (points.sum_x, points.sum_y, points.sum_xx, points.sum_yy, points.sum_xy)
-        return Products(points.size, points.odd, *sums)
+        return Products(
+            points.size, points.odd, points.sum_x, points.sum_y, points.sum_xx, points.sum_yy, points.sum_xy
+        )

@@ -17,11 +17,11 @@ from muntin_stats.ranking import Ranking
 class Quantile(IncrementalAggregate[N | None, Ranking, float | None]):
     """Return the value that a share `q` of a window's members does not exceed.
 
-    With n members in order, ranked from 0, the one at `q * (n - 1)`; between two ranks, linearly between their
-    values. This is NumPy's default, pandas' and Spark's `percentile`.
+    With n members in order, ranked from 0, it is the member at `q * (n - 1)`; between two ranks it is interpolated
+    linearly between their values. This is NumPy's default, pandas' and Spark's `percentile`.
 
     Args:
-        q: The share, from 0 (the smallest) to 1 (the largest).
+        q: Share, from 0 (the smallest) to 1 (the largest).
 
     Types: float, int or Decimal to float. Between Decimals, and between ints of more than 53 bits, the result is
         computed exactly and rounded once.
@@ -52,28 +52,30 @@ class Quantile(IncrementalAggregate[N | None, Ranking, float | None]):
         return Ranking()
 
     def add_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
-        """Put payloads in order."""
+        """Insert payloads."""
         state.add(present(payloads))
         return state
 
     def remove_events(self, state: Ranking, payloads: Sequence[N | None]) -> Ranking:
-        """Take payloads out."""
+        """Remove payloads."""
         state.remove(present(payloads))
         return state
 
     def combine(self, state: Ranking, other: Ranking) -> Ranking:
-        """Merge two rankings."""
+        """Merge the numbers of both states."""
         return Ranking(sorted(state.numbers + other.numbers), state.nans + other.nans)
 
     def deduct(self, state: Ranking, other: Ranking) -> Ranking:
-        """Take one ranking out of another."""
+        """Remove the numbers of another state."""
         state.remove(other.numbers)
         state.nans -= other.nans
         return state
 
     def compute_result(self, state: Ranking) -> float | None:
         """Return the quantile."""
-        return state.quantile(self.q) + 0.0 if len(state) else None  # zero has no sign
+        if not len(state):
+            return None
+        return state.quantile(self.q) + 0.0  # zero has no sign
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
         """Return the form on arrays, for floats and ints: all values in order."""

@@ -13,14 +13,14 @@ K = TypeVar("K", bound=Ordered)
 
 
 class Ranked(NamedTuple, Generic[R, K]):
-    """A value, and what it is chosen by; without that it is not chosen."""
+    """A value and the value it is chosen by; where `by` is null it is not chosen."""
 
     value: R | None
     by: K | None
 
 
 def ranked(payloads: Iterable[Ranked[R, K] | None]) -> list[Ranked[R, K]]:
-    """Return the payloads that have a rank.
+    """Return the payloads whose `by` is not null.
 
     Example:
         >>> ranked([Ranked("a", 1), Ranked("b", None), None])
@@ -30,15 +30,17 @@ def ranked(payloads: Iterable[Ranked[R, K] | None]) -> list[Ranked[R, K]]:
 
 
 def rank(payload: Ranked[V, K]) -> tuple[object, ...]:
-    """Return the sort key of a payload: NaN comes last, null among equals first."""
+    """Return the sort key of a payload where the last one is chosen: NaN comes last, null first among equals."""
     return (*_place(payload.by), payload.value is not None, *_place(payload.value))
 
 
 def rank_from_below(payload: Ranked[V, K]) -> tuple[object, ...]:
-    """Return the sort key of a payload if the first is chosen: NaN comes last, and so does null among equals."""
+    """Return the sort key of a payload where the first one is chosen: NaN comes last, null last among equals."""
     return (*_place(payload.by), payload.value is None, *_place(payload.value))
 
 
 def _place(value: object) -> tuple[bool, object]:
-    """Return the sort key of a value; values without an order among them, such as NaNs, are equal."""
-    return (True, 0) if is_nan(value) else (False, 0 if value is None else value)
+    """Return the sort key of a value: NaN comes last; a null, which is compared with nulls alone, equals them."""
+    if is_nan(value):
+        return True, 0
+    return False, 0 if value is None else value

@@ -15,10 +15,10 @@ from muntin_stats.number import Number
 from muntin_stats.order import ordinary
 
 _FEW = 16
-"""Up to one in so many is taken out one by one; above that, all in one pass."""
+"""Up to one number in 16 is removed by a search of its own; above that, all are removed in one pass."""
 
 LARGEST_WHOLE: Final = 2**53
-"""Whole numbers up to this size are floats, each of them."""
+"""Each whole number up to this size is a float."""
 
 
 @dataclass(slots=True)
@@ -26,8 +26,8 @@ class Ranking:
     """Numbers from the smallest to the largest; NaN comes last and is only counted.
 
     Attributes:
-        numbers: Without NaN, in order.
-        nans: How many NaN.
+        numbers: Numbers without NaN, in order.
+        nans: Number of NaNs.
     """
 
     numbers: list[Number] = field(default_factory=list)
@@ -37,14 +37,14 @@ class Ranking:
         return len(self.numbers) + self.nans
 
     def add(self, values: Sequence[Number]) -> None:
-        """Put values in. Cost: a merge; what is in order already is not sorted again."""
+        """Insert values. Cost: a sort of the values, and a merge."""
         numbers = ordinary(values)
         self.nans += len(values) - len(numbers)
         self.numbers += numbers
-        self.numbers.sort()
+        self.numbers.sort()  # Timsort merges the sorted numbers with the new ones
 
     def remove(self, values: Sequence[Number]) -> None:
-        """Take values out. Cost: a search for each of a few, one pass for many."""
+        """Remove values. Cost: a search for each of a few, one pass for many."""
         numbers = ordinary(values)
         self.nans -= len(values) - len(numbers)
         if len(numbers) * _FEW < len(self.numbers):
@@ -57,16 +57,18 @@ class Ranking:
             del self.numbers[bisect_left(self.numbers, number)]
 
     def _remove_all(self, numbers: Sequence[Number]) -> None:
-        left = Counter(self.numbers)
-        left.subtract(numbers)
-        self.numbers = list(left.elements())
+        counts = Counter(self.numbers)
+        counts.subtract(numbers)
+        self.numbers = list(counts.elements())  # a counter keeps the order in which it met the numbers
 
     def quantile(self, q: float) -> float:
         """Return the quantile `q`, interpolated linearly between the closest ranks; the ranking is not empty."""
         position = q * (len(self) - 1)
         rank = floor(position)
         low = self._at(rank)
-        return float(low) if rank == position else between(low, self._at(rank + 1), position - rank)
+        if rank == position:
+            return float(low)
+        return between(low, self._at(rank + 1), position - rank)
 
     def _at(self, rank: int) -> Number:
         return self.numbers[rank] if rank < len(self.numbers) else nan
@@ -76,7 +78,7 @@ def between(low: Number, high: Number, fraction: float) -> float:
     """Interpolate linearly between two numbers, as a float.
 
     Floats are interpolated as floats, and so are whole numbers that floats hold: a column gives the same results
-    whether it is of whole numbers or of floats. All others are interpolated exactly, and rounded once.
+    whether it is of whole numbers or of floats. All other numbers are interpolated exactly, and rounded once.
 
     Example:
         >>> between(10, 20, 0.25), between(-(2**63), 2**63 - 1, 0.5)
@@ -100,6 +102,6 @@ def _is_held_by_floats(number: Number) -> bool:
 def _between_floats(low: float, high: float, fraction: float) -> float:
     if low == high:
         return low
-    if isinf(high - low):
+    if isinf(high - low):  # their distance is beyond the largest float
         return low * (1 - fraction) + high * fraction
     return low + (high - low) * fraction

@@ -10,13 +10,13 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Left(Generic[V]):
-    """A value of the left stream; one that is null does not count."""
+    """A value of the left stream; null does not count."""
 
     value: V | None
 
 
 @dataclass(frozen=True, slots=True)
 class Right(Generic[V]):
-    """A value of the right stream; one that is null does not count."""
+    """A value of the right stream; null does not count."""
 
     value: V | None

@@ -23,10 +23,10 @@ class MissingSketchesError(PluginError, ImportError):
 
 @cache
 def sketch_library() -> Any:
-    """Return the package.
+    """Import the package `datasketches`.
 
     Raises:
-        MissingSketchesError: It is not installed, or not for this Python.
+        MissingSketchesError: The package is not installed, or not for this Python.
     """
     try:
         return import_module("datasketches")

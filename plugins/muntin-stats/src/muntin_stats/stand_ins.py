@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from muntin import instant
 
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+_SMALLEST: Final = -(2**63)
+_LARGEST: Final = 2**63 - 1
 _MICROSECOND: Final = timedelta(microseconds=1)
 _NO_TEXT: Final = "\0no text"
 
@@ -22,23 +23,23 @@ def stand_in(value: object) -> int | float | str:
     UTC.
 
     Raises:
-        TypeError: The value is of none of the types below.
+        TypeError: The value is of another type than those above.
 
     Example:
         >>> stand_in(date(1970, 1, 2)), stand_in(b"ab"), stand_in(timedelta(seconds=1))
         (719164, 'ab', 1000000)
     """
-    way = _WAYS.get(type(value)) or _inherited(type(value))
-    return way(value)
+    convert = _CONVERSIONS.get(type(value)) or _inherited_conversion(type(value))
+    return convert(value)
 
 
-def _inherited(kind: type) -> Callable[[Any], int | float | str]:
-    for ancestor in kind.__mro__:
-        if ancestor in _WAYS:
-            return _WAYS[ancestor]
+def _inherited_conversion(cls: type) -> Callable[[Any], int | float | str]:
+    for ancestor in cls.__mro__:
+        if ancestor in _CONVERSIONS:
+            return _CONVERSIONS[ancestor]
     raise TypeError(
-        f"values of type {kind.__name__} cannot be counted approximately\n"
-        f"  expected: {', '.join(known.__name__ for known in _WAYS)}\n"
+        f"values of type {cls.__name__} cannot be counted approximately\n"
+        f"  expected: {', '.join(supported.__name__ for supported in _CONVERSIONS)}\n"
         "  to do: count one column, or use stats.distinct_count, which takes anything hashable"
     )
 
@@ -63,7 +64,7 @@ def _of_timedelta(value: timedelta) -> int:
     return value // _MICROSECOND
 
 
-_WAYS: Final[dict[type, Callable[[Any], int | float | str]]] = {
+_CONVERSIONS: Final[dict[type, Callable[[Any], int | float | str]]] = {
     str: _of_text,
     float: float,
     int: _of_int,

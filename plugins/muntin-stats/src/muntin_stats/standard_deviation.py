@@ -17,8 +17,8 @@ class StandardDeviation(Variance[N]):
     """Measure how far the members of a window lie from their average, in their own unit: the root of the variance.
 
     Args:
-        ddof: What is taken off the count: 1 estimates the deviation of what was sampled, as Spark's `stddev_samp`; 0
-            is that of the members themselves, as `stddev_pop`.
+        ddof: Number that is taken off the count: 1 estimates the deviation of the population that was sampled, as
+            Spark's `stddev_samp`; 0 is the deviation of the members themselves, as `stddev_pop`.
 
     Types: float, int or Decimal to float.
     Nulls: skipped; the result is null where no more than `ddof` other payloads are left.

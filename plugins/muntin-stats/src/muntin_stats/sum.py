@@ -40,14 +40,16 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
     decimal_digits = 10
 
     def lift(self, payloads: Sequence[N | None]) -> Amount:
-        """Return the sum of these alone."""
+        """Return the sum of payloads."""
         return Amount.of(present(payloads))
 
     def compute_result(self, state: Amount) -> N | None:
         """Return the sum, of the type of the numbers."""
-        result: Any = state.other if state.count else None
+        result: Any = None
         if state.floats.count:
             result = state.over(1)
+        elif state.count:
+            result = state.exact_part
         return cast("N | None", result)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:

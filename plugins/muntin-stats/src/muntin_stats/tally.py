@@ -19,8 +19,8 @@ class Tally(Generic[V]):
     """Values with their counts. NaN, which equals itself here, is counted apart.
 
     Attributes:
-        counts: How often each value occurs; none with zero.
-        nans: How often NaN does.
+        counts: Number of occurrences of each value, above zero.
+        nans: Number of NaNs.
     """
 
     counts: dict[V, int] = field(default_factory=dict)
@@ -28,22 +28,22 @@ class Tally(Generic[V]):
 
     def add(self, values: Sequence[V]) -> None:
         """Count values in."""
-        known = ordinary(values)
-        self.add_counts(Counter(known), len(values) - len(known))
+        without_nans = ordinary(values)
+        self.add_counts(Counter(without_nans), len(values) - len(without_nans))
 
     def remove(self, values: Sequence[V]) -> None:
         """Count values out."""
-        known = ordinary(values)
-        self.remove_counts(Counter(known), len(values) - len(known))
+        without_nans = ordinary(values)
+        self.remove_counts(Counter(without_nans), len(values) - len(without_nans))
 
     def add_counts(self, counts: Mapping[V, int], nans: int) -> None:
-        """Count in what was counted elsewhere."""
+        """Add the counts of another tally."""
         self.nans += nans
         for value, count in counts.items():
             self.counts[value] = self.counts.get(value, 0) + count
 
     def remove_counts(self, counts: Mapping[V, int], nans: int) -> None:
-        """Count out what was counted elsewhere."""
+        """Subtract the counts of another tally."""
         self.nans -= nans
         for value, count in counts.items():
             self.counts[value] -= count
@@ -69,11 +69,11 @@ class TallyAggregate(IncrementalAggregate[V | None, Tally[V], Out], Generic[V, O
         return state
 
     def combine(self, state: Tally[V], other: Tally[V]) -> Tally[V]:
-        """Add two tallies."""
+        """Add the counts of both states."""
         state.add_counts(other.counts, other.nans)
         return state
 
     def deduct(self, state: Tally[V], other: Tally[V]) -> Tally[V]:
-        """Take one tally out of another."""
+        """Subtract the counts of another state."""
         state.remove_counts(other.counts, other.nans)
         return state

@@ -21,11 +21,11 @@ class Weighted(Fieldwise):
     """Payloads times lifetimes.
 
     Attributes:
-        count: How many payloads.
-        finite: The sum of the finite ones, each times its lifetime, exactly.
-        nans: How many are NaN.
-        highs: How many are infinite.
-        lows: How many are negatively infinite.
+        count: Number of payloads.
+        finite: Exact sum of the finite payloads, each times its lifetime.
+        nans: Number of NaNs.
+        highs: Number of positive infinities.
+        lows: Number of negative infinities.
     """
 
     count: int
@@ -68,7 +68,7 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
     accepted_clips = frozenset({ClipPolicy.FULL})
 
     def create_state(self, window: Window) -> Weighted:
-        """Return zero."""
+        """Return a sum of no payloads."""
         return _weighted((), window)
 
     def add_events(self, state: Weighted, events: Sequence[Event[N | None]], window: Window) -> Weighted:
@@ -84,7 +84,9 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
         if not state.count:
             return None
         odd = odd_sum(state.nans, state.highs, state.lows)
-        return nearest(state.finite.numerator, state.finite.denominator * window.duration) if odd is None else odd
+        if odd is not None:
+            return odd
+        return nearest(state.finite.numerator, state.finite.denominator * window.duration)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
         """Return the form on arrays, for windows that all events span: a sum of floats or ints."""
@@ -97,20 +99,19 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
 
 
 def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
-    start, end = window.start, window.end
-    values: list[Number] = []
+    numbers: list[Number] = []
     lengths: list[int] = []
     for event in events:
-        if event.payload is not None and event.start < end and event.end > start:
-            values.append(event.payload)
+        is_inside = event.start < window.end and event.end > window.start
+        if event.payload is not None and is_inside:
+            numbers.append(event.payload)
             lengths.append(event.end - event.start)
-    nans, highs, lows = oddities(values)
+    count = len(numbers)
+    nans, highs, lows = oddities(numbers)
     if nans or highs or lows:
-        are_finite = list(map(is_finite, values))
-        numbers = list(compress(values, are_finite))
+        are_finite = list(map(is_finite, numbers))
+        numbers = list(compress(numbers, are_finite))
         lengths = list(compress(lengths, are_finite))
-    else:
-        numbers = values
     integers, denominator = over_one_denominator(numbers)
     total = sum(map(mul, integers, lengths))
-    return Weighted(len(values), Fraction(total, denominator), nans, highs, lows)
+    return Weighted(count, Fraction(total, denominator), nans, highs, lows)

@@ -16,7 +16,7 @@ from muntin_stats.ranked import K, R, Ranked, ranked
 
 @dataclass(frozen=True, slots=True)
 class RankedRow(Generic[R, K]):
-    """A row with its rank, 1 for the first, and what it is ranked by."""
+    """A row with its rank, 1 for the first, and the value it is ranked by."""
 
     rank: int
     value: R | None
@@ -29,8 +29,8 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
     A row is one value, or a struct of several: `module("stats.top_by", F.struct("shop", "item"), "price", k=3)`.
 
     Args:
-        k: How many.
-        largest: Whether the largest come first; False for the smallest.
+        k: Number of rows.
+        largest: True for the largest, which come first; False for the smallest.
         ties: `"exact"`: exactly `k` rows, or as many as there are if fewer, with the ranks 1, 2, 3. Of rows with equal
             `by` the earlier one comes first, by time and the query's `events(order=...)`; in a query without an order,
             the one with the larger value (with the smaller one if the smallest come first). `"all"`: also the rows that
@@ -42,10 +42,10 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         comes last among equals.
     NaN: larger than any number.
 
-    Laws: combining is exact, and the order in which rows come means nothing, unless the query names one. There is no
-        removing: what follows the `k`-th is not in the state, so the engine uses slices, or rebuilds.
+    Laws: combining is exact, and the order in which rows come means nothing, unless the query names one. It cannot
+        remove: the rows after the `k`-th are not in the state, so the engine uses slices, or rebuilds.
 
-    Cost: up to `k` rows per window, and those that tie with the last; a call sorts them with what is new. In a query
+    Cost: up to `k` rows per window, and those that tie with the last; a call sorts them with the new rows. In a query
         that names an order, the members of a window are kept, and sorted for each result.
 
     Example:
@@ -53,8 +53,8 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         >>> sales = [Ranked("pear", 3), Ranked("fig", 9), Ranked("nut", None), Ranked("plum", 3)]
         >>> [(row.rank, row.value) for row in best.compute_result(best.add_events([], sales))]
         [(1, 'fig'), (2, 'plum')]
-        >>> every: TopBy[str, int] = TopBy(2, ties="all")
-        >>> [(row.rank, row.value) for row in every.compute_result(every.add_events([], sales))]
+        >>> with_ties: TopBy[str, int] = TopBy(2, ties="all")
+        >>> [(row.rank, row.value) for row in with_ties.compute_result(with_ties.add_events([], sales))]
         [(1, 'fig'), (2, 'plum'), (2, 'pear')]
     """
 
@@ -68,20 +68,20 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
 
     def with_order(self) -> TopBy[R, K]:
         """Return the module that breaks ties by the order of rows."""
-        own = copy(self)
-        own.reads_order = True
-        return own
+        ordered_module = copy(self)
+        ordered_module.reads_order = True
+        return ordered_module
 
     def create_state(self) -> list[Ranked[R, K]]:
         """Return no rows."""
         return []
 
     def add_events(self, state: list[Ranked[R, K]], payloads: Sequence[Ranked[R, K] | None]) -> list[Ranked[R, K]]:
-        """Return the first of all so far."""
+        """Return the first rows so far."""
         return self._first([*state, *ranked(payloads)])
 
     def combine(self, state: list[Ranked[R, K]], other: list[Ranked[R, K]]) -> list[Ranked[R, K]]:
-        """Return the first of both."""
+        """Return the first rows of both states."""
         return self._first(state + other)
 
     def compute_result(self, state: list[Ranked[R, K]]) -> list[RankedRow[R, K]]:
@@ -89,22 +89,26 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         rows: list[RankedRow[R, K]] = []
         for number, (value, by) in enumerate(state, 1):
             assert by is not None
-            is_tied = self.ties == "all" and rows and place_of(rows[-1].by) == place_of(by)
-            rows.append(RankedRow(rows[-1].rank if is_tied else number, unsigned(value), unsigned(by)))
+            rank = number
+            if self.ties == "all" and rows and place_of(rows[-1].by) == place_of(by):
+                rank = rows[-1].rank
+            rows.append(RankedRow(rank, unsigned(value), unsigned(by)))
         return rows
 
     def _first(self, rows: list[Ranked[R, K]]) -> list[Ranked[R, K]]:
-        """Return the rows up to the `k`-th in order; values are compared only where they decide."""
+        """Return the rows up to the `k`-th in order, and those that tie with it if ties are asked for."""
         if len(rows) > self.k:
+            # By `by` alone first: values, which may be large records, are compared only among the rows that are left.
             places = [place_of(row.by) for row in rows]
             edge = sorted(places, reverse=self.largest)[self.k - 1]
-            kept = [place >= edge if self.largest else place <= edge for place in places]
-            rows = list(compress(rows, kept))
-        rows = sorted(rows, key=self._place, reverse=self.largest)
+            is_first = [place >= edge if self.largest else place <= edge for place in places]
+            rows = list(compress(rows, is_first))
+        rows = sorted(rows, key=self._sort_key, reverse=self.largest)
         return rows if self.ties == "all" else rows[: self.k]
 
-    def _place(self, row: Ranked[R, K]) -> tuple[Any, ...]:
-        if self.reads_order:  # equal rows stay as they come
+    def _sort_key(self, row: Ranked[R, K]) -> tuple[Any, ...]:
+        if self.reads_order:  # equal rows stay in the order of the query
             return place_of(row.by)
-        is_last = row.value is None
-        return (place_of(row.by), not is_last if self.largest else is_last, place_of(row.value))
+        # A null comes last among equals, also where the order is reversed.
+        has_value = row.value is not None
+        return (place_of(row.by), has_value if self.largest else not has_value, place_of(row.value))

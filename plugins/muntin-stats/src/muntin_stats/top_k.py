@@ -25,17 +25,17 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
     Equal values take neighbouring ranks, so there are exactly `k` rows, or as many as there are members if fewer.
 
     Args:
-        k: How many.
-        largest: Whether the largest come first; False for the smallest.
+        k: Number of members.
+        largest: True for the largest, which come first; False for the smallest.
 
     Types: any ordered type to rows of `rank` and `value`.
     Nulls: skipped; there is no row where there is nothing else.
     NaN: larger than any number.
 
-    Laws: combining is exact. There is no removing: what follows the `k`-th is not in the state, so the engine uses
+    Laws: combining is exact. It cannot remove: the members after the `k`-th are not in the state, so the engine uses
         slices, or rebuilds.
 
-    Cost: up to `k` values per window; a call sorts them with what is new.
+    Cost: up to `k` values per window; a call sorts them with the new ones.
 
     Example:
         >>> top: TopK[int] = TopK(2)
@@ -55,11 +55,11 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
         return []
 
     def add_events(self, state: list[T], payloads: Sequence[T | None]) -> list[T]:
-        """Return the first of all so far."""
+        """Return the first values so far."""
         return self._first(state + present(payloads))
 
     def combine(self, state: list[T], other: list[T]) -> list[T]:
-        """Return the first of both."""
+        """Return the first values of both states."""
         return self._first(state + other)
 
     def compute_result(self, state: list[T]) -> list[Place[T]]:
@@ -68,4 +68,6 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
 
     def _first(self, values: list[T]) -> list[T]:
         ordered = in_order(values)
-        return ordered[: -self.k - 1 : -1] if self.largest else ordered[: self.k]
+        if self.largest:
+            ordered.reverse()
+        return ordered[: self.k]

@@ -16,11 +16,11 @@ class Total:
     """The exact sum and the number of floats. Adding returns a new total; subtracting undoes it exactly.
 
     Attributes:
-        count: The number of floats, finite or not.
-        finite: The expansion of the sum of the finite ones.
-        nans: The number of NaNs.
-        highs: The number of positive infinities.
-        lows: The number of negative infinities.
+        count: Number of floats, finite or not.
+        finite: Expansion of the sum of the finite floats.
+        nans: Number of NaNs.
+        highs: Number of positive infinities.
+        lows: Number of negative infinities.
 
     Example:
         >>> with_one = Total.of([1e16, 1.0])
@@ -39,7 +39,8 @@ class Total:
         """Return the sum of values."""
         if all(map(isfinite, values)):
             return cls(len(values), expand(values))
-        return cls(len(values), expand([value for value in values if isfinite(value)]), *oddities(values))
+        finite = [value for value in values if isfinite(value)]
+        return cls(len(values), expand(finite), *oddities(values))
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -72,7 +73,7 @@ class Total:
 
     @property
     def rounded(self) -> float:
-        """The sum, rounded once; NaN if a value was, or if infinities of both signs were."""
+        """The sum, rounded once; NaN if a value is NaN, or if there are infinities of both signs."""
         return self.over(1)
 
     def over(self, divisor: int) -> float:
@@ -89,12 +90,13 @@ def oddities(values: Sequence[Number]) -> tuple[int, int, int]:
         (1, 2, 0)
     """
     odd = [value for value in values if isinstance(value, float) and not isfinite(value)]
-    highs, lows = odd.count(inf), odd.count(-inf)
+    highs = odd.count(inf)
+    lows = odd.count(-inf)
     return len(odd) - highs - lows, highs, lows
 
 
 def odd_sum(nans: int, highs: int, lows: int) -> float | None:
-    """Return the sum of values among which are this many NaNs and infinities; None if there are none.
+    """Return the sum of values that include NaNs and infinities, from their numbers; None if there are none.
 
     Example:
         >>> odd_sum(0, 2, 0), odd_sum(0, 2, 1), odd_sum(0, 0, 0)
@@ -102,7 +104,11 @@ def odd_sum(nans: int, highs: int, lows: int) -> float | None:
     """
     if nans or (highs and lows):
         return nan
-    return inf if highs else -inf if lows else None
+    if highs:
+        return inf
+    if lows:
+        return -inf
+    return None
 
 
 def _quotient(expansion: list[float], divisor: int) -> float:

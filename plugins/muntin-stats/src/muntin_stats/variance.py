@@ -19,13 +19,13 @@ from muntin_stats.parameters import whole_number
 
 @dataclass(slots=True)
 class Moments(Fieldwise):
-    """The first two moments of some numbers, exactly.
+    """The first two moments of numbers, exactly.
 
     Attributes:
-        count: The number of numbers.
-        odd: How many of them are NaN or infinite; these are in no sum.
-        total: The sum of the others.
-        squares: The sum of their squares.
+        count: Number of numbers.
+        odd: Number of NaNs and infinities, which are in no sum.
+        total: Sum of the finite numbers.
+        squares: Sum of their squares.
     """
 
     count: int
@@ -40,8 +40,8 @@ class Variance(GroupAggregate[N | None, Moments, float | None]):
     The sum of the squared distances from the average, divided by the count less `ddof`.
 
     Args:
-        ddof: What is taken off the count: 1 estimates the variance of what was sampled, as Spark's `var_samp`; 0
-            is the variance of the members themselves, as `var_pop`.
+        ddof: Number that is taken off the count: 1 estimates the variance of the population that was sampled, as
+            Spark's `var_samp`; 0 is the variance of the members themselves, as `var_pop`.
 
     Types: float, int or Decimal to float.
     Nulls: skipped; the result is null where no more than `ddof` other payloads are left.
@@ -71,7 +71,7 @@ class Variance(GroupAggregate[N | None, Moments, float | None]):
         self.ddof = whole_number("ddof", ddof, least=0)
 
     def lift(self, payloads: Sequence[N | None]) -> Moments:
-        """Return the moments of these alone."""
+        """Return the moments of payloads."""
         values = present(payloads)
         odd = 0
         try:

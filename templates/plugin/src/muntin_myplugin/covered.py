@@ -23,8 +23,9 @@ class Covered(Aggregate[object, float]):
 
     def compute_result(self, events: Sequence[Event[object]], window: Window) -> float:
         """Return the share."""
-        covered, until = 0, window.start
+        covered = 0
+        covered_until = window.start
         for start, end in sorted((event.start, event.end) for event in events):
-            covered += max(0, end - max(start, until))
-            until = max(until, end)
+            covered += max(0, end - max(start, covered_until))
+            covered_until = max(covered_until, end)
         return covered / window.duration

@@ -10,7 +10,7 @@ from muntin import IncrementalOperator
 
 @dataclass(frozen=True)
 class Frequency:
-    """A text and how often it occurs."""
+    """A text and the number of its occurrences."""
 
     text: str
     count: int

@@ -19,10 +19,10 @@ class Gap:
 
 
 class Gaps(Operator[float, Gap]):
-    """Return the pairs of payloads, in order of size, that lie at least so far apart; NaN lies nowhere.
+    """Return the pairs of neighbouring payloads, in order of size, that lie far apart; NaN is left out.
 
     Args:
-        at_least: How far; more than 0.
+        at_least: Least distance; more than 0.
 
     Example:
         >>> Gaps(at_least=2.0).compute_result([5.0, 1.0, 2.0])

@@ -8,9 +8,9 @@ from muntin import Event, IncrementalOperator, Needs, TimestampPolicy, Window
 
 
 class Latest(IncrementalOperator[str, list[Event[str]], str]):
-    """Return the events that started last: one, or all that tie.
+    """Return the event that started last, or all of those that started together.
 
-    There is no `remove_events`: the state forgets what would come next.
+    There is no `remove_events`: the state has no earlier events, which would be the latest next.
 
     Example:
         >>> latest, window = Latest(), Window(0, 10)
@@ -28,10 +28,10 @@ class Latest(IncrementalOperator[str, list[Event[str]], str]):
         return []
 
     def add_events(self, state: list[Event[str]], events: Sequence[Event[str]], window: Window) -> list[Event[str]]:
-        """Return the latest of all so far."""
-        last = max(event.start for event in [*state, *events])
-        return [event for event in [*state, *events] if event.start == last]
+        """Return the latest events so far."""
+        last_start = max(event.start for event in [*state, *events])
+        return [event for event in [*state, *events] if event.start == last_start]
 
     def compute_result(self, state: list[Event[str]], window: Window) -> Iterable[Event[str] | str]:
-        """Return them; no row may start before its window."""
+        """Return the latest events; no row may start before its window."""
         return [Event(max(event.start, window.start), event.end, event.payload) for event in state]

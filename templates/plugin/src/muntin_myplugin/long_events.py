@@ -8,10 +8,10 @@ from muntin import Duration, Event, Needs, Operator, TimestampPolicy, Window, ti
 
 
 class LongEvents(Operator[str, str]):
-    """Return the events that last at least so long, from the start of the window on.
+    """Return the events that last long, from the start of the window on.
 
     Args:
-        at_least: How long, such as "5 minutes"; a number of ticks where the axis is not time.
+        at_least: Least duration, such as "5 minutes"; a number of ticks where the axis is not time.
 
     Example:
         >>> LongEvents(at_least=5).compute_result([Event(1, 3, "short"), Event(2, 9, "long")], Window(0, 10))
@@ -28,6 +28,6 @@ class LongEvents(Operator[str, str]):
             raise ValueError(f"at_least is {at_least!r}, expected at least 1 tick")
 
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[Event[str] | str]:
-        """Return the long ones; no row may start before its window."""
-        long = [event for event in events if event.duration >= self.at_least]
-        return [Event(max(event.start, window.start), event.end, event.payload) for event in long]
+        """Return the long events; no row may start before its window."""
+        long_events = [event for event in events if event.duration >= self.at_least]
+        return [Event(max(event.start, window.start), event.end, event.payload) for event in long_events]

@@ -12,12 +12,12 @@ from muntin import IncrementalAggregate
 
 @dataclass(frozen=True)
 class Sum:
-    """What is kept of a window; plain data, as a checkpoint stores it.
+    """The state of a window; plain data, as a checkpoint stores it.
 
     Attributes:
-        total: The exact sum of the finite payloads. A float would keep rounding errors when payloads leave.
-        count: The number of payloads.
-        odd: The number of those that are NaN or infinite, which no fraction can be.
+        total: Exact sum of the finite payloads. A float would keep rounding errors when payloads leave.
+        count: Number of payloads.
+        odd: Number of payloads that are NaN or infinite, which a fraction cannot be.
     """
 
     total: Fraction = Fraction(0)
@@ -57,7 +57,7 @@ class Mean(IncrementalAggregate[float, Sum, float]):
         return self.deduct(state, Sum.of(payloads))
 
     def combine(self, state: Sum, other: Sum) -> Sum:
-        """Return the state of the payloads of both."""
+        """Return the state of the payloads of both states."""
         return Sum(state.total + other.total, state.count + other.count, state.odd + other.odd)
 
     def deduct(self, state: Sum, other: Sum) -> Sum:

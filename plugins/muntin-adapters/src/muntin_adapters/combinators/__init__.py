@@ -1,7 +1,7 @@
-"""Modules made of modules: over some payloads, over something else, per group, several at once, with errors as results.
+"""Modules made of modules: over chosen or converted payloads, per group, several at once, with errors as results.
 
 Each function takes a module, by name or as a class, and returns a module class with the same parameters and
-capabilities. What is made is used like any module: `module(filtering("stats.average", is_long), "delay")`.
+capabilities. The class is used like any module: `module(filtering("stats.average", is_long), "delay")`.
 """
 
 from muntin_adapters.combinators.all_of import all_of

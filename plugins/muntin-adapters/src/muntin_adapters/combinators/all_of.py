@@ -21,7 +21,7 @@ from muntin.schemas import Field, Struct, Variable, bind, describe, spell
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.annotations import is_variable, substituted, with_null, without_null
 from muntin_adapters.combinators.wrapping import METHODS, constructor_signature, module_class, types_of
-from muntin_adapters.made import Made, make_module, maker
+from muntin_adapters.recipes import PickledAsRecipe, make_module, records_recipe
 
 Payload = TypeVar("Payload")
 
@@ -29,17 +29,17 @@ Payload = TypeVar("Payload")
 def all_of(**modules: str | type[Module]) -> type[Any]:
     """Return an aggregate that computes several of the same payloads: its result has one field for each.
 
-    It removes, combines and deducts if all of them do, is time-sensitive if one of them is, and has a columnar form if
-    all of them have one that leaves nulls out. They read the same type; those that take any type take it too. It is for
-    one struct column, and for use inside other combinators: a query gives each aggregate a column of its own as
-    cheaply, with `aggregate(mean=..., n=...)`.
+    It removes, combines and deducts if all aggregates do, is time-sensitive if one of them is, and has a columnar form
+    if all of them have one that leaves nulls out. All aggregates read one type, also those that take any type. The
+    combinator is for one struct column, and for use inside other combinators: a query gives each aggregate a column of
+    its own as cheaply, with `aggregate(mean=..., n=...)`.
 
     Args:
-        modules: By the name of the field, an aggregate's name or class. A query gives them no parameters: use `preset`.
+        modules: Name or class of an aggregate, by the name of its field. A query gives it no parameters: use `preset`.
 
     Raises:
         UnknownModuleError: No installed plugin offers a name.
-        ModuleDefinitionError: One is an operator, needs a parameter, or reads something else than the others.
+        ModuleDefinitionError: A module is an operator, needs a parameter, or reads another type than the others.
 
     Example:
         >>> from muntin import Aggregate
@@ -57,8 +57,16 @@ def all_of(**modules: str | type[Module]) -> type[Any]:
     return _all_of(**{name: module_class(module) for name, module in modules.items()})
 
 
-class _AllModules(Made):
-    """Keeps one state per aggregate; a payload is seen by each in the way it wants."""
+class _AllModules(PickledAsRecipe):
+    """Keeps a list of states, one for each aggregate.
+
+    If one of the aggregates is time-sensitive, all methods get events and the window; the other aggregates get the
+    payloads of the events alone.
+
+    Attributes:
+        _parts: Classes of the aggregates, by the names of their fields.
+        _modules: Aggregates, in the order of the fields.
+    """
 
     _parts: ClassVar[Mapping[str, type[Module]]]
     is_incremental: ClassVar[bool]
@@ -69,39 +77,47 @@ class _AllModules(Made):
 
     @classmethod
     def result_field(cls) -> Field:
-        """Return a record with the result of each aggregate, whose decimals are as large as that one says."""
+        """Return a record with the result of each aggregate, with the decimal digits that the aggregate declares."""
         payload: Any = cls.input_field()  # type: ignore[attr-defined]  # every base class beside this mixin has it
-        results = {name: _bound(part.result_field(), part.input_field(), payload) for name, part in cls._parts.items()}
-        fields = (replace(field, name=name) for name, field in results.items())
+        fields: list[Field] = []
+        for name, part in cls._parts.items():
+            field = _bound(part.result_field(), part.input_field(), payload)
+            fields.append(replace(field, name=name))
         return Field("result", Struct(tuple(fields), dict))
 
     @property
     def exact_up_to(self) -> int | None:
-        """The least that any of the aggregates says."""
-        return min((module.exact_up_to for module in self._modules if module.exact_up_to is not None), default=None)
+        """The least limit of the aggregates; None if none has one."""
+        limits = [module.exact_up_to for module in self._modules]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def needs(self) -> Needs:
         """The combined needs of the aggregates."""
-        needed: list[Needs] = [module.needs for module in self._modules]
-        return reduce(Needs.together_with, needed)
+        needs: list[Needs] = [module.needs for module in self._modules]
+        return reduce(Needs.together_with, needs)
 
     def with_order(self) -> Module:
-        """Return an aggregate of those that each aggregate is where there is an order."""
-        own: Any = copy(self)
-        own._modules = [module.with_order() for module in self._modules]
-        own.reads_order = any(module.reads_order for module in own._modules)
-        found: Module = own
-        return found
+        """Return this module around each aggregate's `with_order`."""
+        ordered: Any = copy(self)
+        ordered._modules = [module.with_order() for module in self._modules]
+        ordered.reads_order = any(module.reads_order for module in ordered._modules)
+        module: Module = ordered
+        return module
 
     @property
     def state_bytes(self) -> int | None:
-        """The sum of the aggregates' state sizes; None if one of them does not declare it."""
-        sizes = [getattr(module, "state_bytes", None) for module in self._modules]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
+        """The sum of the aggregates' state sizes; None if one of them does not declare its size."""
+        total = 0
+        for module in self._modules:
+            size = getattr(module, "state_bytes", None)
+            if size is None:
+                return None
+            total += size
+        return total
 
     def _create_state(self, *window: Window) -> object:
-        return [module.create_state(*self._extent(module, window)) for module in self._modules]
+        return [module.create_state(*self._window_for(module, window)) for module in self._modules]
 
     def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
         return self._each("add_events", state, members, window)
@@ -110,52 +126,72 @@ class _AllModules(Made):
         return self._each("remove_events", state, members, window)
 
     def _combine(self, state: Any, other: Any) -> object:
-        return [module.combine(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
+        parts = zip(self._modules, state, other, strict=True)
+        return [module.combine(module_state, other_state) for module, module_state, other_state in parts]
 
     def _deduct(self, state: Any, other: Any) -> object:
-        return [module.deduct(*pair) for module, *pair in zip(self._modules, state, other, strict=True)]
+        parts = zip(self._modules, state, other, strict=True)
+        return [module.deduct(module_state, other_state) for module, module_state, other_state in parts]
 
     def continues_from(self, version: str) -> bool:
-        """Return True if each aggregate continues from the version that it had.
+        """True if each aggregate continues from the version that it had.
 
-        Where one of them upgrades its states, all are read as plain data; so it is refused if another one of them has
-        records in its states.
+        If an aggregate upgrades its states, the states of all are read as plain data: then none of the other aggregates
+        may have records in its states.
         """
         versions = self._versions(version)
-        parts = dict(zip(self._parts, self._modules, strict=True))
-        if versions is None or not all(module.continues_from(versions[name]) for name, module in parts.items()):
+        if versions is None:
             return False
-        upgraded = {name for name, module in parts.items() if _is_upgraded(module, versions[name])}
-        others = [module for name, module in parts.items() if name not in upgraded]
-        has_records = any(_has_records(module.state_type()) for module in others)
-        return not (self.is_incremental and upgraded and has_records)
+        has_upgrade = False
+        has_records = False
+        for name, module in zip(self._parts, self._modules, strict=True):
+            if not module.continues_from(versions[name]):
+                return False
+            if _is_upgraded(module, versions[name]):
+                has_upgrade = True
+            elif _has_records(module.state_type()):
+                has_records = True
+        return not (self.is_incremental and has_upgrade and has_records)
 
     def _versions(self, version: str) -> dict[str, str] | None:
-        """Return the versions of the aggregates in a version of all; None if it is one of others."""
-        parts = (f"{re.escape(f'{name}: {cls.name} ')}(.+)" for name, cls in self._parts.items())
-        found = re.fullmatch(", ".join(parts), version)
-        return None if found is None else dict(zip(self._parts, found.groups(), strict=True))
+        """Return the version of each aggregate in a version of all; None for a version of other aggregates."""
+        patterns = [f"{re.escape(f'{name}: {cls.name} ')}(.+)" for name, cls in self._parts.items()]
+        match = re.fullmatch(", ".join(patterns), version)
+        return None if match is None else dict(zip(self._parts, match.groups(), strict=True))
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
         versions = (self._versions(version) or {}).values()
-        return [
-            module.upgrade_state(part, own, *self._extent(module, window)) if _is_upgraded(module, own) else part
-            for module, part, own in zip(self._modules, state, versions, strict=True)
-        ]
+        upgraded: list[object] = []
+        for module, module_state, module_version in zip(self._modules, state, versions, strict=True):
+            if _is_upgraded(module, module_version):
+                module_window = self._window_for(module, window)
+                upgraded.append(module.upgrade_state(module_state, module_version, *module_window))
+            else:
+                upgraded.append(module_state)
+        return upgraded
 
-    def _form_versions(self, version: str) -> dict[str, str]:
-        """Return the versions of the aggregates whose states must be upgraded."""
+    def _outdated_versions(self, version: str) -> dict[str, str]:
+        """Return the versions, in a version of all, of the aggregates that have another version now."""
+        outdated: dict[str, str] = {}
         versions = self._versions(version) or {}
-        parts = zip(versions.items(), self._modules, strict=True)
-        return {name: own for (name, own), module in parts if own != module.version}
+        for (name, module_version), module in zip(versions.items(), self._modules, strict=True):
+            if module_version != module.version:
+                outdated[name] = module_version
+        return outdated
 
-    def _compute_result(self, known: Any, *window: Window) -> Any:
-        states = known if self.is_incremental else [self._known(module, known, window) for module in self._modules]
-        results = [
-            module.compute_result(state, *self._extent(module, window))
-            for module, state in zip(self._modules, states, strict=True)
-        ]
-        return dict(zip(self._parts, results, strict=True))
+    def _compute_result(self, states_or_members: Any, *window: Window) -> Any:
+        results: dict[str, object] = {}
+        for number, (name, module) in enumerate(zip(self._parts, self._modules, strict=True)):
+            module_window = self._window_for(module, window)
+            if self.is_incremental:
+                argument = states_or_members[number]
+            else:
+                argument = self._members_for(module, states_or_members)
+                if module.is_incremental:
+                    # Beside an aggregate without a state, an incremental one computes from all members, too.
+                    argument = module.add_events(module.create_state(*module_window), argument, *module_window)
+            results[name] = module.compute_result(argument, *module_window)
+        return results
 
     def _columnar_form(self, reads: object) -> ColumnarAggregate[Any, Any] | None:
         forms = [module.columnar_form(reads) for module in self._modules]
@@ -163,32 +199,29 @@ class _AllModules(Made):
             return None
         from muntin_adapters.combinators.all_of_form import AllOfForm
 
-        return AllOfForm(dict(zip(self._parts, forms, strict=True)), self._form_versions)
+        return AllOfForm(dict(zip(self._parts, forms, strict=True)), self._outdated_versions)
 
     def _each(self, method: str, states: Any, members: Sequence[object], window: object) -> Any:
-        return [
-            getattr(module, method)(state, self._seen(module, members), *self._extent(module, window))
-            for module, state in zip(self._modules, states, strict=True)
-        ]
+        """Call a method of each aggregate with its state and the members, and return the new states."""
+        new_states: list[object] = []
+        for module, state in zip(self._modules, states, strict=True):
+            call = getattr(module, method)
+            new_states.append(call(state, self._members_for(module, members), *self._window_for(module, window)))
+        return new_states
 
-    def _known(self, module: Any, members: Sequence[Any], window: Any) -> Any:
-        """Return the argument of a module's `compute_result`: its members, or a state of them if it is incremental."""
-        seen, extent = self._seen(module, members), self._extent(module, window)
-        return module.add_events(module.create_state(*extent), seen, *extent) if module.is_incremental else seen
-
-    def _seen(self, module: Any, members: Sequence[Any]) -> Sequence[Any]:
+    def _members_for(self, module: Any, members: Sequence[Any]) -> Sequence[Any]:
         if self.is_time_sensitive and not module.is_time_sensitive:
             return [event.payload for event in members]
         return members
 
-    def _extent(self, module: Any, window: Any) -> Any:
+    def _window_for(self, module: Any, window: Any) -> Any:
         return window if module.is_time_sensitive else ()
 
 
-@maker
+@records_recipe
 def _all_of(**parts: type[Module]) -> type[Any]:
     _check(parts)
-    payload = _payload(parts)
+    payload = _common_payload(parts)
     results = {name: _result(cls, payload) for name, cls in parts.items()}
     record: Any = TypedDict("AllOf", results)  # type: ignore[misc]  # known at run time alone
     is_incremental = all(cls.is_incremental for cls in parts.values())
@@ -217,18 +250,19 @@ def _check(parts: Mapping[str, type[Module]]) -> None:
     for name, cls in parts.items():
         if cls.is_operator:
             raise ModuleDefinitionError(f"all_of({name}={cls.name}): it is an operator\n  expected: an aggregate")
-        needed = [part.name for part in constructor_signature(cls).parameters.values() if _is_needed(part)]
-        if needed:
+        parameters = constructor_signature(cls).parameters.values()
+        required = [parameter.name for parameter in parameters if _is_required(parameter)]
+        if required:
             raise ModuleDefinitionError(
-                f"all_of({name}={cls.name}): it needs {needed[0]}\n"
-                f"  to do: {name}=preset({cls.name!r}, {needed[0]}=...)"
+                f"all_of({name}={cls.name}): it needs {required[0]}\n"
+                f"  to do: {name}=preset({cls.name!r}, {required[0]}=...)"
             )
     if not reduce(frozenset.intersection, (cls.accepted_clips for cls in parts.values())):
         clips = ", ".join(f"{name} accepts {sorted(map(str, cls.accepted_clips))}" for name, cls in parts.items())
         raise ModuleDefinitionError(f"all_of() has no clip that all accept: {clips}")
 
 
-def _is_needed(parameter: Any) -> bool:
+def _is_required(parameter: Any) -> bool:
     return parameter.default is parameter.empty and parameter.kind not in (
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
@@ -236,12 +270,16 @@ def _is_needed(parameter: Any) -> bool:
 
 
 def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict[str, object]:
-    wanted = METHODS if is_incremental else ("compute_result",)
-    names = [name for name in wanted if all(hasattr(cls, name) for cls in parts.values())]
+    """Return the methods that all aggregates have."""
+
+    def all_have(name: str) -> bool:
+        return all(hasattr(cls, name) for cls in parts.values())
+
+    names = [name for name in (METHODS if is_incremental else ("compute_result",)) if all_have(name)]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
-        names.append("upgrade_state")
+        names.append("upgrade_state")  # it leaves the states of the others as they are
     methods = {name: getattr(_AllModules, f"_{name}") for name in names}
-    if all(hasattr(cls, "columnar_form") for cls in parts.values()):
+    if all_have("columnar_form"):
         methods["columnar_form"] = _AllModules._columnar_form
     return methods
 
@@ -255,39 +293,71 @@ def _has_records(annotation: object) -> bool:
     return is_dataclass(cls) or hasattr(cls, "_fields") or any(map(_has_records, get_args(annotation)))
 
 
-def _payload(parts: Mapping[str, type[Module]]) -> object:
-    """Return the one type that all aggregates read."""
-    inputs = {name: without_null(types_of(cls)[0]) for name, cls in parts.items()}
-    choices = {name: _choices(bare) for name, (bare, _) in inputs.items()}
-    said = {name: found for name, found in choices.items() if found}
-    common = [one for one in next(iter(said.values()), ()) if all(one in found for found in said.values())]
-    if said and not common:
-        spelled = {name: [spell(describe(one)) for one in found] for name, found in said.items()}
-        read = ", ".join(f"{name} reads {' or '.join(found)}" for name, found in spelled.items())
-        raise ModuleDefinitionError(f"all_of() is of one payload, but {read}\n  to do: convert it with mapping()")
-    if all(bare is Any for bare, _ in inputs.values()):
+def _common_payload(parts: Mapping[str, type[Module]]) -> object:
+    """Return the one type that all aggregates read: a type variable where several types would do.
+
+    Raises:
+        ModuleDefinitionError: There is no type that all read.
+    """
+    accept_nulls = True
+    accept_anything = True
+    accepted_types: dict[str, tuple[object, ...]] = {}  # by the name of the aggregate, unless it takes any type
+    for name, cls in parts.items():
+        payload, _, _ = types_of(cls)
+        bare_type, is_nullable = without_null(payload)
+        accept_nulls = accept_nulls and is_nullable
+        accept_anything = accept_anything and bare_type is Any
+        types = _accepted_types(bare_type)
+        if types:
+            accepted_types[name] = types
+    if accept_anything:
         return Any
-    several: Any = TypeVar
-    one = Payload if not said else common[0] if len(common) == 1 else several("Payload", *common)
-    return with_null(one) if all(is_nullable for _, is_nullable in inputs.values()) else one
+    common_payload: Any = Payload
+    if accepted_types:
+        first_types, *other_types = accepted_types.values()
+        common_types = list(first_types)
+        for types in other_types:
+            common_types = [accepted for accepted in common_types if accepted in types]
+        if not common_types:
+            raise _no_common_type(accepted_types)
+        if len(common_types) == 1:
+            common_payload = common_types[0]
+        else:
+            variable: Any = TypeVar
+            common_payload = variable("Payload", *common_types)
+    return with_null(common_payload) if accept_nulls else common_payload
+
+
+def _no_common_type(accepted_types: Mapping[str, Sequence[object]]) -> ModuleDefinitionError:
+    inputs: list[str] = []
+    for name, types in accepted_types.items():
+        spelled = " or ".join(spell(describe(accepted)) for accepted in types)
+        inputs.append(f"{name} reads {spelled}")
+    return ModuleDefinitionError(
+        f"all_of() is of one payload, but {', '.join(inputs)}\n  to do: convert it with mapping()"
+    )
 
 
 def _bound(result: Field, reads: Field, payload: Field) -> Field:
-    """Return an aggregate's result where it reads that payload."""
+    """Return an aggregate's result, with its type variable bound to the payload's type."""
     variable = reads.type
     if isinstance(variable, Variable) and variable.name:
         return bind(result, {variable.name: Field("", payload.type)})
     return result
 
 
-def _choices(bare: Any) -> tuple[object, ...]:
-    """Return the types that a payload may be of; none where it may be of any."""
-    if is_variable(bare):
-        return tuple(bare.__constraints__)
-    return () if bare is Any else (bare,)
+def _accepted_types(bare_type: Any) -> tuple[object, ...]:
+    """Return the types that a payload may have; empty where it may have any."""
+    if is_variable(bare_type):
+        return tuple(bare_type.__constraints__)
+    return () if bare_type is Any else (bare_type,)
 
 
 def _result(cls: type[Module], payload: object) -> Any:
-    read, _, result = types_of(cls)
-    bare, _ = without_null(read)
-    return substituted(result, {bare: without_null(payload)[0]}) if is_variable(bare) else result
+    """Return the type of an aggregate's result where it reads a payload of a type."""
+    module_payload, _, result = types_of(cls)
+    variable, _ = without_null(module_payload)
+    if not is_variable(variable):
+        return result
+    bare_payload, _ = without_null(payload)
+    return substituted(result, {variable: bare_payload})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,20 @@ from muntin.modules.columnar_aggregate import ColumnarAggregate, Form
 from muntin.schemas import Field
 from muntin.schemas.components import ColumnarState, Component
 
+T = TypeVar("T")
+
 
 class AllOfForm(ColumnarAggregate[Any, Any]):
-    """Keeps the components of all, and gives records of their results.
+    """Keeps the components of several forms, and computes records of their results.
+
+    A component is named by its form and its name there, as in `mean.total`.
+
+    Args:
+        forms: Forms by name; each leaves nulls out.
+        outdated: Function from a version of all to the versions, in it, of the forms that have another version now.
 
     Attributes:
-        forms: The aggregates, by name; each leaves nulls out.
+        forms: Forms by name.
     """
 
     name, version = "muntin.all_of", "1"
@@ -28,21 +36,15 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         forms: Mapping[str, Form],
         outdated: Callable[[str], Mapping[str, str]] = lambda version: {},
     ) -> None:
-        """Put forms together.
-
-        Args:
-            forms: The aggregates, by name.
-            outdated: Returns, for a version of all, the versions of the aggregates that were other ones then.
-        """
         self.forms = dict(forms)
         self._outdated = outdated
         if any(hasattr(form, "upgrade_state") for form in forms.values()):
-            vars(self)["upgrade_state"] = self._upgrade_state  # only where one of them has one
-        self._reads = next(iter(self.forms.values())).input_field()
+            vars(self)["upgrade_state"] = self._upgrade_state  # the engine asks whether there is the method
+        self._input_field = next(iter(self.forms.values())).input_field()
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
-        """Return the input field of the aggregates."""
-        return self._reads
+        """Return the input field that the forms share."""
+        return self._input_field
 
     @property
     def empty_result(self) -> dict[str, object]:
@@ -50,31 +52,47 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         return {name: form.empty_result for name, form in self.forms.items()}
 
     def components(self) -> Mapping[str, Component]:
-        """Return the components of all."""
-        return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.components().items()}
+        """Return the components of all forms."""
+        components: dict[str, Component] = {}
+        for name, form in self.forms.items():
+            components |= _with_prefix(name, form.components())
+        return components
 
     def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
-        """Lift each payload with every aggregate."""
-        return {f"{name}.{own}": part for name, form in self.forms.items() for own, part in form.lift(payloads).items()}
+        """Lift payloads with every form."""
+        arrays: dict[str, Array] = {}
+        for name, form in self.forms.items():
+            arrays |= _with_prefix(name, form.lift(payloads))
+        return arrays
 
     def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return records of the results."""
-        columns = [
-            python_values(form.compute_results({own: components[f"{name}.{own}"] for own in form.components()}))
-            for name, form in self.forms.items()
-        ]
+        columns: list[Any] = []
+        for name, form in self.forms.items():
+            form_components = {part: components[f"{name}.{part}"] for part in form.components()}
+            columns.append(python_values(form.compute_results(form_components)))
         records = [dict(zip(self.forms, values, strict=True)) for values in zip(*columns, strict=True)]
         return np.fromiter(records, object, len(records))
 
     def _upgrade_state(self, state: ColumnarState, version: str) -> ColumnarState:
         outdated = self._outdated(version)
-        kept: dict[str, object] = {}
-        for name in self.forms:
-            own = {
-                part.partition(".")[2]: value for part, value in state["kept"].items() if part.startswith(f"{name}.")
-            }
-            upgrade = getattr(self.forms[name], "upgrade_state", None)
+        payloads = state["payloads"]
+        components: dict[str, object] = {}
+        for name, form in self.forms.items():
+            form_components = _without_prefix(name, state["kept"])
+            upgrade = getattr(form, "upgrade_state", None)
             if name in outdated and upgrade is not None:
-                own = upgrade({"payloads": state["payloads"], "kept": own}, outdated[name])["kept"]
-            kept |= {f"{name}.{part}": value for part, value in own.items()}
-        return {"payloads": state["payloads"], "kept": kept}
+                upgraded = upgrade({"payloads": payloads, "kept": form_components}, outdated[name])
+                form_components = upgraded["kept"]
+            components |= _with_prefix(name, form_components)
+        return {"payloads": payloads, "kept": components}
+
+
+def _with_prefix(form: str, components: Mapping[str, T]) -> dict[str, T]:
+    return {f"{form}.{name}": value for name, value in components.items()}
+
+
+def _without_prefix(form: str, components: Mapping[str, T]) -> dict[str, T]:
+    """Return the components of one form, by their names there."""
+    prefix = f"{form}."
+    return {name.removeprefix(prefix): value for name, value in components.items() if name.startswith(prefix)}

@@ -17,7 +17,7 @@ from muntin.policies import OutputContract
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 
 Result = TypeVar("Result")
 
@@ -29,8 +29,8 @@ class Caught(Generic[Result]):
     """A module's result, or its error.
 
     Attributes:
-        result: The result, or a row of an operator; null if there is an error.
-        error: The method that raised an exception, with the exception's type and at most 500 characters of its message;
+        result: Result, or a row of an operator; null if there is an error.
+        error: Method that raised an exception, with the exception's type and at most 500 characters of its message;
             null if none did.
     """
 
@@ -39,7 +39,7 @@ class Caught(Generic[Result]):
 
 
 def catching(module: str | type[Module]) -> type[Any]:
-    """Return a module that gives an error where another one raises an exception, so that the query goes on.
+    """Return a module whose result is an error where another module raises an exception, so that the query goes on.
 
     A result is a record: its `result` is the module's, and `error` is null. Where a method raised an exception,
     `result` is null, and `error` says so. An operator's rows are such records; where it fails, a window has one row.
@@ -62,11 +62,11 @@ def catching(module: str | type[Module]) -> type[Any]:
     removing a row cannot undo its failure, and its columnar form, in which one failure would be that of all windows.
 
     Args:
-        module: A module's name or class. Its parameters stay, and so do its other capabilities.
+        module: Name or class of a module. Its parameters stay, and so do its other capabilities.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        ModuleDefinitionError: It follows rows or a stream: one error would be that of a key for good.
+        ModuleDefinitionError: The module follows rows or a stream: an error would be that of a key for good.
 
     Example:
         >>> from muntin import Aggregate
@@ -84,54 +84,79 @@ def catching(module: str | type[Module]) -> type[Any]:
 
 
 class _Catching(Wrapping):
-    """Keeps a state and null, or null and an error."""
+    """Keeps pairs: a state of the wrapped module and no error, or no state and an error."""
 
     def _create_state(self, *window: Window) -> object:
         return _attempt("create_state", self._module.create_state, *window)
 
     def _add_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
-        _, before = state
-        if before is not None and self._module.reads_order:
-            return state
-        after = self._added(state if before is None else self._create_state(*window), members, window)
-        if after[1] is None:
-            return after if before is None else state
-        if self._module.reads_order:
-            return after
-        alone = (self._added(self._create_state(*window), [member], window)[1] for member in members)
-        errors = {error for error in alone if error is not None} or {after[1]}
-        return None, min(errors if before is None else {before, *errors})
+        _, earlier_error = state
+        if earlier_error is None:
+            added = self._add(state, members, window)
+            _, error = added
+            if error is None or self._module.reads_order:
+                return added
+        elif self._module.reads_order:
+            return state  # the first error counts
+        else:
+            # A failed window looks for further errors, of which the least is kept: on a new state, as it has none.
+            _, error = self._add(self._create_state(*window), members, window)
+            if error is None:
+                return state
 
-    def _added(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
-        inner, error = state
-        return state if error is not None else _attempt("add_events", self._module.add_events, inner, members, *window)
+        # Which rows came together is up to the engine: each row is tried alone, so that it does not matter.
+        errors = self._errors_of_each(members, window) or {error}
+        if earlier_error is not None:
+            errors.add(earlier_error)
+        return None, min(errors)
+
+    def _errors_of_each(self, members: Sequence[object], window: tuple[Window, ...]) -> set[str]:
+        errors: set[str] = set()
+        for member in members:
+            _, error = self._add(self._create_state(*window), [member], window)
+            if error is not None:
+                errors.add(error)
+        return errors
+
+    def _add(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
+        inner_state, error = state
+        if error is not None:
+            return state
+        return _attempt("add_events", self._module.add_events, inner_state, members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
-        errors = [error for _, error in (state, other) if error is not None]
+        inner_state, error = state
+        other_inner_state, other_error = other
+        errors = [text for text in (error, other_error) if text is not None]
         if errors:
             return None, min(errors)
-        return _attempt("add_events", self._module.combine, state[0], other[0])
+        return _attempt("add_events", self._module.combine, inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
-        inner, error = state
-        return (self._module.upgrade_state(inner, self._inner(version), *window), None) if error is None else state
-
-    def _compute_result(self, known: Any, *window: Window) -> Any:
-        found, error = known if self.is_incremental else (known, None)
-        if error is None:
-            found, error = _attempt("compute_result", self._result, found, *window)
+        inner_state, error = state
         if error is not None:
-            failed: Caught[object] = Caught(None, error)
-            return [failed] if self.is_operator else failed
-        return [_with_no_error(row) for row in found] if self.is_operator else Caught(found, None)
+            return state
+        return self._module.upgrade_state(inner_state, self._inner_version(version), *window), None
 
-    def _result(self, *arguments: object) -> object:
+    def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        inner, error = state_or_members if self.is_incremental else (state_or_members, None)
+        result: Any = None
+        if error is None:
+            result, error = _attempt("compute_result", self._inner_result, inner, *window)
+        if error is not None:
+            failure: Caught[object] = Caught(None, error)
+            return [failure] if self.is_operator else failure
+        if self.is_operator:
+            return [_without_error(row) for row in result]
+        return Caught(result, None)
+
+    def _inner_result(self, *arguments: object) -> object:
         result = self._module.compute_result(*arguments)
-        return rows_of(result) if self.is_operator else result
+        return rows_of(result) if self.is_operator else result  # a generator raises its errors here
 
 
 def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tuple[Any, str | None]:
-    """Return what a method returns, and null; if it raises, null and the error."""
+    """Call a method, and return its value and no error; or no value and the error if it raises one."""
     try:
         return call(*arguments), None
     except (MemoryError, ModuleContractError):
@@ -140,17 +165,17 @@ def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tu
         return None, f"{method}: {safe_message(error, most=500)}"
 
 
-def _with_no_error(row: object) -> object:
+def _without_error(row: object) -> object:
     if isinstance(row, Event):
         return Event(row.start, row.end, Caught(row.payload, None))
     return Caught(row, None)
 
 
-@maker
+@records_recipe
 def _catching(cls: type[Module]) -> type[Any]:
     payload, state, result = types_of(cls)
     caught: Any = Caught
-    # a change that makes a window fail alters output from the window's start on, not from the change on
+    # A change that makes a window fail alters output from the window's start on, not from the change on.
     is_bound = cls.contract is OutputContract.TIME_BOUND
     return wrap(
         cls,

@@ -15,11 +15,11 @@ from muntin.schemas.components import Component
 
 
 class DefaultForm(ColumnarAggregate[Any, Any]):
-    """Gives what another aggregate gives, and a value where that is null.
+    """Computes the results of another form, with a value in the place of nulls.
 
     Attributes:
-        form: The aggregate.
-        default: The value.
+        form: Form of the wrapped module.
+        default: Value in the place of nulls.
     """
 
     name, version = "muntin.with_default", "1"
@@ -28,28 +28,28 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
         self.form = form
         self.default = default
         if hasattr(form, "upgrade_state"):
-            vars(self)["upgrade_state"] = form.upgrade_state  # only where the aggregate has one
+            vars(self)["upgrade_state"] = form.upgrade_state  # the engine asks whether there is the method
 
     def input_field(self) -> Field:  # type: ignore[override]  # each form of this class has its own
-        """Return the input field of the aggregate."""
+        """Return the input field of the form."""
         return self.form.input_field()
 
     @property
     def skips_nulls(self) -> bool:  # type: ignore[override]  # each form of this class has its own
-        """True if the aggregate skips nulls."""
+        """True if the form skips nulls."""
         return self.form.skips_nulls
 
     @property
     def empty_result(self) -> object:
-        """The aggregate's, or the value if that is null."""
+        """The form's result where all payloads were left out, or the default if that is null."""
         return self.default if self.form.empty_result is None else self.form.empty_result
 
     def components(self) -> Mapping[str, Component]:
-        """Return the aggregate's."""
+        """Return the components of the form."""
         return self.form.components()
 
     def lift(self, payloads: PayloadArrays) -> Mapping[str, Array]:
-        """Lift each payload with the aggregate."""
+        """Lift payloads with the form."""
         return self.form.lift(payloads)
 
     def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:

@@ -1,4 +1,4 @@
-"""A module over some of the payloads."""
+"""A module over the payloads that meet a condition."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from muntin.modules.module import Module
 from muntin.modules.parameters import spell
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.wrapping import Counting, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import spread_of
 
 
 def filtering(module: str | type[Module], condition: Callable[..., bool]) -> type[Any]:
     """Return a module that sees only the payloads that meet a condition.
 
-    The result is null where none does; an operator then has no rows. A window without any member has no result, with
-    or without a condition.
+    The result is null where no payload does; an operator then has no rows. A window without any member has no result,
+    with or without a condition.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay.
-        condition: Takes a payload, or the fields of one.
+        module: Name or class of a module, whose parameters and capabilities stay.
+        condition: Function that takes a payload, or the fields of one.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
@@ -43,11 +43,11 @@ class _Filtering(Counting):
     _condition: ClassVar[Any]
     _spread: ClassVar[Any]
 
-    def _see(self, members: Sequence[Any]) -> Sequence[object]:
+    def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
         return [member for member in members if self._condition(*self._spread(self._payload_of(member)))]
 
 
-@maker
+@records_recipe
 def _filtering(cls: type[Module], condition: Callable[..., bool]) -> type[Any]:
     payload, _, result = types_of(cls)
     return wrap(

@@ -11,23 +11,23 @@ from muntin.modules.parameters import spell
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.mapping import mapped_types
 from muntin_adapters.combinators.wrapping import Counting, module_class, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import spread_of
 
 
 def flat_mapping(
     module: str | type[Module], function: Callable[..., Iterable[object]], *, input: object = None, to: object = None
 ) -> type[Any]:
-    """Return a module that sees all values that a function makes of each payload: none, one or several.
+    """Return a module that sees all values that a function returns for each payload: none, one or several.
 
-    The result is null where there are none at all; an operator then has no rows. A time-sensitive module sees each
+    The result is null where there are no values at all; an operator then has no rows. A time-sensitive module sees each
     value with the lifetime of its event. As `flatMapping` of Hazelcast Jet's `AggregateOperations`.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay.
-        function: Takes a payload, or the fields of one, and returns values. The same arguments give the same values.
-        input: The type of what it takes; by default what its annotations say. For several arguments a tuple.
-        to: The type of one value, where the module takes any; by default what the annotation says, as in
+        module: Name or class of a module, whose parameters and capabilities stay.
+        function: Function that takes a payload, or the fields of one, and returns equal values for equal arguments.
+        input: Type of the function's argument, a tuple for several; by default that of its annotations.
+        to: Type of one value, where the module takes any type; by default that of the annotation, as in
             `-> list[str]`.
 
     Raises:
@@ -53,22 +53,25 @@ class _FlatMapping(Counting):
     _function: ClassVar[Any]
     _spread: ClassVar[Any]
 
-    def _see(self, members: Sequence[Any]) -> Sequence[object]:
-        function, spread = self._function, self._spread
-        return [
-            self._with_payload(member, value)
-            for member in members
-            for value in function(*spread(self._payload_of(member)))
-        ]
+    def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        function = self._function
+        spread = self._spread
+        inner_members: list[object] = []
+        for member in members:
+            for value in function(*spread(self._payload_of(member))):
+                inner_members.append(self._with_payload(member, value))
+        return inner_members
 
 
-@maker
-def _flat_mapping(cls: type[Module], function: Callable[..., Iterable[object]], given: object, to: object) -> type[Any]:
+@records_recipe
+def _flat_mapping(
+    cls: type[Module], function: Callable[..., Iterable[object]], argument: object, value: object
+) -> type[Any]:
     returned = hints_of(function).get("return")
-    origin, made = get_origin(returned), to
-    if to is None and isinstance(origin, type) and issubclass(origin, Iterable):
-        made = get_args(returned)[0]
-    payload, result = mapped_types(cls, "flat_mapping", function, given, made)
+    origin = get_origin(returned)
+    if value is None and isinstance(origin, type) and issubclass(origin, Iterable):
+        value, *_ = get_args(returned)
+    payload, result = mapped_types(cls, "flat_mapping", function, argument, value)
     return wrap(
         cls,
         _FlatMapping,

@@ -12,7 +12,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 
 Group = TypeVar("Group")
 Value = TypeVar("Value")
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Grouped(Generic[Group, Value]):
-    """A payload with the group it belongs to: two columns of a query."""
+    """A payload and its group: two columns of a query."""
 
     group: Group
     value: Value
@@ -28,25 +28,25 @@ class Grouped(Generic[Group, Value]):
 
 @dataclass(frozen=True, slots=True)
 class GroupMember(Generic[Group]):
-    """A group, for an aggregate that may do without any payload, such as a count; a second column is its payload."""
+    """A group and an optional payload, for an aggregate such as a count that needs none: one or two columns."""
 
     group: Group
     value: Any = None
 
 
 def grouping_by(module: str | type[Module]) -> type[Any]:
-    """Return an aggregate that gives each group its own result, as a map from group to result.
+    """Return an aggregate that computes the result of each group, as a map from group to result.
 
-    The query's first column says the group, the second is the module's payload; a module of several columns takes them
-    as a struct, and a count needs no second one. A row without a group is left out, as a map has no null keys. All
+    The query's first column is the group, the second is the module's payload; a module of several columns takes them as
+    a struct, and a count needs no second column. A row without a group is left out, as a map has no null keys. All
     groups of a window are in one state: for many groups, or for rows of their own, make the group a key of the query.
 
     Args:
-        module: An aggregate's name or class. Its parameters and its capabilities stay.
+        module: Name or class of an aggregate, whose parameters and capabilities stay.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        ModuleDefinitionError: It is an operator.
+        ModuleDefinitionError: The module is an operator.
 
     Example:
         >>> from muntin import Aggregate
@@ -62,49 +62,56 @@ def grouping_by(module: str | type[Module]) -> type[Any]:
 
 
 class _GroupingBy(Wrapping):
-    """Keeps for each group that has members their number and a state."""
+    """Keeps the number of members and a state for each group that has members."""
 
     def _create_state(self, *window: Window) -> object:
         del window
         return {}
 
     def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
-        for group, inside in self._groups(members).items():
-            count, inner = state.get(group) or (0, self._module.create_state(*window))
-            state[group] = count + len(inside), self._module.add_events(inner, inside, *window)
+        for group, group_members in self._groups(members).items():
+            count, group_state = state.get(group) or (0, self._module.create_state(*window))
+            added = self._module.add_events(group_state, group_members, *window)
+            state[group] = count + len(group_members), added
         return state
 
     def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
-        for group, inside in self._groups(members).items():
-            count, inner = state.pop(group)
-            if count > len(inside):
-                state[group] = count - len(inside), self._module.remove_events(inner, inside, *window)
+        for group, group_members in self._groups(members).items():
+            count, group_state = state.pop(group)
+            if count > len(group_members):
+                remaining = self._module.remove_events(group_state, group_members, *window)
+                state[group] = count - len(group_members), remaining
         return state
 
     def _combine(self, state: Any, other: Any) -> object:
-        for group, (number, theirs) in other.items():
-            count, inner = state.get(group) or (0, self._module.create_state())
-            state[group] = count + number, self._module.combine(inner, theirs)
+        for group, (other_count, other_state) in other.items():
+            count, group_state = state.get(group) or (0, self._module.create_state())
+            state[group] = count + other_count, self._module.combine(group_state, other_state)
         return state
 
     def _deduct(self, state: Any, other: Any) -> object:
-        for group, (number, theirs) in other.items():
-            count, inner = state.pop(group)
-            if count > number:
-                state[group] = count - number, self._module.deduct(inner, theirs)
+        for group, (other_count, other_state) in other.items():
+            count, group_state = state.pop(group)
+            if count > other_count:
+                state[group] = count - other_count, self._module.deduct(group_state, other_state)
         return state
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
-        inner = self._inner(version)
-        return {
-            group: (count, self._module.upgrade_state(part, inner, *window)) for group, (count, part) in state.items()
-        }
+        inner_version = self._inner_version(version)
+        upgraded: dict[object, object] = {}
+        for group, (count, group_state) in state.items():
+            upgraded[group] = count, self._module.upgrade_state(group_state, inner_version, *window)
+        return upgraded
 
-    def _compute_result(self, known: Any, *window: Window) -> Any:
-        parts = {group: inner for group, (_, inner) in known.items()} if self.is_incremental else self._groups(known)
+    def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        if self.is_incremental:
+            parts = {group: group_state for group, (_, group_state) in state_or_members.items()}
+        else:
+            parts = self._groups(state_or_members)
         return {group: self._module.compute_result(part, *window) for group, part in parts.items()}
 
     def _groups(self, members: Sequence[Any]) -> dict[Any, list[Any]]:
+        """Return the inner members of each group."""
         groups: dict[Any, list[Any]] = {}
         for member in members:
             payload = self._payload_of(member)
@@ -116,7 +123,7 @@ _DICT: Final[Any] = dict  # of types that are known at run time alone
 _TUPLE: Final[Any] = tuple
 
 
-@maker
+@records_recipe
 def _grouping_by(cls: type[Module]) -> type[Any]:
     if cls.is_operator:
         raise ModuleDefinitionError(f"grouping_by({cls.name}): it is an operator\n  expected: an aggregate")

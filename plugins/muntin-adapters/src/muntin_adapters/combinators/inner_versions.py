@@ -12,26 +12,27 @@ from muntin.schemas.components import ColumnarState
 
 
 @dataclass(frozen=True, slots=True)
-class _Translated:
-    """An `upgrade_state` that is told the version of a module around the form's own."""
+class _UpgradeByOuterVersion:
+    """The `upgrade_state` of a form, called with versions of the module around it."""
 
     form: Any
-    inner: Callable[[str], str]
+    inner_version: Callable[[str], str]
 
     def __call__(self, state: ColumnarState, version: str) -> ColumnarState:
-        upgraded: ColumnarState = self.form.upgrade_state(state, self.inner(version))
+        upgraded: ColumnarState = self.form.upgrade_state(state, self.inner_version(version))
         return upgraded
 
 
-def with_inner_version(form: Form, inner: Callable[[str], str]) -> Form:
-    """Return a form for a module around the one whose form it is.
+def with_inner_version(form: Form, inner_version: Callable[[str], str]) -> Form:
+    """Return the form of a module for another module that wraps it; as it is if it has no `upgrade_state`.
 
     Args:
-        form: The form; itself if it has no `upgrade_state`.
-        inner: Returns the version of the module inside, from that of the one around it.
+        form: Form of the wrapped module.
+        inner_version: Function from a version of the wrapping module to that of the wrapped one.
     """
     if not hasattr(form, "upgrade_state"):
         return form
     outer = copy(form)
-    vars(outer)["upgrade_state"] = _Translated(form, inner)  # an instance's own: the class keeps the method it has
+    # The instance's attribute hides the method of the class, which other instances keep.
+    vars(outer)["upgrade_state"] = _UpgradeByOuterVersion(form, inner_version)
     return outer

@@ -1,4 +1,4 @@
-"""A module over something else than the payloads themselves."""
+"""A module over values that a function computes from payloads."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from muntin.definitions.methods import hints_of
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin.modules.parameters import spell
-from muntin_adapters.annotations import type_taken
+from muntin_adapters.annotations import argument_type
 from muntin_adapters.combinators.annotations import is_variable, substituted, without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import spread_of
 
 
 def mapping(
     module: str | type[Module], function: Callable[..., object], *, input: object = None, to: object = None
 ) -> type[Any]:
-    """Return a module that sees what a function makes of each payload.
+    """Return a module that sees the value of a function for each payload.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay.
-        function: Takes a payload, or the fields of one. The same arguments give the same value.
-        input: The type of what it takes; by default what its annotations say. For several arguments a tuple.
-        to: The type of what it returns, where the module takes any; by default what its annotation says.
+        module: Name or class of a module, whose parameters and capabilities stay.
+        function: Function that takes a payload, or the fields of one, and returns equal values for equal arguments.
+        input: Type of the function's argument, a tuple for several; by default that of its annotations.
+        to: Type of the function's value, where the module takes any type; by default that of its annotation.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
@@ -49,48 +49,52 @@ class _Mapping(Delegating):
     _function: ClassVar[Any]
     _spread: ClassVar[Any]
 
-    def _see(self, members: Sequence[Any]) -> Sequence[object]:
-        function, spread = self._function, self._spread
+    def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        function = self._function
+        spread = self._spread
         return [self._with_payload(member, function(*spread(self._payload_of(member)))) for member in members]
 
 
 def mapped_types(
-    cls: type[Module], call: str, function: Callable[..., object], given: object, made: object
+    cls: type[Module], combinator: str, function: Callable[..., object], argument: object, value: object
 ) -> tuple[object, object]:
-    """Return the types of what a function takes, and of the result of a module of what it makes.
+    """Return the types of a payload and of a result, of a module over the values of a function.
 
     Args:
-        cls: The module.
-        call: The combinator, for errors.
-        function: The function.
-        given: The type of what it takes; None if its annotations say that.
-        made: The type of what the module gets of it; None if it is not known.
+        cls: Class of the module.
+        combinator: Name of the combinator, for errors.
+        function: Function.
+        argument: Type of the function's argument; None to read its annotations.
+        value: Type of a value that the module gets; None if it is not known.
 
     Raises:
-        ModuleDefinitionError: One that is needed is not known.
+        ModuleDefinitionError: A type is not known and needed.
     """
-    inner, _, result = types_of(cls)
-    payload = type_taken(function) if given is None else given
+    inner_payload, _, result = types_of(cls)
+    payload = argument_type(function) if argument is None else argument
     if payload is None:
         raise ModuleDefinitionError(
-            f"{call}({cls.name}): what {spell(function)} takes is not known\n"
+            f"{combinator}({cls.name}): what {spell(function)} takes is not known\n"
             "  expected: annotations, as in f(value: float), or input=float, for example"
         )
-    variable, _ = without_null(inner)
+    variable, _ = without_null(inner_payload)
     if is_variable(variable):
-        if made is None:
+        if value is None:
             raise ModuleDefinitionError(
-                f"{call}({cls.name}): what {spell(function)} returns is not known, and {cls.name} takes any type\n"
+                f"{combinator}({cls.name}): what {spell(function)} returns is not known, "
+                f"and {cls.name} takes any type\n"
                 "  expected: an annotation of what it returns, or to=float, for example"
             )
-        result = substituted(result, {variable: without_null(made)[0]})
+        bare_value, _ = without_null(value)
+        result = substituted(result, {variable: bare_value})
     return payload, result
 
 
-@maker
-def _mapping(cls: type[Module], function: Callable[..., object], given: object, to: object) -> type[Any]:
-    made = hints_of(function).get("return") if to is None else to
-    payload, result = mapped_types(cls, "mapping", function, given, made)
+@records_recipe
+def _mapping(cls: type[Module], function: Callable[..., object], argument: object, value: object) -> type[Any]:
+    if value is None:
+        value = hints_of(function).get("return")
+    payload, result = mapped_types(cls, "mapping", function, argument, value)
     return wrap(
         cls,
         _Mapping,

@@ -10,15 +10,15 @@ from muntin.modules.module import Module
 from muntin.modules.parameters import check_types, spell
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import constructor_signature, module_class
-from muntin_adapters.made import Made, constructor, make_module, maker
+from muntin_adapters.recipes import PickledAsRecipe, constructor, make_module, records_recipe
 
 
 def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
     """Return a module with some of its parameters set, for where a query gives none, such as in `all_of`.
 
     Args:
-        module: A module's name or class.
-        parameters: Those to set. The others stay the query's.
+        module: Name or class of a module.
+        parameters: Parameters to set. All others are still the query's.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
@@ -39,7 +39,7 @@ def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
     return _preset(module_class(module), **parameters)
 
 
-@maker
+@records_recipe
 def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
     signature = constructor_signature(cls)
     try:
@@ -48,33 +48,35 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
     except TypeError as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
 
-    def initialise(self: object, *arguments: object, **given: object) -> None:
-        cls.__init__(self, *arguments, **given, **parameters)
+    def initialise(self: object, *arguments: object, **query_parameters: object) -> None:
+        cls.__init__(self, *arguments, **query_parameters, **parameters)
 
     def upgrade_state(self: Any, state: Any, version: str, *window: Window) -> Any:
         method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
         return method(self, state, version.removesuffix(suffix), *window)
 
-    said = ", ".join(f"{name}={spell(value)}" for name, value in parameters.items())
-    others = [part for name, part in signature.parameters.items() if name not in parameters]
-    suffix = f" with {said}"
+    suffix = f" with {', '.join(f'{name}={spell(value)}' for name, value in parameters.items())}"
+    query_parameters = [part for name, part in signature.parameters.items() if name not in parameters]
     upgrades = {"upgrade_state": upgrade_state} if hasattr(cls, "upgrade_state") else {}
     return make_module(
-        (cls,) if issubclass(cls, Made) else (Made, cls),
+        (cls,) if issubclass(cls, PickledAsRecipe) else (PickledAsRecipe, cls),
         {
             "name": cls.name,
             "version": f"{cls.version}{suffix}",
             "_preset": f"{cls._preset}{suffix}",
             "__doc__": cls.__doc__,
-            "__init__": constructor(initialise, _by_name(others)),
+            "__init__": constructor(initialise, _by_name(query_parameters)),
             **upgrades,
         },
     )
 
 
 def _by_name(parameters: list[inspect.Parameter]) -> inspect.Signature:
-    """Return a signature in which what comes behind a parameter that was taken out goes by name."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature(
-        [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) if part.kind in kinds else part for part in parameters]
-    )
+    """Return a signature whose parameters go by name: one that was set may have stood before them."""
+    by_name: list[inspect.Parameter] = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            by_name.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+        else:
+            by_name.append(parameter)
+    return inspect.Signature(by_name)

@@ -11,18 +11,18 @@ from muntin.modules.module import Module
 from muntin.schemas import Field, OneOf, Struct
 from muntin_adapters.combinators.annotations import with_null
 from muntin_adapters.combinators.wrapping import Counting, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import FieldsOf
 
 
 def skipping_nulls(module: str | type[Module]) -> type[Any]:
-    """Return a module that sees neither null payloads nor those with a null field, so that columns may have nulls.
+    """Return a module that sees neither null payloads nor payloads with a null field, so that columns may have nulls.
 
-    The result is null where nothing else is there; an operator then has no rows.
+    The result is null where there are no other payloads; an operator then has no rows.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay, and so does a columnar form that
-            leaves nulls out and gives null where all are.
+        module: Name or class of a module, whose parameters and capabilities stay. So does a columnar form that leaves
+            nulls out and whose result is null where all payloads are.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
@@ -42,31 +42,37 @@ def skipping_nulls(module: str | type[Module]) -> type[Any]:
 class _SkippingNulls(Counting):
     @classmethod
     def input_field(cls) -> Field:
-        """Return the wrapped module's, with nulls."""
+        """Return the wrapped module's input field, with nulls."""
         field = cls._wrapped.input_field()
         if isinstance(field.type, OneOf):
             return replace(field, type=OneOf(tuple(map(_with_nulls, field.type.inputs))))
         return replace(_with_nulls(field), is_nullable=True)
 
-    def _see(self, members: Sequence[Any]) -> Sequence[object]:
-        return [member for member in members if not self._is_null(self._payload_of(member))]
+    def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        return [member for member in members if not self._has_null(self._payload_of(member))]
 
-    def _is_null(self, payload: object) -> bool:
-        kind = self._wrapped.input_field().type
-        if isinstance(kind, OneOf):
-            part = kind.input_of(payload)
-            kind = kind if part is None else part.type
-        if payload is None or not isinstance(kind, Struct):
-            return payload is None
-        return any(part is None for part in FieldsOf(tuple(part.name for part in kind.fields))(payload))
+    def _has_null(self, payload: object) -> bool:
+        """True for a null, and for a record with a null field."""
+        if payload is None:
+            return True
+        data_type = self._wrapped.input_field().type
+        if isinstance(data_type, OneOf):
+            part = data_type.input_of(payload)
+            if part is not None:
+                data_type = part.type
+        if not isinstance(data_type, Struct):
+            return False
+        fields_of = FieldsOf(tuple(field.name for field in data_type.fields))
+        return any(value is None for value in fields_of(payload))
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
-        fits = form is not None and form.skips_nulls and form.empty_result is None
-        return self._outer_form(form) if form is not None and fits else None
+        if form is None or not form.skips_nulls or form.empty_result is not None:
+            return None
+        return self._outer_form(form)
 
 
-@maker
+@records_recipe
 def _skipping_nulls(cls: type[Module]) -> type[Any]:
     payload, _, result = types_of(cls)
     form = {"columnar_form": _SkippingNulls._columnar_form} if hasattr(cls, "columnar_form") else {}
@@ -81,7 +87,7 @@ def _skipping_nulls(cls: type[Module]) -> type[Any]:
 
 
 def _with_nulls(field: Field) -> Field:
-    """Return a type with nulls: of a record, in its fields."""
+    """Return a field that may be null; a record's fields may be null instead."""
     if not isinstance(field.type, Struct):
         return replace(field, is_nullable=True)
     parts = tuple(replace(part, is_nullable=True) for part in field.type.fields)

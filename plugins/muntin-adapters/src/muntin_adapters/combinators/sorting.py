@@ -1,4 +1,4 @@
-"""A module over payloads in an order of their own."""
+"""A module over sorted payloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muntin.modules.parameters import spell
 from muntin.schemas.value_order import sorted_by_value
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 from muntin_adapters.spreading import spread_of
 
 
@@ -19,14 +19,15 @@ def sorting(
 ) -> type[Any]:
     """Return a module that sees its payloads sorted, by themselves or by a key, the smallest first.
 
-    Null comes first and NaN last; records go field by field. Payloads whose keys are equal stay in the order of time
-    and of the query's `events(order=...)`. As `sorting` of Hazelcast Jet's `AggregateOperations`, whose sorted list is
-    `sorting("stats.collect_list", key)`.
+    Null comes first and NaN last; records are compared field by field. Payloads whose keys are equal stay in the order
+    of time and of the query's `events(order=...)`. As `sorting` of Hazelcast Jet's `AggregateOperations`, whose sorted
+    list is `sorting("stats.collect_list", key)`.
 
     Args:
-        module: A module's name or class, such as one that `reads_order`. Its parameters stay; its capabilities do not,
-            as what comes next may belong anywhere among what was there.
-        key: Takes a payload, or the fields of one. The same arguments give the same value. None to sort by the payload.
+        module: Name or class of a module, such as one that `reads_order`. Its parameters stay; its capabilities do not,
+            as a new payload may belong anywhere among those before it.
+        key: Function that takes a payload, or the fields of one, and returns equal values for equal arguments. None to
+            sort by the payload.
         descending: True for the largest first.
 
     Raises:
@@ -60,21 +61,22 @@ class _Sorting(Wrapping):
         self._module = self._module.with_order()
 
     def with_order(self) -> Module:
-        """Return the module: its payloads have an order in every query."""
+        """Return this module: its payloads have an order in every query."""
         return self  # type: ignore[return-value]  # every base class beside this mixin is a module
 
     def _compute_result(self, members: Sequence[Any], *window: Window) -> Any:
-        known: Any = sorted_by_value(members, self._value, descending=self._is_descending)
-        if self._module.is_incremental:
-            known = self._module.add_events(self._module.create_state(*window), known, *window)
-        return self._module.compute_result(known, *window)
+        ordered: Any = sorted_by_value(members, self._sort_value, descending=self._is_descending)
+        if not self._module.is_incremental:
+            return self._module.compute_result(ordered, *window)
+        state = self._module.add_events(self._module.create_state(*window), ordered, *window)
+        return self._module.compute_result(state, *window)
 
-    def _value(self, member: Any) -> object:
+    def _sort_value(self, member: Any) -> object:
         payload = self._payload_of(member)
         return payload if self._key is None else self._key(*self._spread(payload))
 
 
-@maker
+@records_recipe
 def _sorting(cls: type[Module], key: Callable[..., object] | None, descending: bool) -> type[Any]:
     payload, _, result = types_of(cls)
     by = "themselves" if key is None else spell(key)

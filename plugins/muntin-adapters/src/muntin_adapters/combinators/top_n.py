@@ -13,7 +13,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.modules.module import Module
 from muntin_adapters.combinators.annotations import without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 
 Group = TypeVar("Group")
 Result = TypeVar("Result")
@@ -21,26 +21,26 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Ranked(Generic[Group, Result]):
-    """A group with its result; in a list, the first is the first."""
+    """A group with its result; its place in a list is its rank."""
 
     group: Group
     result: Result
 
 
 def top_n(module: str | type[Module], n: int, *, largest: bool = True) -> type[Any]:
-    """Return an aggregate that gives the `n` groups with the largest results, largest first, as a list.
+    """Return an aggregate that lists the `n` groups with the largest results, largest first.
 
-    Equal results go by group, the smaller one first. Groups whose result is null are left out; NaN is larger than any
+    Of equal results the smaller group comes first. Groups whose result is null are left out; NaN is larger than any
     number. For the largest payloads themselves there is `stats.top_k`.
 
     Args:
-        module: An aggregate that gives a map, such as `grouping_by("stats.average")`. Its parameters and its
-            capabilities stay.
-        n: The most results; fewer if there are fewer.
-        largest: False for the smallest, smallest first.
+        module: Name or class of an aggregate whose result is a map, such as `grouping_by("stats.average")`. Its
+            parameters and its capabilities stay.
+        n: Greatest number of groups in the list.
+        largest: False for the smallest results, smallest first.
 
     Raises:
-        ModuleDefinitionError: The module does not give a map, or n is not positive.
+        ModuleDefinitionError: The module's result is not a map, or n is not positive.
 
     Example:
         >>> from muntin_adapters.combinators import grouping_by
@@ -60,13 +60,13 @@ class _TopN(Delegating):
     _n: ClassVar[int]
     _largest: ClassVar[bool]
 
-    def _show(self, result: Mapping[Any, Any]) -> list[Ranked[object, object]]:
-        ordered = sorted(item for item in result.items() if item[1] is not None)
-        ordered.sort(key=lambda item: _order(item[1]), reverse=self._largest)
-        return [Ranked(*item) for item in ordered[: self._n]]
+    def _outer_result(self, result: Mapping[Any, Any]) -> list[Ranked[object, object]]:
+        groups = sorted(group for group, value in result.items() if value is not None)
+        groups.sort(key=lambda group: _sort_key(result[group]), reverse=self._largest)  # equal ones stay in order
+        return [Ranked(group, result[group]) for group in groups[: self._n]]
 
 
-@maker
+@records_recipe
 def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
     payload, _, result = types_of(cls)
     origin = get_origin(result)
@@ -77,17 +77,18 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
     if not isinstance(n, int) or n < 1:
         raise ModuleDefinitionError(f"top_n({cls.name}): n is {n!r}\n  expected: a whole number, at least 1")
     group, value = get_args(result)
+    bare_value, _ = without_null(value)
     ranked: Any = Ranked
     return wrap(
         cls,
         _TopN,
         ("top", f"top {n}" if largest else f"least {n}"),
         payload,
-        list[ranked[group, without_null(value)[0]]],  # type: ignore[misc]  # known at run time alone
+        list[ranked[group, bare_value]],
         {"_n": n, "_largest": largest},
     )
 
 
-def _order(value: object) -> tuple[bool, object]:
-    is_not_a_number = isinstance(value, float) and isnan(value)
-    return is_not_a_number, 0 if is_not_a_number else value
+def _sort_key(value: object) -> tuple[bool, object]:
+    is_nan = isinstance(value, float) and isnan(value)
+    return is_nan, 0 if is_nan else value  # no NaN is compared

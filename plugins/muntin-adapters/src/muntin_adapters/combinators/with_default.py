@@ -1,4 +1,4 @@
-"""A module with something else than null, or than no rows."""
+"""A module with a default value in the place of null, or of no rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from muntin.modules.parameters import spell
 from muntin.schemas import Field
 from muntin_adapters.combinators.annotations import without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
-from muntin_adapters.made import maker
+from muntin_adapters.recipes import records_recipe
 
 
 def with_default(module: str | type[Module], value: object) -> type[Any]:
-    """Return a module with a value where its result would be null, or with one row of it where there would be none.
+    """Return a module whose result is a value where it would be null, or one such row where there would be none.
 
-    A window without members has no result, and so no default: there is no end of such windows, for keys as well as in
-    time. Null is the result of a window whose payloads are all null, or of which none meets a condition.
+    A window without members has no result, and so no default: there would be no end of such windows. Null is the result
+    of a window whose payloads are all null, or of which none meets a condition.
 
     Args:
-        module: A module's name or class. Its parameters and its capabilities stay, and so does a columnar form.
-        value: The value, of the type of its result, or of a row.
+        module: Name or class of a module, whose parameters, capabilities and columnar form stay.
+        value: Default, of the type of the module's result, or of a row.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
@@ -43,7 +43,7 @@ def with_default(module: str | type[Module], value: object) -> type[Any]:
 class _WithDefault(Delegating):
     _default: ClassVar[Any]
 
-    def _show(self, result: Any) -> object:
+    def _outer_result(self, result: Any) -> object:
         if self.is_operator:
             return list(result) or [self._default]
         return self._default if result is None else result
@@ -57,16 +57,17 @@ class _WithDefault(Delegating):
         return DefaultForm(self._outer_form(form), self._default)
 
 
-@maker
+@records_recipe
 def _with_default(cls: type[Module], value: object) -> type[Any]:
     payload, _, result = types_of(cls)
-    shown = result if cls.is_operator or value is None else without_null(result)[0]
+    if not cls.is_operator and value is not None:
+        result, _ = without_null(result)
     form = {"columnar_form": _WithDefault._columnar_form} if hasattr(cls, "columnar_form") else {}
     return wrap(
         cls,
         _WithDefault,
         ("or_default", f"or {spell(value)}"),
         payload,
-        shown,
+        result,
         {"_default": value, "empty_result": value, **form},
     )

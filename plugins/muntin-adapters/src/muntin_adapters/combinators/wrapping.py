@@ -1,4 +1,4 @@
-"""Modules that do to another module's payloads or results what a combinator says."""
+"""Modules that wrap another module, and change its payloads or its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muntin.modules.incremental import IncrementalAggregate, IncrementalOperator
 from muntin.modules.module import Module
 from muntin.modules.needs import Needs
 from muntin.windows.extent import Window
-from muntin_adapters.made import Made, constructor, make_module
+from muntin_adapters.recipes import PickledAsRecipe, constructor, make_module
 
 METHODS: Final = (
     "create_state",
@@ -28,24 +28,33 @@ METHODS: Final = (
     "compute_result",
     "upgrade_state",
 )
-"""The methods that the engine calls; a wrapping module has those that the wrapped one has and its way knows."""
+"""The methods that the engine calls: a wrapping module has those that the wrapped module and the mixin have."""
 
-SAID: Final = (
+_COPIED: Final = (
     *("accepted_clips", "contract", "decimal_digits", "decimal_places"),
     *("is_time_sensitive", "reads_times", "reads_order", "requires_same_code"),
 )
-"""Class attributes that hold for a class and for any class that wraps it."""
+"""Class attributes of a module that hold for any module around it."""
 
-
-FROM_MEMBERS: Final[Mapping[Any, Any]] = {
+_STATELESS_BASES: Final[Mapping[Any, Any]] = {
     IncrementalAggregate: Aggregate,
     IncrementalOperator: Operator,
 }
-"""For each base class that keeps a state, the one that computes the same from all members at once."""
+"""For each base class that keeps a state, the one that computes its result from all members at once."""
 
 
-class Wrapping(Made):
-    """The root of modules that wrap another one."""
+class Wrapping(PickledAsRecipe):
+    """The root of mixins of modules that wrap another module.
+
+    A mixin has a method `_name` for each of `METHODS` that it can do; `wrap` gives them their names.
+
+    Attributes:
+        _keeps_state: False for a module that computes each result from all members, also of an incremental module.
+        _wrapped: Class of the wrapped module.
+        _suffix: Text that the module adds to the version of the wrapped one.
+        _preset: Text that `preset` adds to the version of the module.
+        _module: Wrapped module.
+    """
 
     _keeps_state: ClassVar[bool] = True
     _wrapped: ClassVar[type[Module]]
@@ -62,14 +71,14 @@ class Wrapping(Made):
     @property
     def exact_up_to(self) -> int | None:
         """The wrapped module's limit."""
-        most: int | None = self._module.exact_up_to
-        return most
+        limit: int | None = self._module.exact_up_to
+        return limit
 
     @property
     def needs(self) -> Needs:
         """The wrapped module's needs."""
-        needed: Needs = self._module.needs
-        return needed
+        needs: Needs = self._module.needs
+        return needs
 
     @property
     def state_bytes(self) -> int | None:
@@ -78,27 +87,28 @@ class Wrapping(Made):
         return size
 
     def with_order(self) -> Module:
-        """Return a module that wraps the wrapped one's."""
-        own: Any = copy(self)
-        own._module = self._module.with_order()
-        own.reads_order = own._module.reads_order
-        found: Module = own
-        return found
+        """Return this module around the wrapped module's `with_order`."""
+        ordered: Any = copy(self)
+        ordered._module = self._module.with_order()
+        ordered.reads_order = ordered._module.reads_order
+        module: Module = ordered
+        return module
 
     def continues_from(self, version: str) -> bool:
-        """Ask the wrapped module about its part of the version; the part that this one adds must be the same."""
+        """True if a version has the same wrapping, and the wrapped module continues from its part of the version."""
         is_wrapped_alike = version.endswith(self._suffix + self._preset)
-        continues: bool = is_wrapped_alike and self._module.continues_from(self._inner(version))
+        continues: bool = is_wrapped_alike and self._module.continues_from(self._inner_version(version))
         return continues
 
-    def _inner(self, version: str) -> str:
+    def _inner_version(self, version: str) -> str:
+        """Return the wrapped module's part of a version."""
         return version.removesuffix(self._preset).removesuffix(self._suffix)
 
     def _outer_form(self, form: ColumnarAggregate[Any, Any]) -> ColumnarAggregate[Any, Any]:
-        """Return the wrapped module's form, for queries that know this module's version."""
+        """Return the wrapped module's form, which upgrades states by this module's versions."""
         from muntin_adapters.combinators.inner_versions import with_inner_version
 
-        return with_inner_version(form, self._inner)
+        return with_inner_version(form, self._inner_version)
 
     def _payload_of(self, member: Any) -> Any:
         return member.payload if self.is_time_sensitive else member
@@ -106,26 +116,26 @@ class Wrapping(Made):
     def _with_payload(self, member: Any, payload: Any) -> Any:
         return Event(member.start, member.end, payload) if self.is_time_sensitive else payload
 
-    def _see(self, members: Sequence[Any]) -> Sequence[object]:
-        """Return the members that the wrapped module gets."""
+    def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        """Return the members that the wrapped module gets; by default, all as they are."""
         return members
 
-    def _show(self, result: Any) -> object:
+    def _outer_result(self, result: Any) -> object:
         """Convert the result of the wrapped module; by default, leave it as it is."""
         return result
 
 
 class Delegating(Wrapping):
-    """A module whose states are those of the one it wraps."""
+    """A module whose states are those of the wrapped module."""
 
     def _create_state(self, *window: Window) -> object:
         return self._module.create_state(*window)
 
     def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
-        return self._module.add_events(state, self._see(members), *window)
+        return self._module.add_events(state, self._inner_members(members), *window)
 
     def _remove_events(self, state: object, members: Sequence[object], *window: Window) -> object:
-        return self._module.remove_events(state, self._see(members), *window)
+        return self._module.remove_events(state, self._inner_members(members), *window)
 
     def _combine(self, state: object, other: object) -> object:
         return self._module.combine(state, other)
@@ -134,71 +144,86 @@ class Delegating(Wrapping):
         return self._module.deduct(state, other)
 
     def _upgrade_state(self, state: object, version: str, *window: Window) -> object:
-        return self._module.upgrade_state(state, self._inner(version), *window)
+        return self._module.upgrade_state(state, self._inner_version(version), *window)
 
-    def _compute_result(self, known: Any, *window: Window) -> Any:
-        known = known if self.is_incremental else self._see(known)
-        return self._show(self._module.compute_result(known, *window))
+    def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        if not self.is_incremental:
+            state_or_members = self._inner_members(state_or_members)
+        return self._outer_result(self._module.compute_result(state_or_members, *window))
 
 
 class Counting(Wrapping):
-    """A module that may leave members out: beside the wrapped module's state it counts those that are left.
+    """A module that may leave members out: its state is the number of inner members, and the wrapped module's state.
 
-    Where there are none, the wrapped module is not called, and the result is null; an operator then has no rows.
+    Without inner members the wrapped module is not called, and the result is null; an operator then has no rows.
     """
 
     def _create_state(self, *window: Window) -> object:
         return 0, self._module.create_state(*window)
 
     def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
-        (count, inner), kept = state, self._see(members)
-        return (count + len(kept), self._module.add_events(inner, kept, *window)) if kept else state
+        inner_members = self._inner_members(members)
+        if not inner_members:
+            return state
+        count, inner_state = state
+        return count + len(inner_members), self._module.add_events(inner_state, inner_members, *window)
 
     def _remove_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
-        (count, inner), gone = state, self._see(members)
-        if not gone:
+        inner_members = self._inner_members(members)
+        if not inner_members:
             return state
-        if count == len(gone):
+        count, inner_state = state
+        if count == len(inner_members):
             return self._create_state(*window)
-        return count - len(gone), self._module.remove_events(inner, gone, *window)
+        return count - len(inner_members), self._module.remove_events(inner_state, inner_members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
-        return state[0] + other[0], self._module.combine(state[1], other[1])
+        count, inner_state = state
+        other_count, other_inner_state = other
+        return count + other_count, self._module.combine(inner_state, other_inner_state)
 
     def _deduct(self, state: Any, other: Any) -> object:
-        count = state[0] - other[0]
-        return (count, self._module.deduct(state[1], other[1])) if count else self._create_state()
+        count, inner_state = state
+        other_count, other_inner_state = other
+        if count == other_count:
+            return self._create_state()
+        return count - other_count, self._module.deduct(inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
-        return state[0], self._module.upgrade_state(state[1], self._inner(version), *window)
+        count, inner_state = state
+        return count, self._module.upgrade_state(inner_state, self._inner_version(version), *window)
 
-    def _compute_result(self, known: Any, *window: Window) -> Any:
-        count, inner = known if self.is_incremental else (len(kept := self._see(known)), kept)
+    def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        if self.is_incremental:
+            count, inner = state_or_members
+        else:
+            inner = self._inner_members(state_or_members)
+            count = len(inner)
         if count:
             return self._module.compute_result(inner, *window)
         return () if self.is_operator else None
 
 
 def module_class(module: str | type[Module]) -> type[Module]:
-    """Return a module by its name, or the class itself.
+    """Return the class of a module, from its name or from the class itself.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        ModuleDefinitionError: It is neither, or the class is not complete.
+        ModuleDefinitionError: The module is neither a name nor a class of modules, or the class is not complete.
     """
     cls: Any = installed().module(module) if isinstance(module, str) else module
     if not isinstance(cls, type) or not issubclass(cls, Module):
         raise ModuleDefinitionError(f"{cls!r} is neither a module class nor the name of one")
     cls.check_definition()
-    found: type[Module] = cls
-    return found
+    checked: type[Module] = cls
+    return checked
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return the one of the four base classes that a module has; the columnar one counts as incremental aggregate.
+    """Return which of the four base classes a module has; the columnar base counts as an incremental aggregate.
 
     Raises:
-        ModuleDefinitionError: It follows rows or a stream, and has none of them.
+        ModuleDefinitionError: The module follows rows or a stream, and has none of the four.
     """
     base = next(base for base in cls.__mro__ if "_roles" in vars(base))
     if base not in (Aggregate, Operator, IncrementalAggregate, IncrementalOperator, ColumnarAggregate):
@@ -220,48 +245,50 @@ def constructor_signature(cls: type[Module]) -> inspect.Signature:
     return signature_of(cls).replace(return_annotation=inspect.Signature.empty)
 
 
-def wrap(  # everything that a module says of itself
+def wrap(  # each argument is a definition of the class that is made
     cls: type[Module],
-    way: type[Wrapping],
+    mixin: type[Wrapping],
     description: tuple[str, str],
     payload: object,
     result: object,
     attributes: Mapping[str, object],
     state: object = None,
 ) -> type[Any]:
-    """Return a module class that wraps another one.
+    """Make a module class that wraps another one.
 
     Args:
-        cls: The other one.
-        way: The way in which it is wrapped.
-        description: The text added to its name, and to its version.
-        payload: The type of a payload.
-        result: The type of a result.
+        cls: Class of the wrapped module.
+        mixin: Mixin with the methods of the new module.
+        description: Text that is added to the name, and text that is added to the version.
+        payload: Type of a payload.
+        result: Type of a result.
         attributes: Further definitions.
-        state: The type of a state; by default the wrapped module's, counted if the way counts.
+        state: Type of a state; by default the wrapped module's, with a count if the mixin is a `Counting`.
     """
-    suffix, version = description
-    own: Any = cls.state_type() if state is None else state
-    state = tuple[(int, own)] if issubclass(way, Counting) else own
-    base, methods = base_of(cls), list(METHODS)
-    if not way._keeps_state:
-        base, methods = FROM_MEMBERS.get(base, base), ["compute_result"]
+    name_suffix, version_suffix = description
+    inner_state: Any = cls.state_type() if state is None else state
+    state = tuple[(int, inner_state)] if issubclass(mixin, Counting) else inner_state
+    base = base_of(cls)
+    method_names: Sequence[str] = METHODS
+    if not mixin._keeps_state:
+        base = _STATELESS_BASES.get(base, base)
+        method_names = ("compute_result",)
     types = (payload, state, result) if base.is_incremental else (payload, result)
-    found: dict[str, Callable[..., Any]] = {
-        method: getattr(way, f"_{method}") for method in methods if hasattr(cls, method) and hasattr(way, f"_{method}")
-    }
-    said = {name: getattr(cls, name) for name in SAID}
+    methods: dict[str, Callable[..., Any]] = {}
+    for method in method_names:
+        if hasattr(cls, method) and hasattr(mixin, f"_{method}"):
+            methods[method] = getattr(mixin, f"_{method}")
     return make_module(
-        (way, base[types]),
+        (mixin, base[types]),
         {
-            "name": f"{cls.name}_{suffix}",
-            "version": f"{cls.version} {version}",
+            "name": f"{cls.name}_{name_suffix}",
+            "version": f"{cls.version} {version_suffix}",
             "__doc__": cls.__doc__,
-            "__init__": constructor(way.__init__, constructor_signature(cls)),
+            "__init__": constructor(mixin.__init__, constructor_signature(cls)),
             "_wrapped": cls,
-            "_suffix": f" {version}",
-            **said,
-            **found,
+            "_suffix": f" {version_suffix}",
+            **{name: getattr(cls, name) for name in _COPIED},
+            **methods,
             **attributes,
         },
     )

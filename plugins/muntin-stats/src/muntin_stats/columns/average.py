@@ -11,9 +11,9 @@ from muntin_stats.columns.sum import ColumnarIntegerSums
 
 
 class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
-    """`Average` on arrays: an exact sum of floats, and how many there are.
+    """`Average` on arrays: an exact sum of floats, and their number.
 
-    Laws: the very floats that `Average` gives, whatever the order and the merges.
+    Laws: exactly the floats that `Average` gives, whatever the order and the merges.
 
     Cost: 24 bytes per key and slice for most data, 8 more for every 40 bits that magnitudes are further apart.
 
@@ -26,11 +26,11 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
     name, version = "stats.average", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return a mean."""
+        """Return a single component: a mean."""
         return {"mean": Component.mean()}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each payload."""
+        """Return the payloads as means."""
         return {"mean": payloads}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
@@ -39,9 +39,9 @@ class ColumnarAverage(ColumnarAggregate[float | None, float | None]):
 
 
 class ColumnarAverageOfIntegers(ColumnarIntegerSums[float | None]):
-    """`Average` of ints on arrays: their exact sum, and how many there are.
+    """`Average` of ints on arrays: their exact sum, and their number.
 
-    Laws: the very floats that `Average` gives, whatever the order and the merges.
+    Laws: exactly the floats that `Average` gives, whatever the order and the merges.
 
     Cost: 24 bytes per key and slice.
 

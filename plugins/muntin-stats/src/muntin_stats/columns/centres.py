@@ -1,8 +1,8 @@
 """Means that keep their digits however far from zero they lie.
 
 The mean of a group is held as two floats: an *anchor*, which is the smallest of the group's payloads, and the mean's
-*offset* from it. Distances between payloads round to fractions of themselves, so what is computed from offsets is as
-precise as if the window's payloads lay around zero. The payloads of other windows do not matter to that.
+*offset* from it. Distances between payloads round to fractions of themselves, so results that are computed from offsets
+are as precise as if the window's payloads lay around zero, whatever the payloads of other windows.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from muntin_stats.columns.arrays import Array, Floats
 
 _LOW: Final = 2**10 - 1
-"""The bits that no float has room for beside the upper 53 of a number of 63 bits and a sign."""
+"""The bits of a number of 63 bits and a sign that a float does not hold beside the upper 53."""
 
 
 def anchored(numbers: Array) -> tuple[Floats, Floats]:
-    """Return numbers as anchors and offsets: of whole numbers, which a float may not hold, the upper and lower bits.
+    """Return numbers as anchors and offsets: a whole number, which a float may not hold, as its upper and lower bits.
 
     Example:
         >>> anchors, offsets = anchored(np.array([2**62 + 1]))
@@ -34,8 +34,8 @@ def distance(first: Floats, second: Floats) -> Floats:
     """Return the difference of two means: the second minus the first.
 
     Args:
-        first: Anchors and offsets along the last axis.
-        second: The same of other groups.
+        first: Means of the first groups: anchors and offsets along the last axis.
+        second: Means of the second groups.
 
     Example:
         >>> float(distance(np.array([1e16, 0.0]), np.array([1e16, 0.5])))
@@ -46,17 +46,19 @@ def distance(first: Floats, second: Floats) -> Floats:
 
 
 def merged_centres(first: Floats, second: Floats, apart: Floats, share: Floats) -> Floats:
-    """Return the means of two groups together.
+    """Return the means of pairs of groups, each pair taken together.
 
     Args:
-        first: Anchors and offsets along the last axis; of an empty group, zeros.
-        second: The same of other groups.
-        apart: Their distance.
-        share: How many of both payloads are in the second, from 0 to 1; 1 where the first is empty.
+        first: Means of the first groups: anchors and offsets along the last axis; zeros for an empty group.
+        second: Means of the second groups.
+        apart: Distance of both means.
+        share: Share of the second group in the payloads of both, from 0 to 1; 1 where the first group is empty.
     """
-    first_anchor, offset = first[..., 0], first[..., 1]
+    first_anchor = first[..., 0]
+    first_offset = first[..., 1]
     anchor = np.minimum(first_anchor, np.where(share > 0, second[..., 0], first_anchor))
-    merged = np.stack([anchor, (first_anchor - anchor) + offset + apart * share], axis=-1)
+    offset = (first_anchor - anchor) + first_offset + apart * share
+    merged = np.stack([anchor, offset], axis=-1)
     return np.where((share < 1)[..., np.newaxis], merged, second)
 
 
@@ -64,8 +66,8 @@ def shares(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the share of the second group, and the weight of the distance between two means in sums of squares.
 
     Args:
-        first: How many payloads are in a group.
-        second: How many are in another.
+        first: Numbers of payloads in the first groups.
+        second: Numbers of payloads in the second groups.
 
     Example:
         >>> [float(value) for value in shares(np.array(2.0), np.array(2.0))]

@@ -25,11 +25,11 @@ class ColumnarCount(ColumnarAggregate[Any, int]):
     empty_result = 0
 
     def components(self) -> Mapping[str, Component]:
-        """Return a count."""
+        """Return a single component: a count."""
         return {"count": Component.count()}
 
     def lift(self, payloads: object) -> Mapping[str, Array]:
-        """Return nothing: a count is not lifted."""
+        """Return an empty mapping: the engine counts rows, and no array is lifted."""
         del payloads
         return {}
 

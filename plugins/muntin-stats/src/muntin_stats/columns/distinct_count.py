@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class ColumnarDistinctCount(ColumnarAggregate[T, int], Generic[T]):
-    """`DistinctCount` on arrays: all values, which the engine puts in order; a subclass says of what.
+    """`DistinctCount` on arrays: all values, which the engine puts in order; a subclass names their type.
 
     NaN: equal to itself. 0.0 and -0.0 are one value, too.
 
@@ -31,11 +31,11 @@ class ColumnarDistinctCount(ColumnarAggregate[T, int], Generic[T]):
     empty_result = 0
 
     def components(self) -> Mapping[str, Component]:
-        """Return all values."""
+        """Return a single component: all values."""
         return {"values": Component.values(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:
-        """Return each payload."""
+        """Return the payloads as they are."""
         return {"values": payloads}
 
     def compute_results(self, components: Mapping[str, Ragged]) -> Integers:
@@ -44,7 +44,7 @@ class ColumnarDistinctCount(ColumnarAggregate[T, int], Generic[T]):
 
 
 class ColumnarDistinctCountOfFloats(ColumnarDistinctCount[float | None]):
-    """Of floats.
+    """`DistinctCount` of floats on arrays.
 
     Example:
         >>> distinct = ColumnarDistinctCountOfFloats()
@@ -56,7 +56,7 @@ class ColumnarDistinctCountOfFloats(ColumnarDistinctCount[float | None]):
 
 
 class ColumnarDistinctCountOfIntegers(ColumnarDistinctCount[int | None]):
-    """Of integers."""
+    """`DistinctCount` of ints on arrays."""
 
     dtype = "int64"
 
@@ -68,15 +68,18 @@ def distinct_counts(ragged: Ragged) -> Integers:
         >>> distinct_counts(Ragged(np.array([1.0, 1.0, np.nan, np.nan, 5.0]), np.array([0, 4, 5]))).tolist()
         [2, 1]
     """
-    before, values = ragged.values[:-1], ragged.values[1:]
+    # The values of a group are in order, so a value is new if it differs from the one before it.
+    values = ragged.values[1:]
+    previous = ragged.values[:-1]
     is_new = np.ones(len(ragged.values), bool)
-    is_new[1:] = (values != before) & (before == before)  # noqa: PLR0124  # what follows NaN in a group is NaN
+    is_new[1:] = (values != previous) & (previous == previous)  # noqa: PLR0124  # after a NaN in a group come NaNs
     is_new[ragged.offsets[:-1]] = True
-    return np.diff(np.concatenate([[0], np.cumsum(is_new)])[ragged.offsets])
+    counts_before = np.concatenate([[0], np.cumsum(is_new)])
+    return np.diff(counts_before[ragged.offsets])
 
 
 FORMS: Final[Mapping[ScalarKind, type[ColumnarDistinctCount[Any]]]] = {
     ScalarKind.INTEGER: ColumnarDistinctCountOfIntegers,
     ScalarKind.FLOAT: ColumnarDistinctCountOfFloats,
 }
-"""The form for each kind of payload; the others have none."""
+"""The form for each kind of payload; other kinds have none."""

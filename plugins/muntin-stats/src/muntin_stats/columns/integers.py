@@ -1,7 +1,7 @@
 """Exact sums of whole numbers and of their products: as sums of 32 bits each, which 64 bits hold for many payloads.
 
-A number of 64 bits is its *parts*: 32 bits each, the lowest first, of which the last has the sign. A product has four.
-Parts are summed one by one, without carries, by windows that slide as well, since integer addition has an inverse.
+A number of 64 bits is written as its *parts*: 32 bits each, the lowest first, of which the last has the sign. A product
+has four parts. Parts are summed one by one, without carries; sliding windows can subtract them again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from muntin_stats.exact import nearest
 _BITS: Final = 32
 _LOW: Final = 2**_BITS - 1
 _LARGEST_WHOLE: Final = 2**53
-"""Whole numbers up to this size are floats, each of them, and so their quotients are rounded once."""
+"""Each whole number up to this size is a float, so a quotient of two of them is rounded once."""
 
 
 def parts_of(numbers: Integers) -> Integers:
@@ -30,9 +30,9 @@ def parts_of(numbers: Integers) -> Integers:
 
 
 def product_parts(first: Integers, second: Integers) -> Integers:
-    """Return the four parts of each product, along the last axis; all have the product's sign.
+    """Return the four parts of each product, along the last axis; all four have the product's sign.
 
-    Each part is below 3 * 2**32, so sums of them are exact for up to 700 million payloads.
+    Each part is below 3 * 2**32, so sums of parts are exact for up to 700 million payloads.
 
     Example:
         >>> product_parts(np.array([2**32 + 5, -3]), np.array([2**32, 7])).tolist()
@@ -74,8 +74,9 @@ def totals_of(parts: Integers) -> Array:
     for place in range(last):
         carried[:, place + 1] += carried[:, place] >> _BITS
         carried[:, place] &= _LOW
-    # A number fits 64 bits if what lies above is nothing but its sign.
-    low, high = carried[:, 0], carried[:, 1]
+    # A number fits 64 bits if the bits above them repeat its sign.
+    low = carried[:, 0]
+    high = carried[:, 1]
     if last == 1:
         fits = high == (high << _BITS) >> _BITS
     else:
@@ -93,24 +94,28 @@ def joint_spread(counts: Integers, products: Array, first: Array, second: Array)
     """Return, for each window, the exact sum of the products of both distances from the averages, times the count.
 
     Args:
-        counts: The number of payloads.
-        products: The sum of the products.
-        first: The sum of the first numbers.
-        second: The sum of the second ones; those of a variance are the first again.
+        counts: Numbers of payloads.
+        products: Sums of the products of both coordinates.
+        first: Sums of the first coordinate.
+        second: Sums of the second coordinate; for a variance, of the first one again.
 
     Returns:
-        int64 if all fit, or else Python ints.
+        An array of int64 if all spreads fit, or else of Python ints.
     """
-    largest = max(_size(counts) * _size(products), _size(first) * _size(second))
-    if largest >= 2**62:
-        counts, products, first, second = (array.astype(object) for array in (counts, products, first, second))
-    spread: Array = counts * products - first * second
+    largest = max(_largest_size(counts) * _largest_size(products), _largest_size(first) * _largest_size(second))
+    spread: Array
+    if largest < 2**62:
+        spread = counts * products - first * second
+    else:
+        spread = counts.astype(object) * products.astype(object) - first.astype(object) * second.astype(object)
     return spread
 
 
-def _size(numbers: Array) -> int:
-    """Return the size of the largest number, with any sign."""
-    return max(abs(int(numbers.min())), abs(int(numbers.max()))) if len(numbers) else 0
+def _largest_size(numbers: Array) -> int:
+    """Return the size of the number furthest from zero; 0 of none."""
+    if not len(numbers):
+        return 0
+    return max(abs(int(numbers.min())), abs(int(numbers.max())))
 
 
 def quotients(numerators: Array, denominators: Array) -> Floats:
@@ -120,14 +125,17 @@ def quotients(numerators: Array, denominators: Array) -> Floats:
         >>> quotients(np.array([2**62 + 1, 1, 5]), np.array([2**62, 3, 0])).tolist()
         [1.0, 0.3333333333333333, 0.0]
     """
-    is_positive = denominators > 0
+    is_positive = (denominators > 0).astype(bool)  # comparing Python ints gives objects
     divisors = np.where(is_positive, denominators, 1)
-    are_exact = is_positive
-    for numbers in (numerators, divisors):
-        are_exact = are_exact & (numbers <= _LARGEST_WHOLE) & (numbers >= -_LARGEST_WHOLE)
-    are_exact = are_exact.astype(bool)
+    are_floats = is_positive & _fit_floats(numerators) & _fit_floats(divisors)
     ratios = np.zeros(len(numerators))
-    ratios[are_exact] = numerators[are_exact].astype(np.float64) / divisors[are_exact].astype(np.float64)
-    for place in np.flatnonzero(is_positive.astype(bool) & ~are_exact).tolist():
+    ratios[are_floats] = numerators[are_floats].astype(np.float64) / divisors[are_floats].astype(np.float64)
+    for place in np.flatnonzero(is_positive & ~are_floats).tolist():
         ratios[place] = nearest(int(numerators[place]), int(divisors[place]))
     return ratios
+
+
+def _fit_floats(numbers: Array) -> Array:
+    """Return which whole numbers a float holds exactly, as far as their size tells."""
+    fit: Array = ((numbers <= _LARGEST_WHOLE) & (numbers >= -_LARGEST_WHOLE)).astype(bool)
+    return fit

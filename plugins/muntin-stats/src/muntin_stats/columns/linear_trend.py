@@ -16,10 +16,10 @@ from muntin_stats.point import Point
 class ColumnarLinearTrend(ColumnarAggregate[Point[N, M] | None, float | None]):
     """`LinearTrend` on arrays: the count, both means, and two lengths, merged pair by pair.
 
-    The *reach* is the length of the vector of the distances of x from their mean; the *rise* is the length of what the
-    distances of y have in its direction; the slope is rise by reach. They are the first row of the triangular factor
-    that an orthogonal transformation makes of the points around their mean. Nothing is squared but shares of a whole,
-    and nothing large is subtracted: times in microseconds and very small distances lose nothing.
+    The *reach* is the length of the vector of the distances of x from their mean; the *rise* is the length of the
+    component of the distances of y in the direction of that vector; the slope is rise by reach. They are the first row
+    of the triangular factor that an orthogonal transformation makes of the points around their mean. Nothing is squared
+    but shares of a whole, and nothing large is subtracted: times in microseconds and very small distances lose nothing.
 
     Rounding: a few units in the last place per merge, relative to the slope or, if that is more, to the spread of y
         over that of x; by the window's own points alone. Beyond 1e300 distances may be too large for floats, and the
@@ -40,31 +40,32 @@ class ColumnarLinearTrend(ColumnarAggregate[Point[N, M] | None, float | None]):
     name, version = "stats.linear_trend", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return one component: the points' count, anchor and offset of x and those of y, reach and rise."""
+        """Return a single component: count, anchor and offset of x, anchor and offset of y, reach, and rise."""
         return {"line": Component.merged(merged_lines, 0.0, shape=(7,))}
 
     def lift(self, payloads: Mapping[str, Array]) -> Mapping[str, Floats]:
-        """Return each point as a line; the rise of what is not finite is NaN."""
+        """Return each point as a line of no length; where a coordinate is not finite, its rise is NaN."""
         return {"line": lifted_lines(payloads)}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
-        """Return the slopes; null where all x are one."""
-        reach, rise = components["line"][:, 5], components["line"][:, 6]
-        is_point = (reach == 0) & ~np.isnan(rise)
-        return np.ma.MaskedArray(rise / np.where(is_point, 1.0, reach), is_point)
+        """Return the slopes; null where all x are equal."""
+        reach = components["line"][:, 5]
+        rise = components["line"][:, 6]
+        is_vertical = (reach == 0) & ~np.isnan(rise)
+        return np.ma.MaskedArray(rise / np.where(is_vertical, 1.0, reach), is_vertical)
 
 
 def lifted_lines(payloads: Mapping[str, Array]) -> Floats:
-    """Return points, each as what is kept of it alone, along the last axis."""
+    """Return the components of single points, along the last axis."""
     x, x_offset = anchored(payloads["x"])
     y, y_offset = anchored(payloads["y"])
     is_finite = np.isfinite(x) & np.isfinite(y)
     x = np.where(is_finite, x, 0.0)
     y = np.where(is_finite, y, 0.0)
-    odd = np.where(is_finite, 0.0, np.nan)
     count = np.ones(len(x))
     reach = np.broadcast_to(0.0, len(x))
-    return np.stack([count, x, x_offset, y, y_offset, reach, odd], axis=-1)
+    rise = np.where(is_finite, 0.0, np.nan)
+    return np.stack([count, x, x_offset, y, y_offset, reach, rise], axis=-1)
 
 
 def merged_lines(first: Floats, second: Floats) -> Floats:
@@ -80,14 +81,21 @@ def merged_lines(first: Floats, second: Floats) -> Floats:
     merged = first + second
     merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], x_apart, share)
     merged[..., 3:5] = merged_centres(first[..., 3:5], second[..., 3:5], y_apart, share)
-    between = np.sqrt(weight)
-    merged[..., 5:] = _rotated(first[..., 5:], second[..., 5:], x_apart * between, y_apart * between)
+    root = np.sqrt(weight)
+    merged[..., 5:] = _rotated(first[..., 5:], second[..., 5:], x_apart * root, y_apart * root)
     return merged
 
 
 def _rotated(first: Floats, second: Floats, reach: Floats, rise: Floats) -> Floats:
-    """Return the reach and the rise of two groups and of what lies between their means, turned into one direction."""
-    length = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
-    whole = np.where(length == 0, 1.0, length)
-    turned = first[..., 1] * (first[..., 0] / whole) + second[..., 1] * (second[..., 0] / whole)
-    return np.stack([length, turned + rise * (reach / whole)], axis=-1)
+    """Return the reach and the rise of two groups together.
+
+    Args:
+        first: Reach and rise of the first groups, along the last axis.
+        second: Reach and rise of the second groups.
+        reach: Reach of the distance between both means, weighted.
+        rise: Rise of the distance between both means, weighted.
+    """
+    merged_reach = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
+    divisor = np.where(merged_reach == 0, 1.0, merged_reach)
+    merged_rise = first[..., 1] * (first[..., 0] / divisor) + second[..., 1] * (second[..., 0] / divisor)
+    return np.stack([merged_reach, merged_rise + rise * (reach / divisor)], axis=-1)

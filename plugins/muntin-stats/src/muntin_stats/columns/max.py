@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
-    """`Max` on arrays; a subclass says of what.
+    """`Max` on arrays; a subclass names the type of the payloads.
 
     NaN: NaN is larger than any number, so one makes the result NaN.
 
@@ -28,11 +28,11 @@ class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
     dtype: ClassVar[str]
 
     def components(self) -> Mapping[str, Component]:
-        """Return the largest value."""
+        """Return a single component: the largest value."""
         return {"largest": Component.max(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:
-        """Return each payload."""
+        """Return the payloads as they are."""
         return {"largest": payloads}
 
     def compute_results(self, components: Mapping[str, Array]) -> Array:
@@ -41,7 +41,7 @@ class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
 
 
 class ColumnarMaxOfArray(ColumnarMax[float | None]):
-    """Of floats.
+    """`Max` of floats on arrays.
 
     Example:
         >>> largest = ColumnarMaxOfArray()
@@ -57,37 +57,37 @@ class ColumnarMaxOfArray(ColumnarMax[float | None]):
 
 
 class ColumnarMaxOfIntegers(ColumnarMax[int | None]):
-    """Of integers."""
+    """`Max` of integers on arrays."""
 
     dtype = "int64"
 
 
 class ColumnarMaxOfBooleans(ColumnarMax[bool | None]):
-    """Of booleans."""
+    """`Max` of booleans on arrays."""
 
     dtype = "bool"
 
 
 class ColumnarMaxOfInstants(ColumnarMax[Instant | None]):
-    """Of instants."""
+    """`Max` of instants on arrays."""
 
     dtype = "int64"
 
 
 class ColumnarMaxOfDatetimes(ColumnarMax[datetime | None]):
-    """Of datetimes."""
+    """`Max` of datetimes on arrays."""
 
     dtype = "datetime64[us]"
 
 
 class ColumnarMaxOfDates(ColumnarMax[date | None]):
-    """Of dates."""
+    """`Max` of dates on arrays."""
 
     dtype = "datetime64[D]"
 
 
 class ColumnarMaxOfTimedeltas(ColumnarMax[timedelta | None]):
-    """Of timedeltas."""
+    """`Max` of timedeltas on arrays."""
 
     dtype = "timedelta64[us]"
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
-    """`Min` on arrays; a subclass says of what.
+    """`Min` on arrays; a subclass names the type of the payloads.
 
     NaN: NaN is larger than any number, so the result only where there is nothing else.
 
@@ -28,11 +28,11 @@ class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
     dtype: ClassVar[str]
 
     def components(self) -> Mapping[str, Component]:
-        """Return the smallest value."""
+        """Return a single component: the smallest value."""
         return {"smallest": Component.min(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:
-        """Return each payload."""
+        """Return the payloads as they are."""
         return {"smallest": payloads}
 
     def compute_results(self, components: Mapping[str, Array]) -> Array:
@@ -41,7 +41,7 @@ class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
 
 
 class ColumnarMinOfArray(ColumnarMin[float | None]):
-    """Of floats.
+    """`Min` of floats on arrays.
 
     Example:
         >>> smallest = ColumnarMinOfArray()
@@ -57,37 +57,37 @@ class ColumnarMinOfArray(ColumnarMin[float | None]):
 
 
 class ColumnarMinOfIntegers(ColumnarMin[int | None]):
-    """Of integers."""
+    """`Min` of integers on arrays."""
 
     dtype = "int64"
 
 
 class ColumnarMinOfBooleans(ColumnarMin[bool | None]):
-    """Of booleans."""
+    """`Min` of booleans on arrays."""
 
     dtype = "bool"
 
 
 class ColumnarMinOfInstants(ColumnarMin[Instant | None]):
-    """Of instants."""
+    """`Min` of instants on arrays."""
 
     dtype = "int64"
 
 
 class ColumnarMinOfDatetimes(ColumnarMin[datetime | None]):
-    """Of datetimes."""
+    """`Min` of datetimes on arrays."""
 
     dtype = "datetime64[us]"
 
 
 class ColumnarMinOfDates(ColumnarMin[date | None]):
-    """Of dates."""
+    """`Min` of dates on arrays."""
 
     dtype = "datetime64[D]"
 
 
 class ColumnarMinOfTimedeltas(ColumnarMin[timedelta | None]):
-    """Of timedeltas."""
+    """`Min` of timedeltas on arrays."""
 
     dtype = "timedelta64[us]"
 

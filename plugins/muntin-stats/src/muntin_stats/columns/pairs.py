@@ -27,13 +27,14 @@ class ColumnarPairs(ColumnarAggregate[Point[N, M] | None, float | None]):
     """
 
     def components(self) -> Mapping[str, Component]:
-        """Return count, anchor and offset of x and those of y, reach, rise, and the length of y."""
+        """Return a single component: count, anchor and offset of x and of y, reach, rise, and the spread of y."""
         return {"pairs": Component.merged(merged_pairs, 0.0, shape=(8,))}
 
     def lift(self, payloads: Mapping[str, Array]) -> Mapping[str, Floats]:
         """Return each point as a line of no length."""
         lines = lifted_lines(payloads)
-        return {"pairs": np.concatenate([lines, lines[:, 6:]], axis=-1)}
+        y_spread = lines[:, 6:]  # as the rise: zero, or NaN where a coordinate is not finite
+        return {"pairs": np.concatenate([lines, y_spread], axis=-1)}
 
 
 class ColumnarCovariance(ColumnarPairs[N, M]):
@@ -54,11 +55,14 @@ class ColumnarCovariance(ColumnarPairs[N, M]):
         """Return the covariances; null where there are no more points than `ddof`."""
         pairs = components["pairs"]
         divisor = pairs[:, 0] - self.ddof
-        return np.ma.MaskedArray(pairs[:, 5] * (pairs[:, 6] / np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
+        is_null = divisor <= 0
+        reach = pairs[:, 5]
+        rise = pairs[:, 6]
+        return np.ma.MaskedArray(reach * (rise / np.where(is_null, 1.0, divisor)), is_null)
 
 
 class ColumnarCorrelation(ColumnarPairs[N, M]):
-    """`Correlation` on arrays: rise by the length of y.
+    """`Correlation` on arrays: rise by the spread of y.
 
     Example:
         >>> correlation = ColumnarCorrelation()
@@ -69,10 +73,14 @@ class ColumnarCorrelation(ColumnarPairs[N, M]):
     name, version = "stats.correlation", "0.1.0"
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
-        """Return the correlations; null where all x, or all y, are one."""
-        reach, rise, length = (components["pairs"][:, place] for place in (5, 6, 7))
-        is_flat = ((reach == 0) | (length == 0)) & ~np.isnan(rise)
-        return np.ma.MaskedArray(np.clip(rise / np.where(is_flat, 1.0, length), -1.0, 1.0), is_flat)
+        """Return the correlations; null where all x, or all y, are equal."""
+        pairs = components["pairs"]
+        reach = pairs[:, 5]
+        rise = pairs[:, 6]
+        y_spread = pairs[:, 7]
+        is_flat = ((reach == 0) | (y_spread == 0)) & ~np.isnan(rise)
+        correlations = np.clip(rise / np.where(is_flat, 1.0, y_spread), -1.0, 1.0)
+        return np.ma.MaskedArray(correlations, is_flat)
 
 
 def merged_pairs(first: Floats, second: Floats) -> Floats:
@@ -83,6 +91,7 @@ def merged_pairs(first: Floats, second: Floats) -> Floats:
         [1.4142135623730951]
     """
     _, weight = shares(first[..., 0], second[..., 0])
-    apart = distance(first[..., 3:5], second[..., 3:5])
-    length = merged_lengths(first[..., 7], second[..., 7], weight, apart)
-    return np.concatenate([merged_lines(first[..., :7], second[..., :7]), length[..., np.newaxis]], axis=-1)
+    y_apart = distance(first[..., 3:5], second[..., 3:5])
+    y_spread = merged_lengths(first[..., 7], second[..., 7], weight, y_apart)
+    lines = merged_lines(first[..., :7], second[..., :7])
+    return np.concatenate([lines, y_spread[..., np.newaxis]], axis=-1)

@@ -16,7 +16,7 @@ from muntin_stats.ranking import LARGEST_WHOLE, between
 class ColumnarQuantile(ColumnarAggregate[Any, float | None]):
     """`Quantile` on arrays: all values, which the engine puts in order, and the same formula.
 
-    Laws: the very floats that `Quantile` gives, whatever the order.
+    Laws: exactly the floats that `Quantile` gives, whatever the order.
 
     Cost: 8 bytes per payload; a few passes over the windows.
 
@@ -33,11 +33,11 @@ class ColumnarQuantile(ColumnarAggregate[Any, float | None]):
         self.q = q
 
     def components(self) -> Mapping[str, Component]:
-        """Return all values."""
+        """Return a single component: all values."""
         return {"values": Component.values(self.dtype)}
 
     def lift(self, payloads: Array) -> Mapping[str, Array]:
-        """Return each payload."""
+        """Return the payloads as they are."""
         return {"values": payloads}
 
     def compute_results(self, components: Mapping[str, Ragged]) -> Floats:
@@ -61,7 +61,7 @@ class ColumnarMedian(ColumnarQuantile):
 
 
 class ColumnarQuantileOfIntegers(ColumnarQuantile):
-    """`Quantile` of ints on arrays; the very floats that it gives.
+    """`Quantile` of ints on arrays; exactly the floats that it gives.
 
     Example:
         >>> upper = ColumnarQuantileOfIntegers(q=0.5)
@@ -85,8 +85,8 @@ def quantiles(ragged: Ragged, q: float) -> Floats:
     """Return the quantile of each group, none of which is empty.
 
     Args:
-        ragged: Floats or whole numbers.
-        q: The share, from 0 to 1.
+        ragged: Floats or whole numbers, in order within each group.
+        q: Share, from 0 to 1.
 
     Example:
         >>> quantiles(Ragged(np.array([1.0, 2.0, 5.0]), np.array([0, 2, 3])), 0.5).tolist()
@@ -94,12 +94,14 @@ def quantiles(ragged: Ragged, q: float) -> Floats:
     """
     positions = q * (ragged.counts - 1)
     ranks = np.floor(positions).astype(np.int64)
-    low = ragged.values[ragged.offsets[:-1] + ranks]
-    high = ragged.values[ragged.offsets[:-1] + np.minimum(ranks + 1, ragged.counts - 1)]
     fractions = positions - ranks
-    inside = _between(low.astype(float, copy=False), high.astype(float, copy=False), fractions)
-    results = np.where(ranks == positions, low, inside) + 0.0  # zero has no sign
+    starts = ragged.offsets[:-1]
+    low = ragged.values[starts + ranks]
+    high = ragged.values[starts + np.minimum(ranks + 1, ragged.counts - 1)]
+    interpolated = _between(low.astype(float, copy=False), high.astype(float, copy=False), fractions)
+    results = np.where(ranks == positions, low, interpolated) + 0.0  # zero has no sign
     if low.dtype.kind == "i":
+        # Where floats do not hold the values, interpolate exactly.
         for place in np.flatnonzero(_is_wide(low) | _is_wide(high)).tolist():
             results[place] = between(int(low[place]), int(high[place]), float(fractions[place]))
     return results
@@ -114,5 +116,5 @@ def _between(low: Floats, high: Floats, fraction: Floats) -> Floats:
     """Interpolate linearly between low and high; by weights where their distance overflows."""
     distance = high - low
     weighted = low * (1 - fraction) + high * fraction
-    inside = np.where(np.isinf(distance), weighted, low + distance * fraction)
-    return np.where(low == high, low, inside)
+    interpolated = np.where(np.isinf(distance), weighted, low + distance * fraction)
+    return np.where(low == high, low, interpolated)  # two equal infinities have no distance

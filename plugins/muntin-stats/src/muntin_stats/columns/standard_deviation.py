@@ -37,24 +37,28 @@ class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
         self.ddof = ddof
 
     def components(self) -> Mapping[str, Component]:
-        """Return the count, anchor and offset of the mean, and the length."""
+        """Return a single component: count, anchor and offset of the mean, and length."""
         return {"spread": Component.merged(merged_spreads, 0.0, shape=(4,))}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each payload's mean; the length of what is not finite is NaN."""
-        is_finite, zero = np.isfinite(payloads), np.zeros(len(payloads))
-        value, odd = np.where(is_finite, payloads, 0.0), np.where(is_finite, 0.0, np.nan)
-        return {"spread": np.stack([np.ones(len(payloads)), value, zero, odd], axis=-1)}
+        """Return each payload as a mean; where it is not finite, the length is NaN."""
+        is_finite = np.isfinite(payloads)
+        count = np.ones(len(payloads))
+        anchor = np.where(is_finite, payloads, 0.0)
+        offset = np.zeros(len(payloads))
+        length = np.where(is_finite, 0.0, np.nan)
+        return {"spread": np.stack([count, anchor, offset, length], axis=-1)}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the deviations; null where there are no more payloads than `ddof`."""
         spread = components["spread"]
         divisor = spread[:, 0] - self.ddof
-        return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(divisor > 0, divisor, 1.0)), divisor <= 0)
+        is_null = divisor <= 0
+        return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(is_null, 1.0, divisor)), is_null)
 
 
 class ColumnarStandardDeviationOfIntegers(ColumnarIntegerMoments):
-    """`StandardDeviation` of ints on arrays; the very floats that it gives.
+    """`StandardDeviation` of ints on arrays; exactly the floats that it gives.
 
     Example:
         >>> deviation, now = ColumnarStandardDeviationOfIntegers(ddof=1), 1_700_000_000_000_000_001
@@ -75,7 +79,7 @@ class ColumnarStandardDeviationOfIntegers(ColumnarIntegerMoments):
 
 
 def merged_spreads(first: Floats, second: Floats) -> Floats:
-    """Return the counts, means and lengths of two groups together; they lie along the last axis.
+    """Merge the components of pairs of groups: counts, means and lengths, along the last axis.
 
     Example:
         >>> merged_spreads(np.array([1.0, 4.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0])).tolist()
@@ -90,9 +94,15 @@ def merged_spreads(first: Floats, second: Floats) -> Floats:
 
 
 def merged_lengths(first: Floats, second: Floats, weight: Floats, apart: Floats) -> Floats:
-    """Return the lengths of the vectors of distances of two groups together.
+    """Return the lengths of the vectors of distances from the mean, of pairs of groups taken together.
 
-    Means are further apart than floats go, or than can be said, only where the length is infinite.
+    Args:
+        first: Lengths of the first groups.
+        second: Lengths of the second groups.
+        weight: Weight of the distance between both means in the sum of squares.
+        apart: Distance between both means; infinite or NaN only where the length is infinite.
     """
     between = np.where(weight == 0, 0.0, np.sqrt(weight) * np.abs(apart))
-    return np.hypot(np.hypot(first, second), np.where(np.isnan(between), np.inf, between)) + 0.0 * (first + second)
+    between = np.where(np.isnan(between), np.inf, between)
+    # The last term keeps a NaN: hypot of an infinity and a NaN is infinite.
+    return np.hypot(np.hypot(first, second), between) + 0.0 * (first + second)

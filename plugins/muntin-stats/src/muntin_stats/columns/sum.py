@@ -22,7 +22,7 @@ _LARGEST_HIGH: Final = 2 ** (_HALF - 1) - 1
 class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
     """`Sum` of floats on arrays.
 
-    Laws: the very floats that `Sum` gives, whatever the order and the merges.
+    Laws: exactly the floats that `Sum` gives, whatever the order and the merges.
 
     Cost: 16 bytes per key and slice for most data, 8 more for every 40 bits that magnitudes are further apart.
 
@@ -35,11 +35,11 @@ class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
     name, version = "stats.sum", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return a sum."""
+        """Return a single component: a sum."""
         return {"total": Component.sum()}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each payload as a sum."""
+        """Return the payloads as sums."""
         return {"total": payloads}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
@@ -48,7 +48,7 @@ class ColumnarSumOfFloats(ColumnarAggregate[float | None, float | None]):
 
 
 class ColumnarIntegerSums(ColumnarAggregate[int | None, Out]):
-    """The common base of what is computed of an exact sum of ints: the upper and the lower 32 bits are summed apart.
+    """The common base of forms with an exact sum of ints: the upper and the lower 32 bits are summed apart.
 
     Laws: exact for up to 2**31 payloads in a window, and each of the two sums has an inverse.
 
@@ -56,7 +56,7 @@ class ColumnarIntegerSums(ColumnarAggregate[int | None, Out]):
     """
 
     def components(self) -> Mapping[str, Component]:
-        """Return the sum of the upper halves, in units of 2**32, and that of the lower ones, which are not negative."""
+        """Return two sums: of the upper halves, in units of 2**32, and of the lower halves, which are not negative."""
         return {"high": Component.sum("int64"), "low": Component.sum("int64")}
 
     def lift(self, payloads: Integers) -> Mapping[str, Integers]:
@@ -65,7 +65,9 @@ class ColumnarIntegerSums(ColumnarAggregate[int | None, Out]):
 
     def totals(self, components: Mapping[str, Integers]) -> Array:
         """Return the sums: as int64 if all of them fit, or else as Python ints, so that none is cut off."""
-        high, low = components["high"] + (components["low"] >> _HALF), components["low"] & _LOW
+        carries = components["low"] >> _HALF
+        high = components["high"] + carries
+        low = components["low"] & _LOW
         if ((high >= ~_LARGEST_HIGH) & (high <= _LARGEST_HIGH)).all():
             return (high << _HALF) | low
         exact: Array = high.astype(object) * (_LOW + 1) + low.astype(object)
@@ -111,3 +113,4 @@ FORMS: Final[Mapping[ScalarKind, type[ColumnarAggregate[Any, Any]]]] = {
     ScalarKind.FLOAT: ColumnarSumOfFloats,
     ScalarKind.INTEGER: ColumnarSumOfIntegers,
 }
+"""The form of `Sum` for each kind of payload; decimals have none."""

@@ -16,7 +16,7 @@ class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
     """`Variance` on arrays: the count, the mean and the sum of the squared distances from it, merged pair by pair.
 
     Nothing large is ever subtracted, so values far from zero lose nothing; and no state is taken out of another, so
-    the result is rounded by the window's own payloads alone. An infinity or NaN makes the sum of squares NaN.
+    the result is rounded by the window's payloads alone. An infinity or NaN makes the sum of squares NaN.
 
     Rounding: a few units in the last place per merge, relative to the variance.
 
@@ -39,24 +39,28 @@ class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
         self.ddof = ddof
 
     def components(self) -> Mapping[str, Component]:
-        """Return the moments: count, anchor and offset of the mean, and sum of squares."""
+        """Return a single component: count, anchor and offset of the mean, and sum of squares."""
         return {"moments": Component.merged(merged_moments, 0.0, shape=(4,))}
 
     def lift(self, payloads: Floats) -> Mapping[str, Floats]:
-        """Return each payload's moments; the squares of what is not finite are NaN."""
+        """Return the moments of each payload; where it is not finite, the sum of squares is NaN."""
         is_finite = np.isfinite(payloads)
-        one, value, odd = np.ones(len(payloads)), np.where(is_finite, payloads, 0.0), np.where(is_finite, 0.0, np.nan)
-        return {"moments": np.stack([one, value, np.zeros(len(payloads)), odd], axis=-1)}
+        count = np.ones(len(payloads))
+        anchor = np.where(is_finite, payloads, 0.0)
+        offset = np.zeros(len(payloads))
+        squares = np.where(is_finite, 0.0, np.nan)
+        return {"moments": np.stack([count, anchor, offset, squares], axis=-1)}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the variances; null where there are no more payloads than `ddof`."""
         moments = components["moments"]
         divisor = moments[:, 0] - self.ddof
-        return np.ma.MaskedArray(moments[:, 3] / np.where(divisor > 0, divisor, 1.0), divisor <= 0)
+        is_null = divisor <= 0
+        return np.ma.MaskedArray(moments[:, 3] / np.where(is_null, 1.0, divisor), is_null)
 
 
 class ColumnarIntegerMoments(ColumnarAggregate[int | None, float | None]):
-    """The common base of what is computed of ints and their squares: exact sums of both.
+    """The common base of forms with exact sums of ints and of their squares.
 
     Laws: exact for up to 700 million payloads in a window, whatever the order and the merges, and each sum has an
         inverse.
@@ -80,7 +84,7 @@ class ColumnarIntegerMoments(ColumnarAggregate[int | None, float | None]):
         return {"total": parts_of(payloads), "squares": product_parts(payloads, payloads)}
 
     def ratios(self, components: Mapping[str, Integers]) -> tuple[Array, Integers]:
-        """Return the numerators and the denominators of the variances; where there is none, these are not positive."""
+        """Return the numerators and denominators of the variances; the denominator of a null is not positive."""
         counts = components["count"]
         totals = totals_of(components["total"])
         spreads = joint_spread(counts, totals_of(components["squares"]), totals, totals)
@@ -88,7 +92,7 @@ class ColumnarIntegerMoments(ColumnarAggregate[int | None, float | None]):
 
 
 class ColumnarVarianceOfIntegers(ColumnarIntegerMoments):
-    """`Variance` of ints on arrays; the very floats that it gives.
+    """`Variance` of ints on arrays; exactly the floats that it gives.
 
     Example:
         >>> variance, now = ColumnarVarianceOfIntegers(ddof=1), 1_700_000_000_000_000_001
@@ -105,7 +109,7 @@ class ColumnarVarianceOfIntegers(ColumnarIntegerMoments):
 
 
 def merged_moments(first: Floats, second: Floats) -> Floats:
-    """Return the moments of two groups together; they lie along the last axis.
+    """Merge the moments of pairs of groups, along the last axis.
 
     Example:
         >>> merged_moments(np.array([1.0, 4.0, 0.0, 0.0]), np.array([1.0, 7.0, 0.0, 0.0])).tolist()
@@ -122,7 +126,7 @@ def merged_moments(first: Floats, second: Floats) -> Floats:
 def spread(weight: Floats, apart: Floats) -> Floats:
     """Return the term that the distance between two means adds to the sum of squares.
 
-    The distance overflows, or is NaN, only where the squares are infinite already.
+    The distance is NaN only where the sum of squares is infinite.
 
     Example:
         >>> spread(np.array([0.5, 0.0, 0.5]), np.array([2.0, 1e200, np.nan])).tolist()

@@ -14,7 +14,7 @@ from muntin_stats.point import Point
 
 
 class ColumnarWholePairs(ColumnarAggregate[Point[int, int] | None, float | None]):
-    """The common base of what is computed of points of whole numbers: their exact sums and sums of products.
+    """The common base of forms over points of whole numbers: exact sums of both coordinates and of their products.
 
     Laws: exact for up to 700 million points in a window, whatever the order and the merges; each sum has an inverse.
 
@@ -29,7 +29,8 @@ class ColumnarWholePairs(ColumnarAggregate[Point[int, int] | None, float | None]
 
     def lift(self, payloads: Mapping[str, Integers]) -> Mapping[str, Integers]:
         """Return the parts of each point's coordinates and products."""
-        x, y = payloads["x"], payloads["y"]
+        x = payloads["x"]
+        y = payloads["y"]
         return {
             "x": parts_of(x),
             "y": parts_of(y),
@@ -51,16 +52,17 @@ class ColumnarLinearTrendOfIntegers(ColumnarWholePairs):
     name, version = "stats.linear_trend", "0.1.0"
 
     def components(self) -> Mapping[str, Component]:
-        """Return all but the squares of y."""
+        """Return the components without the squares of y."""
         return {name: part for name, part in super().components().items() if name != "yy"}
 
     def lift(self, payloads: Mapping[str, Integers]) -> Mapping[str, Integers]:
-        """Return all but the squares of y."""
-        x, y = payloads["x"], payloads["y"]
+        """Return the parts of each point's coordinates and products, without the squares of y."""
+        x = payloads["x"]
+        y = payloads["y"]
         return {"x": parts_of(x), "y": parts_of(y), "xx": product_parts(x, x), "xy": product_parts(x, y)}
 
     def compute_results(self, components: Mapping[str, Integers]) -> Floats:
-        """Return the slopes; null where all x are one."""
+        """Return the slopes; null where all x are equal."""
         spread = _spread(components, "x", "x")
         slopes = quotients(_spread(components, "x", "y"), spread)
         return np.ma.MaskedArray(slopes, (spread == 0).astype(bool))
@@ -81,12 +83,13 @@ class ColumnarCovarianceOfIntegers(ColumnarWholePairs):
         self.ddof = ddof
 
     def components(self) -> Mapping[str, Component]:
-        """Return the count, the sums, and that of the products."""
+        """Return the count, the sums of both coordinates, and the sum of their products."""
         return {name: part for name, part in super().components().items() if name not in ("xx", "yy")}
 
     def lift(self, payloads: Mapping[str, Integers]) -> Mapping[str, Integers]:
         """Return the parts of both coordinates and of their product."""
-        x, y = payloads["x"], payloads["y"]
+        x = payloads["x"]
+        y = payloads["y"]
         return {"x": parts_of(x), "y": parts_of(y), "xy": product_parts(x, y)}
 
     def compute_results(self, components: Mapping[str, Integers]) -> Floats:
@@ -109,19 +112,19 @@ class ColumnarCorrelationOfIntegers(ColumnarWholePairs):
     name, version = "stats.correlation", "0.1.0"
 
     def compute_results(self, components: Mapping[str, Integers]) -> Floats:
-        """Return the correlations; null where all x, or all y, are one."""
-        joint = _spread(components, "x", "y").tolist()
+        """Return the correlations; null where all x, or all y, are equal."""
+        joint_spreads = _spread(components, "x", "y").tolist()
         x_spreads = _spread(components, "x", "x").tolist()
         y_spreads = _spread(components, "y", "y").tolist()
-        correlations = np.zeros(len(joint))
-        is_flat = np.zeros(len(joint), bool)
-        for place, product in enumerate(joint):
-            spreads = x_spreads[place] * y_spreads[place]
-            if spreads == 0:
+        correlations = np.zeros(len(joint_spreads))
+        is_flat = np.zeros(len(joint_spreads), bool)
+        for place, joint in enumerate(joint_spreads):
+            product = x_spreads[place] * y_spreads[place]
+            if product == 0:
                 is_flat[place] = True
                 continue
-            size = nearest_root(product * product, spreads)
-            correlations[place] = size if product >= 0 else -size
+            size = nearest_root(joint * joint, product)
+            correlations[place] = size if joint >= 0 else -size
         return np.ma.MaskedArray(correlations, is_flat)
 
 

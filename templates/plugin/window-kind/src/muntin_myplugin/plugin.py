@@ -1,4 +1,4 @@
-"""What the entry point `myplugin` offers; a kind that is not listed here does not exist for queries."""
+"""The offers of the entry point `myplugin`; a kind that is not listed here does not exist for queries."""
 
 from __future__ import annotations
 

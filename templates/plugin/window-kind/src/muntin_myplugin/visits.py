@@ -1,4 +1,4 @@
-"""Visits: windows over events with no longer a gap between them."""
+"""Visits: windows over events without a long gap between them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from muntin.windows import Stretches, WindowKind
 
 @dataclass(frozen=True, slots=True)
 class Visits(WindowKind):
-    """A window over events of which each begins less than a gap after an earlier one has ended.
+    """A window over events, each of which begins less than a gap after the end of an earlier one.
 
     Attributes:
-        gap: How long nothing happens between two visits.
+        gap: Time without events between two visits.
 
     Example:
         >>> list(Visits(5).cut(Stretches([(1, 6), (4, 9), (12, 17)]), 0, 20))
