@@ -66,7 +66,7 @@ def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None
 
     assert sorted(by_spark, key=by_id) == sorted(by_python, key=by_id)
     assert json.loads(by_python[0][1])["station"] == row["station"]
-    assert not kafka_connector.is_installed(batch)
+    assert not kafka_connector.has_kafka_connector(batch)
 
 
 @pytest.mark.nightly

@@ -3,8 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver
+
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
+    from muntin_engine.api.changelogs import final_rows, fold, net_changes
     from muntin_engine.api.events import events
     from muntin_engine.api.functions import condition, functions
     from muntin_engine.api.module import from_stream, module
@@ -54,14 +57,12 @@ if TYPE_CHECKING:
         Sink,
         WrittenBatch,
         copy_checkpoint,
-        final_rows,
-        fold,
-        net_changes,
     )
     from muntin_engine.sinks.recordings.recorder import Recorder
     from muntin_engine.sql_text.sql_query import sql
 else:
     _PLACES: Final = {
+        "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
         "muntin_engine.api.functions": ("condition", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
@@ -102,7 +103,6 @@ else:
         "muntin_engine.sinks": (
             *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
             *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
-            *("final_rows", "fold", "net_changes"),
         ),
         "muntin_engine.backends.spark.failures": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
@@ -128,6 +128,15 @@ else:
         """Return the names of everything that is there, used or not."""
         return sorted({*globals(), *__all__})
 
+
+def _make_warner() -> QueryObserver:
+    """Make what warns of rows that no sink takes."""
+    from muntin_engine.monitoring.observer import Warner
+
+    return Warner()
+
+
+OBSERVERS.attach(_make_warner)  # here, as this module is imported by every program that has a query
 
 __all__ = [
     "Alert",

@@ -12,15 +12,18 @@ from muntin.errors import QueryError
 from muntin.modules.call import check_column
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import spelled
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.packages.code_version import code_version
 from muntin_engine.plan.request import JoinCondition
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.spark.session.kinds import AnySession
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
     from muntin_engine.plan.request import ColumnLike
 
 
-def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
+def functions(spark: SparkSession | ConnectSession, *names: str | Function[..., Any]) -> list[str]:
     """Register functions with Spark SQL and return the names they have there.
 
     Args:
@@ -37,9 +40,7 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
         raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
         _check_named_function(name)
-    from muntin_engine.backends.spark.functions import register
-
-    return register(spark, names)
+    return backend_of(spark).register_functions(spark, names)
 
 
 def condition(

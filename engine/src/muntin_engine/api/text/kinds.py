@@ -17,6 +17,7 @@ from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
 from muntin_engine.api.text.places import at, closest
+from muntin_engine.backends.choosing import spark_backend
 from muntin_engine.plan import plain_data
 from muntin_engine.plan.plain_data import IS, path_of
 
@@ -115,9 +116,7 @@ class GivenClasses:
         if not isinstance(data, Mapping) or IS in data:
             return self.parameter(data, here)
         if set(data) == {SQL}:
-            from muntin_engine.backends.spark.columns import expression
-
-            return expression(data[SQL])
+            return spark_backend().inputs.expression(data[SQL])
         parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}
         if KIND not in data:
             return parts

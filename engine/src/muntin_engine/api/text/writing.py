@@ -10,6 +10,7 @@ from muntin.errors import QueryError
 from muntin.modules.call import ModuleCall
 from muntin_engine.api.text.kinds import SQL
 from muntin_engine.api.text.values import write_parameter, write_value
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan.request import InputRequest, JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, Step
 
@@ -140,9 +141,8 @@ def _column(column: Any, frames: Iterable[Any]) -> str | dict[str, str]:
     """
     if isinstance(column, str):
         return column
-    from muntin_engine.backends.spark.columns import text_of_column
-
     for frame in frames:
-        if (text := text_of_column(frame, column)) is not None:
+        text = backend_of(frame).inputs.text_of_column(frame, column)
+        if text is not None:
             return text if text.isidentifier() else {SQL: text}
     raise QueryError(f"{column} has no text that is sure to mean the same\n  write it as SQL: 'km > 2'")

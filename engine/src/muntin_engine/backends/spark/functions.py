@@ -38,7 +38,7 @@ def register(spark: AnySession, named: Sequence[str | Function[..., object]]) ->
 def _all() -> list[Function[..., object]]:
     plugins, failed = installed().plugins()
     for error in failed:
-        warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import types as spark_types
 from muntin import Axis
 from muntin.errors import QueryError
 from muntin.messages import Earlier
+from muntin_engine.backends.backend import EventRows, UnitedStreams
 from muntin_engine.backends.spark.columns import as_column, fields_of, orders_by_name
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.types import axis_of, places_of
@@ -29,10 +30,8 @@ _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 
 
 @in_session()
-def melded(
-    streams: Mapping[str, InputRequest],
-) -> tuple[DataFrame, dict[str, Any], tuple[SourceRules, ...], tuple[Heartbeat, ...]]:
-    """Return the rows of several streams, the columns that make them events, and the rules and heartbeats of each.
+def melded(streams: Mapping[str, InputRequest]) -> UnitedStreams:
+    """Make one stream of several: their rows, and the rules and heartbeats of each.
 
     Raises:
         QueryError: A column is missing, or those of the streams are of different types.
@@ -67,7 +66,10 @@ def melded(
         for name, stream in streams.items()
         for source in _sources(name, stream)
     )
-    return df, roles, rules, tuple(beat for name, stream in streams.items() for beat in _heartbeats(name, stream))
+    heartbeats: list[Heartbeat] = []
+    for name, stream in streams.items():
+        heartbeats += _heartbeats(name, stream)
+    return UnitedStreams(EventRows(df, roles), rules, tuple(heartbeats))
 
 
 def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], where: str) -> DataFrame:

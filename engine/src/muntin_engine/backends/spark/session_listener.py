@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 from weakref import WeakSet
 
-from muntin_engine.backends.spark.observed_queries import OBSERVERS
+from muntin_engine.backends.observed_queries import OBSERVERS
 from muntin_engine.backends.spark.session.classic import SparkContext
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 
@@ -45,7 +45,7 @@ class _Listener:
     def onQueryProgress(self, event: Any) -> None:
         """Pass the progress of a micro-batch on."""
         progress = json.loads(event.progress().json())
-        for observer in OBSERVERS:
+        for observer in OBSERVERS.all():
             observer.on_progress(progress)
 
     def onQueryIdle(self, event: Any) -> None:
@@ -54,7 +54,7 @@ class _Listener:
     def onQueryTerminated(self, event: Any) -> None:
         """Say that a run of a query has ended."""
         run = event.runId().toString()
-        for observer in OBSERVERS:
+        for observer in OBSERVERS.all():
             observer.on_end(run)
 
     class Java:

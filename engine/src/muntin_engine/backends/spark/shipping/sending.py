@@ -12,13 +12,11 @@ from typing import Any, Final
 from packaging.utils import canonicalize_name
 from pyspark.sql import DataFrame
 
-from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.kinds import AnySession, name_of
 from muntin_engine.errors import NotShippableError
 from muntin_engine.packages.archives import Archive
 from muntin_engine.packages.packing import pack
-from muntin_engine.plan.request import InputRequest, WindowRequest
 
 _SHIPPED: Final[dict[str, dict[str, str]]] = {}
 """By session and package, the archive that was sent."""
@@ -28,9 +26,9 @@ _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
 
 
 @in_session()
-def ship_packages(target: object, packages: Sequence[str | PathLike[str]]) -> list[str]:
-    """Send packages; see `muntin_engine.ship`."""
-    spark = session_of(target)
+def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
+    """Send packages to the workers of a session, or of the session of a DataFrame; see `muntin_engine.ship`."""
+    spark: AnySession = target.sparkSession if isinstance(target, DataFrame) else target
     archives = [pack(package) for package in packages]
     sent = _SHIPPED.setdefault(name_of(spark), {})
     for archive in archives:
@@ -45,18 +43,6 @@ def ship_packages(target: object, packages: Sequence[str | PathLike[str]]) -> li
                 "start a new session to ship what it is now",
             )
     return [archive.label for archive in archives]
-
-
-def session_of(target: Any) -> AnySession:
-    """Return the session of a query, a stream or a DataFrame; a session is its own."""
-    if isinstance(target, PlannedQuery):
-        target = target.source.df
-    elif isinstance(target, WindowRequest):
-        target = target.events.df
-    elif isinstance(target, InputRequest):
-        target = target.df
-    session: AnySession = target.sparkSession if isinstance(target, DataFrame) else target
-    return session
 
 
 def _send(spark: AnySession, archive: Archive) -> None:

@@ -32,7 +32,7 @@ from muntin_engine.backends.spark.writing.query_ids import QueryId
 from muntin_engine.backends.spark.writing.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.errors import SinkError
 from muntin_engine.plan import Plan
-from muntin_engine.sinks import Sink, SinkLike, choose_sinks, spelled_output
+from muntin_engine.sinks import Sink, choose_sinks, spelled_output
 from muntin_engine.sinks.places import unpatterned
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, OUTPUT_WATERMARK, REJECTED_ROWS, RESULTS, STREAMS
 
@@ -114,7 +114,7 @@ class Written(NamedTuple):
 
 def written_to(
     queries: Mapping[str, PlannedQuery],
-    wanted: Mapping[str, Mapping[str, SinkLike | None]],
+    wanted: Mapping[str, Mapping[str, object]],
     checkpoint: str | PathLike[str],
 ) -> Written:
     """Return queries with the sinks that were asked for.

@@ -6,7 +6,7 @@ so a checkpoint can be closed whatever query it was started by, and whatever its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -23,10 +23,10 @@ from muntin_engine.backends.spark.writing.query_ids import StoredQueryId
 from muntin_engine.backends.spark.writing.sink_checks import AT_THE_END
 from muntin_engine.backends.spark.writing.written_query import WrittenQuery
 from muntin_engine.errors import StateError
-from muntin_engine.sinks import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.backends.write_request import WrittenOutputs
     from muntin_engine.sinks.recordings.writer import RecordingWriter
 
 ENDS: Final = ("leave", "close")
@@ -57,16 +57,12 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
 
 
 @in_session()
-def close_checkpoint(
-    queries: Mapping[str, PlannedQuery],
-    wanted: Mapping[str, Mapping[str, SinkLike | None]],
-    checkpoint: str | PathLike[str],
-) -> None:
-    """Write the last windows of a checkpoint; see `Query.close_checkpoint` and, for the arguments, `write`."""
-    for query in queries.values():
+def close_checkpoint(outputs: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+    """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
+    for query in outputs.queries.values():
         check_end(query, "close")
-    known = Checkpoint(next(iter(queries.values())).source.df.sparkSession, checkpoint)
-    write_last_windows(written_to(known.in_order(queries), wanted, checkpoint), checkpoint)
+    known = Checkpoint(outputs.first_query.source.df.sparkSession, checkpoint)
+    write_last_windows(written_to(known.in_order(outputs.queries), outputs.sinks, checkpoint), checkpoint)
 
 
 @in_session()

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from muntin_engine.backends.backend import KafkaConnector
+
 _JSON = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -15,7 +17,26 @@ _JSON = {
 }
 
 
-def is_installed(batch: object) -> bool:
+class SparkKafkaConnector(KafkaConnector):
+    """Sends the rows of micro-batches from Spark's workers."""
+
+    def send(
+        self,
+        batch: DataFrame,
+        keys: Sequence[str],
+        query_id: str,
+        batch_id: int,
+        servers: str,
+        topic: str,
+        options: Mapping[str, str],
+    ) -> None:
+        """Send the rows of a micro-batch, and wait until all replicas in sync have each."""
+        safe_options = {**options, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": "true"}
+        writer = messages(batch, keys, query_id, batch_id).write.format("kafka").option("topic", topic)
+        writer.options(**{f"kafka.{name}": value for name, value in safe_options.items()}).save()
+
+
+def has_kafka_connector(batch: object) -> bool:
     """True if the session of a micro-batch has the connector; false on Spark Connect, where that cannot be seen."""
     session = batch.sparkSession if isinstance(batch, DataFrame) else None
     jvm = getattr(session, "_jvm", None) if isinstance(session, SparkSession) else None
@@ -44,10 +65,3 @@ def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int
         F.struct(F.lit(name).alias("key"), F.encode(text, "UTF-8").alias("value")) for name, text in headers.items()
     )
     return rows.withColumn("headers", F.array(*told))
-
-
-def send(messages: DataFrame, servers: str, topic: str, options: Mapping[str, str]) -> None:
-    """Send messages, and wait until all replicas in sync have each."""
-    known = {**options, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": "true"}
-    writer = messages.write.format("kafka").option("topic", topic)
-    writer.options(**{f"kafka.{name}": value for name, value in known.items()}).save()

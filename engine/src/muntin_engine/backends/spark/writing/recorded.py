@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.tasks import RECORDING
 from muntin_engine.backends.spark.writing.checkpoints import Checkpoint
 from muntin_engine.plan.plain_plan import not_written
 from muntin_engine.sinks.recordings.query_data import query_to_data
-from muntin_engine.sinks.recordings.recorder import Recorder, RecordLike
+from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("muntin.recording")
 
 
-def recordings_of(
-    queries: Mapping[str, PlannedQuery], record: RecordLike | Mapping[str, RecordLike] | None
-) -> list[RecordingWriter | None]:
+def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[RecordingWriter | None]:
     """Return the recording of each query; None of one that is not recorded.
 
     Args:
@@ -87,7 +85,7 @@ def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Se
     }
 
 
-def _recorder(record: RecordLike) -> Recorder:
+def _recorder(record: object) -> Recorder:
     if isinstance(record, Recorder):
         return record
     if isinstance(record, str | PathLike):

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from muntin import Duration
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.pipeline import evaluated_in_one_pass
 from muntin_engine.backends.spark.session.classic import Py4JError
@@ -31,14 +30,14 @@ from muntin_engine.backends.spark.writing.query_ids import StartedQuery, StoredQ
 from muntin_engine.backends.spark.writing.query_texts import kept_text
 from muntin_engine.backends.spark.writing.recorded import begin, recording_settings, recordings_of
 from muntin_engine.backends.spark.writing.written_query import WrittenQuery
-from muntin_engine.errors import SetupError, StateMismatchError
+from muntin_engine.errors import SetupError
 from muntin_engine.packages.local_code import local_modules
-from muntin_engine.sinks import SinkLike, pace_of
+from muntin_engine.sinks import pace_of
 from muntin_engine.sinks.places import is_elsewhere, local_path
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
-    from muntin_engine.sinks.recordings.recorder import RecordLike
+    from muntin_engine.backends.write_request import WriteRequest
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 _NEEDS_SETTINGS: Final = (
@@ -52,29 +51,10 @@ _STARTS: Final[dict[str, Lock]] = {}
 
 
 @in_session()
-def write(  # what is asked, and how it runs
-    queries: Mapping[str, PlannedQuery],
-    wanted: Mapping[str, Mapping[str, SinkLike | None]],
-    checkpoint: str | PathLike[str] | None,
-    every: Duration | None,
-    available_now: bool,
-    on_end: str,
-    name: str | None,
-    record: RecordLike | Mapping[str, RecordLike] | None = None,
-) -> StreamingQuery:
-    """Start a Spark query that writes; see `Query.write` and `OnePass.write`.
-
-    Args:
-        queries: The queries by name; the name of one that is asked alone is empty.
-        wanted: The sinks by output, by the name of their query.
-        checkpoint: As for `write`, and so the others; None if none is given.
-        every: The time between micro-batches.
-        available_now: True to stop when all that is there has been read.
-        on_end: What happens at the end.
-        name: Spark's name for the query.
-        record: Where it is recorded; see `recordings_of`.
-    """
-    source = next(iter(queries.values())).source.df
+def write(request: WriteRequest) -> StreamingQuery:
+    """Start a Spark query that writes; see `Query.write` and `OnePass.write`."""
+    queries, checkpoint, on_end, name = request.outputs.queries, request.checkpoint, request.on_end, request.name
+    source = request.outputs.first_query.source.df
     for query in queries.values():
         check_end(query, on_end)
     if not source.isStreaming:
@@ -89,10 +69,10 @@ def write(  # what is asked, and how it runs
             "  query that is started again with it goes on where it was, and writes no result twice\n"
             "  for example query.write(checkpoint='checkpoint', results='results')"
         )
-    pace = pace_of(every, available_now=available_now)
+    pace = pace_of(request.every, available_now=request.available_now)
     known = Checkpoint(source.sparkSession, checkpoint)
-    written = written_to(known.in_order(queries), wanted, checkpoint)
-    recordings = recordings_of(known.in_order(queries), record)
+    written = written_to(known.in_order(queries), request.outputs.sinks, checkpoint)
+    recordings = recordings_of(known.in_order(queries), request.record)
     rows = [None if recording is None else recording.rows for recording in recordings]
     taken = [of_query.sinks for of_query in written.sinks]
     blobs = evaluated_in_one_pass(written.queries, taken, rows, has_begun=known.has_begun)
@@ -152,16 +132,6 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     changed = known.check((*first.plans[:-1], *(query.plan for query in asked.values())), names)
     known.check_open()
     return changed
-
-
-def explain_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> str:
-    """Return the lines of `explain` that say whether queries can go on with a checkpoint; as `check_checkpoint`."""
-    try:
-        changed = check_checkpoint(queries, checkpoint)
-    except StateMismatchError as error:
-        changed = [str(error)]
-    said = changed or ["the query can go on with it, and is what it began with"]
-    return "\n".join(f"checkpoint  {text}".replace("\n", "\n" + " " * 12) for text in said)
 
 
 def free_name(spark: AnySession, wanted: str) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin_engine.backends.observed_queries import OBSERVERS
 from muntin_engine.backends.spark.failures import in_our_words, names_module
-from muntin_engine.backends.spark.observed_queries import OBSERVERS
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.writing.checkpoint_files import damage_of
 
@@ -72,7 +72,7 @@ class WrittenQuery(StreamingQuery):
         """Return the queries in it as `queries` prints them, as of now, and their plans, for notebooks."""
         is_active = self.isActive  # it is asked first: a query that ends meanwhile has reported all by then
         texts: list[str] = []
-        for observer in OBSERVERS:
+        for observer in OBSERVERS.all():
             texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
 
         shown: Sequence[Any] = self._shown

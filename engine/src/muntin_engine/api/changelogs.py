@@ -1,9 +1,11 @@
-"""The table that a changelog adds up to and the rows that are final, with DataFrames."""
+"""The calls that add up results which may be retracted: the table of a changelog, and the rows that are final."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from muntin_engine.backends.choosing import backend_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,9 +32,7 @@ def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFr
     Cost:
         One shuffle of the changelog.
     """
-    from muntin_engine.backends.spark.changelog import folded
-
-    return folded(changelog, key)
+    return backend_of(changelog).changelogs.fold(changelog, key)
 
 
 def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
@@ -57,12 +57,11 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> Dat
     Raises:
         QueryError: A column that is needed is missing, the keys are not known, or one of them is left out.
     """
-    if (of_its_own := getattr(type(batch), "net_changes", None)) is not None:  # a batch of `muntin_engine.testing`
-        changes: DataFrame = of_its_own(batch, key)
+    compute_itself = getattr(type(batch), "net_changes", None)
+    if compute_itself is not None:  # a batch of `muntin_engine.testing`
+        changes: DataFrame = compute_itself(batch, key)
         return changes
-    from muntin_engine.backends.spark.changelog import netted
-
-    return netted(batch, key)
+    return backend_of(batch).changelogs.net_changes(batch, key)
 
 
 def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None = None) -> DataFrame:
@@ -94,6 +93,4 @@ def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[st
     Cost:
         One shuffle of a changelog; none otherwise.
     """
-    from muntin_engine.backends.spark.changelog import final_of
-
-    return final_of(results, watermark, key)
+    return backend_of(results).changelogs.final_rows(results, watermark, key)
