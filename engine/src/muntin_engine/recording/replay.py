@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from muntin_engine.backends.local.batch_output import BatchOutput
+from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
 from muntin_engine.recording.layout import CellsOfBuckets
-from muntin_engine.sinks.recordings.totals import totals_of
-from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.tasks.bucket_task import run_bucket
-from muntin_engine.tasks.map_task import distribute
-from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS
 from muntin_engine.tasks.recorded_rows import RecordedPart
-from muntin_engine.tasks.stateless_task import run_task
-from muntin_engine.wire.blobs import from_blob
-from muntin_engine.wire.shuffle import SIDE, collect
+from muntin_engine.wire.shuffle import SIDE
 from muntin_engine.wire.task_payload import TaskPayload
 
 Row: TypeAlias = dict[str, Any]
-
-_OUTPUTS = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
-_OUTPUT_OF = {stream: output for output, streams in STREAMS.items() for stream in streams}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +40,42 @@ class ReplayedBatch:
     evicted_rows: list[Row] = field(default_factory=list)
     metrics: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of_output(cls, number: int, run: int, output: BatchOutput) -> ReplayedBatch:
+        """Read the output of a query as rows."""
+        rows_by_output: dict[str, list[Row]] = {}
+        for name, tables in output.tables.items():
+            rows_by_output[name] = [row for table in tables for row in table.to_pylist()]
+        return cls(
+            number,
+            run,
+            changes=rows_by_output[RESULTS],
+            late_rows=rows_by_output[LATE_ROWS],
+            rejected_rows=rows_by_output[REJECTED_ROWS],
+            evicted_rows=rows_by_output[EVICTED_ROWS],
+            metrics=output.metrics,
+        )
+
 
 class Replay:
     """A query that runs in this process, micro-batch by micro-batch."""
 
     def __init__(self, task: TaskPayload, cells: CellsOfBuckets | None = None) -> None:
         """Take a query, and the state that it begins with."""
-        self.task = task
-        self.start_from(cells or {})
+        self._query = LocalQuery(task, cells)
+
+    @property
+    def task(self) -> TaskPayload:
+        """The query."""
+        return self._query.task
 
     def start_from(self, cells: CellsOfBuckets) -> None:
         """Begin with a state: the cells of each bucket."""
-        self._cells = {bucket: MemoryCells() for bucket in self.task.buckets}
-        for bucket, named in cells.items():
-            for name, data in named.items():
-                self._cells[bucket].put(name, data)
+        self._query = LocalQuery(self.task, cells)
 
     def restart(self, task: TaskPayload) -> None:
         """Go on as a new process, which has the cells and the query alone."""
-        self.task = task
+        self._query.restart(task)
 
     def take(self, number: int, parts: Sequence[RecordedPart], run: int = 0) -> ReplayedBatch:
         """Evaluate a micro-batch.
@@ -78,48 +88,26 @@ class Replay:
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
-        if not self.task.plan.choice.keeps_state:
-            return self._gathered(number, run, (blob for part in parts for blob in run_task(self.task, part.batches())))
-        sent: dict[int, list[Mapping[str, Any]]] = {}
-        for part in parts:
-            for row in exchanged_rows(self.task, part):
-                sent.setdefault(row["bucket"], []).append(row)
-        return self._gathered(number, run, self._evaluated(self.task, sent))
+        if self.task.plan.choice.keeps_state:
+            blobs = self._query.process_exchanged(row for part in parts for row in recorded_exchange(self.task, part))
+        else:
+            blobs = self._query.process(part.batches() for part in parts)
+        return ReplayedBatch.of_output(number, run, BatchOutput.of_blobs(self.task, blobs))
 
     def close(self, number: int, run: int = 0) -> ReplayedBatch:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
-        task = replace(self.task, is_static=True)
-        return self._gathered(number, run, self._evaluated(task, dict.fromkeys(task.buckets, ())))
-
-    def _evaluated(self, task: TaskPayload, sent: Mapping[int, Sequence[Mapping[str, Any]]]) -> Iterator[OutputBlob]:
-        for bucket in task.buckets:
-            if bucket in sent:
-                yield from run_bucket(task, bucket, self._cells[bucket], collect(sent[bucket], len(task.inputs)))
-
-    def _gathered(self, number: int, run: int, blobs: Iterable[OutputBlob]) -> ReplayedBatch:
-        rows: dict[str, list[Row]] = {output: [] for output in _OUTPUTS}
-        schemas = {RESULTS: self.task.results, EVICTED_ROWS: self.task.evicted}
-        metrics: list[tuple[str, int]] = []
-        for blob in blobs:
-            metrics.append((blob.stream, blob.rows))
-            if blob.data is not None:
-                output = _OUTPUT_OF[blob.stream]
-                table, schema = from_blob(blob.data), schemas.get(output)
-                rows[output] += (table if schema is None else table.cast(schema)).to_pylist()
-        changes, late, rejected, evicted = rows.values()
-        return ReplayedBatch(number, run, changes, late, rejected, evicted, totals_of(metrics))
+        return ReplayedBatch.of_output(number, run, BatchOutput.of_blobs(self.task, self._query.close()))
 
 
-def exchanged_rows(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
+def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
     """Yield what a map task sends to the buckets, a row at a time; the progress is that which was recorded."""
     report = part.report
-    for batch in distribute(task, part.batches()):
-        for row in batch.to_pylist():
-            is_progress = row["rows"] is None and row["evaluator_blobs"] is None
-            if is_progress and report.inputs:
-                side = row[SIDE] if len(task.inputs) > 1 else 0
-                row.update(report.inputs[side].columns(), signals=list(report.signals))
-            yield row
+    for row in exchanged_rows(task, part.batches()):
+        is_progress = row["rows"] is None and row["evaluator_blobs"] is None
+        if is_progress and report.inputs:
+            side = row[SIDE] if len(task.inputs) > 1 else 0
+            row.update(report.inputs[side].columns(), signals=list(report.signals))
+        yield row
 
 
 class LiveTable:

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.keyed.result_tables import result_tables
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.metrics import of_sources
 from muntin_engine.recording.recorded_batch import RecordedBatch
-from muntin_engine.recording.replay import exchanged_rows
+from muntin_engine.recording.replay import recorded_exchange
 from muntin_engine.recording.story import Fate, Story, StoryBatch, StoryChange, StoryRow
 from muntin_engine.recording.told_rows import ToldRows
 from muntin_engine.recording.tracing import NUMBER, Notes, Number, traced
@@ -123,7 +123,7 @@ class _TracedQuery:
         """Evaluate a micro-batch, and say which of its rows, from one on, did not count."""
         task = self.task
         self._notes.begin()
-        sent = [row for part in parts for row in exchanged_rows(task, part)]
+        sent = [row for part in parts for row in recorded_exchange(task, part)]
         arrived = collect(sent, len(task.inputs))
         self._refuse_bad(arrived, rows)
         intake = read_bucket_rows(task, arrived.rows)
