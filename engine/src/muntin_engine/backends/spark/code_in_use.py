@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from muntin import Function, Module
 from muntin.windows import WindowSpecification
+from muntin_engine.backends.spark.private_parts import analyzed_plan, connect_plan, java_session_id
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 from muntin_engine.packages.code_version import code_version
 from muntin_engine.packages.local_code import is_local
@@ -65,17 +66,15 @@ def _functions_in(df: DataFrame) -> Iterator[Function[..., Any]]:
     if not known:
         return
     if is_connect(spark):  # what is sent to the server names functions; one that only names a column is none the worse
-        plan: Any = df
-        sent = plan._plan.to_proto(spark.client).SerializeToString()
+        sent = connect_plan(df)
         yield from (function for name, function in known.items() if name.encode() in sent)
         return
-    analyzed: Any = df._jdf.queryExecution().analyzed()
-    called = set(_CALLED.findall(analyzed.toJSON()))
+    called = set(_CALLED.findall(analyzed_plan(df)))
     yield from (function for name, function in known.items() if name in called)
 
 
 def _session_id(spark: Any) -> str:
-    return str(spark.session_id if is_connect(spark) else spark._jsparkSession.sessionUUID())
+    return str(spark.session_id) if is_connect(spark) else java_session_id(spark)
 
 
 def _hash_of_class(cls: type[Module] | type[WindowSpecification]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from pyspark.errors import PySparkException, PythonException
 
 from muntin.errors import MuntinError
+from muntin_engine.backends.spark.private_parts import cause_of, set_cause
 from muntin_engine.backends.spark.session.classic import Py4JError, Py4JJavaError
 from muntin_engine.backends.spark.session.ended import is_cut_off
 from muntin_engine.errors import SessionEndedError, SinkError, StateError
@@ -137,7 +138,7 @@ def _error_of_driver(error: BaseException) -> MuntinError | None:
     while isinstance(link, BaseException):
         if isinstance(link, MuntinError):
             return link
-        link = _cause_of(link)
+        link = cause_of(link)
     return None
 
 
@@ -154,11 +155,6 @@ def _death_in(text: str) -> str:
     if stack is not None:
         lines += [frame for frame in stack[1].splitlines() if not _FAULT_MACHINERY.search(frame)]
     return "\n".join(lines)
-
-
-def _cause_of(error: BaseException) -> object:
-    """Return the cause of an error, which PySpark keeps in an attribute of its own."""
-    return getattr(error, "_cause", None) or error.__cause__
 
 
 def _led(ran: str, said: str) -> str:
@@ -196,12 +192,12 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
     """
     if damage is None:
         told = kind(cause_first(error))
-        told._cause = error  # type: ignore[attr-defined]  # as PySpark itself keeps what it captured
+        set_cause(told, error)
         return told
     damage.__cause__ = error
     words_of_spark = _last_telling([_without_jvm(message) for message in _messages(error)])
     told = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    told._cause = damage  # type: ignore[attr-defined]  # so `root_cause` says it too
+    set_cause(told, damage)  # so `root_cause` says it too
     return told
 
 
@@ -225,7 +221,7 @@ def _messages(error: BaseException) -> Iterator[str]:
         with suppress(Py4JError, OSError):  # its JVM may have ended since
             yield from _java_messages(error.java_exception)
         return
-    cause = _cause_of(error)
+    cause = cause_of(error)
     if isinstance(cause, BaseException):
         yield from _messages(cause)
 

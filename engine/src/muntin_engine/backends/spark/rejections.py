@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
+from muntin_engine.backends.spark.private_parts import active_context
 from muntin_engine.backends.spark.session.classic import SparkContext
 from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.plan.skipped_nulls import SkippedNulls
@@ -270,7 +271,7 @@ def _after_a_while(function: Callable[[], None]) -> None:
 
 def _has_no_tasks() -> bool:
     with suppress(Exception):  # the session may end at any time
-        context = SparkContext._active_spark_context
+        context = active_context()
         return context is None or not context.statusTracker().getActiveJobsIds()
     return True
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from muntin_engine.backends.observed_queries import OBSERVERS
-from muntin_engine.backends.spark.session.classic import SparkContext
+from muntin_engine.backends.spark.private_parts import jvm
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 
 _OBSERVED: Final[WeakSet[AnySession]] = WeakSet()
@@ -35,9 +35,9 @@ class _Listener:
     @property
     def _jlistener(self) -> Any:
         """The listener as the JVM sees it, which PySpark asks for."""
-        jvm = SparkContext._jvm
-        assert jvm is not None, "a session that is not remote has a JVM"
-        return jvm.PythonStreamingQueryListenerWrapper(self)
+        java = jvm()
+        assert java is not None, "a session that is not remote has a JVM"
+        return java.PythonStreamingQueryListenerWrapper(self)
 
     def onQueryStarted(self, event: Any) -> None:
         """Do nothing."""

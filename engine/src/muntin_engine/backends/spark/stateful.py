@@ -15,6 +15,8 @@ from pyspark.sql import Row
 from pyspark.sql import types as spark_types
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from muntin_engine.backends.spark.private_parts import client_of_state
+
 if TYPE_CHECKING:
     from muntin_engine.state.cells import Origin
     from muntin_engine.wire.task_payload import TaskPayload
@@ -96,7 +98,7 @@ class BucketProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
-        (self._client,) = vars(handle).values()  # sets the key of what the cells are of
+        self._client = client_of_state(handle)  # sets the key of what the cells are of
         self._is_idle = True
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from muntin_engine.backends.spark.failures import RESTORE, root_cause
+from muntin_engine.backends.spark.private_parts import java_configuration, jvm_of
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import StateError
@@ -335,8 +336,8 @@ def has_wrong_checksum(file: Path) -> bool:
 
 def _decompress_in_jvm(spark: SparkSession) -> Decompress:
     """Return what reads a changelog with the codec that Spark writes it with."""
-    jvm: Any = spark._jvm
-    configuration = spark.sparkContext._jsc.sc().conf()
+    jvm = jvm_of(spark)
+    configuration = java_configuration(spark)
 
     def decompress(file: Path) -> None:
         source = jvm.java.io.FileInputStream(str(file))

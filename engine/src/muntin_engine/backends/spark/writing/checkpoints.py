@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.failures import RESTORE, root_cause
+from muntin_engine.backends.spark.private_parts import has_java_context
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.ended import is_cut_off
 from muntin_engine.backends.spark.session.kinds import is_connect
@@ -97,7 +98,7 @@ class Checkpoint:
     """The checkpoint of a Spark query in which Muntin's queries have their state, as its last micro-batch left it."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
-        if not is_connect(spark) and getattr(spark.sparkContext, "_jsc", None) is None:
+        if not is_connect(spark) and not has_java_context(spark):
             raise SessionEndedError("it was stopped")  # Spark itself would fail in the JVM, in some way or other
         self._spark = spark
         self._path = fspath(path).rstrip("/")

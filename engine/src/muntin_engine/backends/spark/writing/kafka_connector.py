@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.backend import KafkaConnector
+from muntin_engine.backends.spark.private_parts import jvm_of
 
 _JSON = {
     "ignoreNullFields": "false",
@@ -39,7 +40,7 @@ class SparkKafkaConnector(KafkaConnector):
 def has_kafka_connector(batch: object) -> bool:
     """True if the session of a micro-batch has the connector; false on Spark Connect, where that cannot be seen."""
     session = batch.sparkSession if isinstance(batch, DataFrame) else None
-    jvm = getattr(session, "_jvm", None) if isinstance(session, SparkSession) else None
+    jvm = jvm_of(session) if isinstance(session, SparkSession) else None
     if jvm is None:
         return False
     utils = jvm.org.apache.spark.util.Utils

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine.backends.observed_queries import OBSERVERS
 from muntin_engine.backends.spark.failures import in_our_words, names_module
+from muntin_engine.backends.spark.private_parts import java_query
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.writing.checkpoint_files import damage_of
 
@@ -33,7 +34,7 @@ class WrittenQuery(StreamingQuery):
             checkpoint: Its checkpoint.
             shown: The queries of Muntin's in it, which a notebook shows.
         """
-        super().__init__(running._jsq)
+        super().__init__(java_query(running))
         self._checkpoint = checkpoint
         self._shown = shown
 
