@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import events
-from muntin_engine.backends.spark.writing import kafka_connector
+from muntin_engine.backends.spark.foreach_batch import kafka_connector
 from muntin_engine.sinks.database_table import DatabaseTable
 from muntin_engine.sinks.kafka_topic import KafkaTopic
 from tests.engine.sinks.kafka_brokers import brokers, read_topic

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
-    from muntin_engine.backends.spark.failures import root_cause
+    from muntin_engine.backends.spark.checkpoints.query_texts import read_query
+    from muntin_engine.backends.spark.checkpoints.state_table import read_state
+    from muntin_engine.backends.spark.failures.root_cause import root_cause
     from muntin_engine.backends.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.backends.spark.session.preconditions import prepare_session
-    from muntin_engine.backends.spark.writing.query_texts import read_query
-    from muntin_engine.backends.spark.writing.state_table import read_state
     from muntin_engine.errors import (
         JavaNotFoundError,
         ModuleNotOnWorkerError,
@@ -104,12 +104,12 @@ else:
             *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
             *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
         ),
-        "muntin_engine.backends.spark.failures": ("root_cause",),
+        "muntin_engine.backends.spark.failures.root_cause": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.backends.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.backends.spark.session.preconditions": ("prepare_session",),
-        "muntin_engine.backends.spark.writing.query_texts": ("read_query",),
-        "muntin_engine.backends.spark.writing.state_table": ("read_state",),
+        "muntin_engine.backends.spark.checkpoints.query_texts": ("read_query",),
+        "muntin_engine.backends.spark.checkpoints.state_table": ("read_state",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
 

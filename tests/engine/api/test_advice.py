@@ -1224,17 +1224,17 @@ EXCUSED: Final = {
     "engine/plan/plain_plan.py": _TEXT,
     "engine/plan/planner.py: takes_inputs": "no call makes a query of so many inputs",
     "engine/backends/spark/session/": _SESSION,
-    "engine/backends/spark/shipping/": _SESSION,
-    "engine/backends/spark/writing/checkpoints.py": _STATE,
-    "engine/backends/spark/writing/closing.py: Connect": _SESSION,
-    "engine/backends/spark/writing/closing.py: cannot be closed": _STATE,
-    "engine/backends/spark/writing/recorded.py: share": "no call records a pass over the results of another query",
-    "engine/backends/spark/writing/recorded.py: Connect": _SESSION,
-    "engine/backends/spark/writing/sink_checks.py": _STATE,
-    "engine/backends/spark/writing/state_table.py": _STATE,
-    "engine/backends/spark/writing/stored_state.py": _STATE,
-    "engine/backends/spark/writing/write.py: refuses to set": _SESSION,
-    "engine/backends/spark/writing/write.py: Connect": _SESSION,
+    "engine/backends/spark/delivery/": _SESSION,
+    "engine/backends/spark/checkpoints/checkpoint.py": _STATE,
+    "engine/backends/spark/foreach_batch/closing.py: Connect": _SESSION,
+    "engine/backends/spark/foreach_batch/closing.py: cannot be closed": _STATE,
+    "engine/backends/spark/foreach_batch/recorded_queries.py: share": "no call records a pass over results of a query",
+    "engine/backends/spark/foreach_batch/recorded_queries.py: Connect": _SESSION,
+    "engine/backends/spark/checkpoints/sink_checks.py": _STATE,
+    "engine/backends/spark/checkpoints/state_table.py": _STATE,
+    "engine/backends/spark/checkpoints/stored_state.py": _STATE,
+    "engine/backends/spark/foreach_batch/write.py: refuses to set": _SESSION,
+    "engine/backends/spark/foreach_batch/write.py: Connect": _SESSION,
     "engine/sinks/batch_folders.py": _STATE,
     "engine/sinks/changelog_table.py: no micro-batch yet": _STATE,
     "engine/sinks/checkpoint_copy.py": _STATE,
@@ -1446,7 +1446,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         raise Started
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("muntin_engine.backends.spark.writing.write._start", start)
+    monkeypatch.setattr("muntin_engine.backends.spark.foreach_batch.write._start", start)
 
 
 @pytest.fixture(scope="module")

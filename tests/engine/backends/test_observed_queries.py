@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin_engine import events, module
 from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver, QueryObservers
-from muntin_engine.backends.spark import session_listener
-from muntin_engine.backends.spark.writing import written_query
+from muntin_engine.backends.spark.foreach_batch import written_query
+from muntin_engine.backends.spark.session import session_listener
 from muntin_engine.monitoring.observer import Warner
 from tests.engine.monitoring.test_metrics_listener import seconds
 from tests.modules.members import Members

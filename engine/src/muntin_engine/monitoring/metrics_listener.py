@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from muntin_engine.backends.spark.progress_listener import ProgressListener
+from muntin_engine.backends.spark.session.progress_listener import ProgressListener
 from muntin_engine.monitoring.alerts import Alert, AlertChanges
 from muntin_engine.monitoring.metrics_of_a_batch import BatchMetrics, batch_metrics
 

@@ -11,18 +11,19 @@ from pyspark.sql import Column, DataFrame
 
 from muntin_engine.backends.backend import Backend, Changelogs, EventRows, Inputs, KafkaConnector, UnitedStreams
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
-from muntin_engine.backends.spark import chaining, changelog, columns, pipeline
-from muntin_engine.backends.spark.clock import clock_stream
-from muntin_engine.backends.spark.failures import module_first
-from muntin_engine.backends.spark.functions import register
-from muntin_engine.backends.spark.melding import melded
-from muntin_engine.backends.spark.payload import payload_columns, with_payload
-from muntin_engine.backends.spark.planning import plan_query
-from muntin_engine.backends.spark.selecting import selected
-from muntin_engine.backends.spark.shipping.sending import ship_packages
-from muntin_engine.backends.spark.writing.closing import close_checkpoint
-from muntin_engine.backends.spark.writing.kafka_connector import SparkKafkaConnector, has_kafka_connector
-from muntin_engine.backends.spark.writing.write import check_checkpoint, write
+from muntin_engine.backends.spark.dataframes import changelogs, pipeline, results_as_events
+from muntin_engine.backends.spark.dataframes.selected_results import selected
+from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
+from muntin_engine.backends.spark.failures.root_cause import module_first
+from muntin_engine.backends.spark.foreach_batch.closing import close_checkpoint
+from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafkaConnector, has_kafka_connector
+from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
+from muntin_engine.backends.spark.inputs import input_columns
+from muntin_engine.backends.spark.inputs.clock_source import clock_stream
+from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
+from muntin_engine.backends.spark.inputs.united_streams import melded
+from muntin_engine.backends.spark.planning.query_plan import plan_query
+from muntin_engine.backends.spark.session.sql_functions import register
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -53,12 +54,12 @@ class SparkInputs(Inputs):
         self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
         """Refuse keys, and columns that order rows, which a DataFrame does not have."""
-        columns.keys_of(df, keys)
-        columns.fields_of(df, columns.orders_by_name(order), {})
+        input_columns.keys_of(df, keys)
+        input_columns.fields_of(df, input_columns.orders_by_name(order), {})
 
     def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
         """Read a condition on the rows of a DataFrame."""
-        return columns.condition_of(df, condition, call)
+        return input_columns.condition_of(df, condition, call)
 
     def key_ranges(
         self,
@@ -67,15 +68,15 @@ class SparkInputs(Inputs):
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
         """Name the columns that bound keys."""
-        return columns.ranges_of(df, keys, key_ranges)
+        return input_columns.ranges_of(df, keys, key_ranges)
 
     def expression(self, text: str) -> Column:
         """Make a column of an expression in SQL."""
-        return columns.expression(text)
+        return input_columns.expression(text)
 
     def text_of_column(self, df: DataFrame, column: Column) -> str | None:
         """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
-        return columns.text_of_column(df, column)
+        return input_columns.text_of_column(df, column)
 
     def payload_columns(self, df: DataFrame, event_columns: Sequence[str]) -> Mapping[str, Column]:
         """Return the columns of events by name, without those that make rows events."""
@@ -109,25 +110,25 @@ class SparkChangelogs(Changelogs):
 
     def fold(self, changelog_rows: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
         """Return the table that a whole changelog adds up to."""
-        return changelog.folded(changelog_rows, key)
+        return changelogs.folded(changelog_rows, key)
 
     def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
         """Return the net changes of a micro-batch to a keyed table."""
-        return changelog.netted(batch, key)
+        return changelogs.netted(batch, key)
 
     def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
         """Return the rows of results that no later micro-batch changes."""
-        return changelog.final_of(results, watermark, key)
+        return changelogs.final_of(results, watermark, key)
 
     def live_rows(
         self, changelog_rows: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
     ) -> DataFrame:
         """Apply changes to a table of live rows."""
-        return changelog.live_rows(changelog_rows, key, table)
+        return changelogs.live_rows(changelog_rows, key, table)
 
     def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
         """Return the live rows that nothing changes any more."""
-        return changelog.settled(table, watermark, is_revisable=is_revisable)
+        return changelogs.settled(table, watermark, is_revisable=is_revisable)
 
 
 class SparkBackend(Backend):
@@ -151,7 +152,7 @@ class SparkBackend(Backend):
     ) -> EventRows:
         """Return an output of a query as events of another one, in one query of Spark's."""
         rows = pipeline.output_as_events(query, output, order)
-        return EventRows(rows, chaining.roles(query.plan, output))
+        return EventRows(rows, results_as_events.roles(query.plan, output))
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
         """Return the results of a query."""

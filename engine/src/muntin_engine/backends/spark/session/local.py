@@ -13,7 +13,7 @@ from typing import Final, cast
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.backends.spark.private_parts import active_context, gateway
 from muntin_engine.backends.spark.session.classic import HAS_CLASSIC_SPARK, Py4JError
 from muntin_engine.backends.spark.session.java import find_java, spark_java_home
