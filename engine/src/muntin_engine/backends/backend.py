@@ -355,7 +355,7 @@ class Backend(ABC):
         """Start a streaming query that writes to sinks; see `Query.write` for its errors."""
 
     @abstractmethod
-    def close_checkpoint(self, outputs: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+    def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
         """Write the last windows of a checkpoint; see `Query.close_checkpoint` for its errors."""
 
     @abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -11,10 +10,8 @@ from pyspark.sql import Column, DataFrame
 
 from muntin_engine.backends.backend import Backend, Changelogs, EventRows, Inputs, KafkaConnector, UnitedStreams
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
-from muntin_engine.backends.spark.dataframes import changelogs, pipeline, results_as_events
-from muntin_engine.backends.spark.dataframes.selected_results import selected
+from muntin_engine.backends.spark.dataframes import changelogs, outputs
 from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
-from muntin_engine.backends.spark.failures.root_cause import module_first
 from muntin_engine.backends.spark.foreach_batch.closing import close_checkpoint
 from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafkaConnector, has_kafka_connector
 from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
@@ -145,43 +142,37 @@ class SparkBackend(Backend):
         self, query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None
     ) -> Selection:
         """Return the selection of a query with other columns, or with one more condition."""
-        return pipeline.select_results(query, columns, condition)
+        return outputs.select_results(query, columns, condition)
 
     def output_as_events(
         self, query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> EventRows:
         """Return an output of a query as events of another one, in one query of Spark's."""
-        rows = pipeline.output_as_events(query, output, order)
-        return EventRows(rows, results_as_events.roles(query.plan, output))
+        return outputs.output_as_events(query, output, order)
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
         """Return the results of a query."""
-        return pipeline.results(query, watermark)
+        return outputs.results(query, watermark)
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
         """Return the late or the rejected rows of a query."""
-        return pipeline.side_output(query, output)
+        return outputs.refused_rows(query, output)
 
     def evicted_rows(self, query: PlannedQuery) -> DataFrame:
         """Return the second output of a query of a `RowOperator`."""
-        return pipeline.evicted(query)
+        return outputs.evicted_rows(query)
 
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
-        keys = [f"`{key.name}`" for key in query.plan.keys]
-        order = "window" if query.plan.is_windowed else query.plan.lifetime_column
-        with module_first():
-            # Results are put in order before columns are selected, as these may leave the window out.
-            results = pipeline.results(replace(query, selection=Selection())).orderBy(order, *keys)
-            selected(results, query.selection).show(rows, truncate)
+        outputs.show(query, rows, truncate=truncate)
 
     def write(self, request: WriteRequest) -> StreamingQuery:
         """Start a streaming query that writes to sinks."""
         return write(request)
 
-    def close_checkpoint(self, outputs: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+    def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
         """Write the last windows of a checkpoint."""
-        close_checkpoint(outputs, checkpoint)
+        close_checkpoint(written, checkpoint)
 
     def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
         """Return in words what has changed since a checkpoint; raise unless queries can go on with it."""

@@ -60,7 +60,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     return wanted.mapInArrow(reader, marked)
 
 
-def roles(plan: Plan, output: str) -> dict[str, Any]:
+def event_columns(plan: Plan, output: str) -> dict[str, Any]:
     """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
     lifetime = _lifetime_column(plan, output)
     is_point = output == EVICTED_ROWS or plan.timestamps is TimestampPolicy.POINT_AT_END

@@ -16,13 +16,9 @@ from muntin import EARLIEST
 from muntin_engine.backends.planned_query import PlannedQuery, Selection
 from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
-from muntin_engine.backends.spark.dataframes.pipeline import (
-    evicted_schema,
-    keeping_late_rows,
-    refused_schema,
-    result_schema,
-    rows_of,
-)
+from muntin_engine.backends.spark.dataframes.outputs import keeping_late_rows
+from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
+from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.selected_results import names_of, selected
 from muntin_engine.backends.spark.failures.root_cause import is_from_spark, root_cause
 from muntin_engine.backends.spark.foreach_batch.batch_progress import progress_of, progress_schema
@@ -249,7 +245,7 @@ class BatchWriter:
                 rows = kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
             elif count := sum(row.rows for row in told if row.is_blob and row.stream in STREAMS[output]):
                 # each task of a few rows costs more than its rows, and makes a file
-                rows = rows_of(kept.coalesce(1) if count <= _FEW else kept, output, schema, place)
+                rows = typed_rows(kept.coalesce(1) if count <= _FEW else kept, output, schema, place)
             else:
                 rows = kept.sparkSession.createDataFrame([], schema)
             if output == RESULTS:

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END
-from muntin_engine.backends.spark.dataframes.pipeline import closed
+from muntin_engine.backends.spark.dataframes.pipeline import closing_blobs
 from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, Written, written_to
 from muntin_engine.backends.spark.foreach_batch.query_ids import StoredQueryId
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
@@ -97,7 +97,7 @@ def write_last_windows(
     with known.state.cells() as cells:
         query_id = StoredQueryId(fspath(checkpoint))
         batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), known.closing_begins, AT_THE_END, recordings)
-        batches(closed(written.queries, cells), batch_id)
+        batches(closing_blobs(written.queries, cells), batch_id)
     known.closing_ends.keep(session, batch_id)
 
 

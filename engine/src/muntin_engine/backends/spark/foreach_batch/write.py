@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.query_texts import kept_text
-from muntin_engine.backends.spark.dataframes.pipeline import evaluated_in_one_pass
+from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
 from muntin_engine.backends.spark.delivery.by_value import by_value
 from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, written_to
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
@@ -75,7 +75,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     recordings = recordings_of(known.in_order(queries), request.record)
     rows = [None if recording is None else recording.rows for recording in recordings]
     taken = [of_query.sinks for of_query in written.sinks]
-    blobs = evaluated_in_one_pass(written.queries, taken, rows, has_begun=known.has_begun)
+    blobs = streaming_blobs(written.queries, taken, rows, has_begun=known.has_begun)
     for changed in known.check(written.plans, written.names, is_last_chance=False):
         _LOG.warning("%s", changed)
     known.check_open()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,11 +20,14 @@ from muntin_engine.plan.request import Heartbeat
 
 _SECOND: Final = 1_000_000
 
+Marks: TypeAlias = tuple[tuple[DataFrame, Mapping[str, Column]], ...]
+"""Rows of other streams: each stream, and the columns that its rows have among projected events."""
+
 
 def marks_of(
     start: spark_types.StructField, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale
-) -> tuple[tuple[DataFrame, Mapping[str, Column]], ...]:
-    """Return the rows of other streams: each stream, and the columns that its rows have among projected events.
+) -> Marks:
+    """Return the rows of heartbeats and of a clock, which lie among the rows of events.
 
     Args:
         start: The starts of the events.
