@@ -73,20 +73,24 @@ def condition(
         (('kg',), ('limit',), {'more': 5})
     """
     boolean = Field("result", Scalar(ScalarKind.BOOLEAN), is_nullable=True)
+    test: Function[..., Any]
     if isfunction(function):
-        made = Function(function.__qualname__, code_version(function), function, boolean)
+        test = Function(function.__qualname__, code_version(function), function, boolean)
+    elif isinstance(function, str):
+        test = installed().function(function)
     else:
         _check_condition(function)
-        made = installed().function(function) if isinstance(function, str) else cast("Function[..., Any]", function)
-    if made.is_vectorized or made.result.type != boolean.type:
-        fact = "is vectorised" if made.is_vectorized else f"returns {spell(made.result)}"
+        test = cast("Function[..., Any]", function)
+    if test.is_vectorized or test.result.type != boolean.type:
+        fact = "is vectorised" if test.is_vectorized else f"returns {spell(test.result)}"
         raise QueryError(
-            f"{made.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
+            f"{test.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
         )
-    lefts, rights = (tuple(given) if isinstance(given, list | tuple) else (given,) for given in (left, right))
-    for column in (*lefts, *rights):
+    left_columns = tuple(left) if isinstance(left, list | tuple) else (left,)
+    right_columns = tuple(right) if isinstance(right, list | tuple) else (right,)
+    for column in (*left_columns, *right_columns):
         check_column("condition()", column)
-    return JoinCondition(made, lefts, rights, parameters)
+    return JoinCondition(test, left_columns, right_columns, parameters)
 
 
 _CONDITION: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"

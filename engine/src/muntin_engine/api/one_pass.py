@@ -58,36 +58,46 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
                 f"one_pass({name}={query!r:.80}) is not a query\n  expected what aggregate() or apply() returns"
             )
         if len(query.sources) > 1:
+            inputs = ", ".join(source.name for source in query.plan.inputs)
             raise QueryError(
-                f"{name!r} has several inputs, {', '.join(given.name for given in query.plan.inputs)}, and queries of "
-                "one pass read one\n  write it with a query of its own"
+                f"{name!r} has several inputs, {inputs}, and queries of one pass read one\n"
+                "  write it with a query of its own"
             )
         if not query.plan.choice.keeps_state:
             raise QueryError(
                 f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
                 "  write it with a query of its own"
             )
-    first, of_first = next(iter(queries.items()))
+    first_name, first_query = next(iter(queries.items()))
     for name, query in queries.items():
-        if query.source.rows.df is not of_first.source.rows.df:
+        if query.source.rows.df is not first_query.source.rows.df:
             raise QueryError(
-                f"{first!r} and {name!r} are of two DataFrames, and one pass reads one\n"
+                f"{first_name!r} and {name!r} are of two DataFrames, and one pass reads one\n"
                 "  give events() the same DataFrame, not one made again or by where(); events(df, rows='...') takes "
                 "some rows of it, and keys, times and inputs may be expressions\n"
                 "  queries of another query's results share what as_events() returned"
             )
-    named = {
-        name: query if query.is_named else replace(query, metrics_name=name, is_named=True)
-        for name, query in queries.items()
-    }
-    reported = {query.metrics_name: name for name, query in named.items()}
-    for name, query in named.items():
-        if reported[query.metrics_name] != name:
+    return OnePass(_with_metrics_names(queries))
+
+
+def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
+    """Return queries that report metrics under the name that each was given, or else its name in the pass.
+
+    Raises:
+        QueryError: Two report under one name.
+    """
+    named_queries: dict[str, Query] = {}
+    for name, query in queries.items():
+        named_queries[name] = query if query.is_named else replace(query, metrics_name=name, is_named=True)
+    reporting_query = {query.metrics_name: name for name, query in named_queries.items()}
+    for name, query in named_queries.items():
+        other_name = reporting_query[query.metrics_name]
+        if other_name != name:
             raise QueryError(
-                f"{name!r} and {reported[query.metrics_name]!r} report metrics under the name {query.metrics_name!r}\n"
+                f"{name!r} and {other_name!r} report metrics under the name {query.metrics_name!r}\n"
                 "  give one of them another name: .named('...')"
             )
-    return OnePass(named)
+    return named_queries
 
 
 @dataclass(frozen=True, repr=False)

@@ -51,10 +51,10 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         _check_stream(name, stream)
     first, *_ = streams.values()
     for what, read in _COMMON.items():
-        found = {name: read(stream) for name, stream in streams.items()}
-        if len(set(found.values())) > 1:
-            told = ", ".join(f"{name} {value}" for name, value in found.items())
-            raise QueryError(f"the streams of a union have the same {what}, got {told}")
+        values = {name: read(stream) for name, stream in streams.items()}
+        if len(set(values.values())) > 1:
+            spelled = ", ".join(f"{name} {value}" for name, value in values.items())
+            raise QueryError(f"the streams of a union have the same {what}, got {spelled}")
     kinds = {stream.lifetimes for stream in streams.values()}
     if "edge" in kinds and len(kinds) > 1:
         raise QueryError(

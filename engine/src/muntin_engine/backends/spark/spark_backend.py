@@ -18,7 +18,7 @@ from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, w
 from muntin_engine.backends.spark.inputs import input_columns
 from muntin_engine.backends.spark.inputs.clock_source import clock_stream
 from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
-from muntin_engine.backends.spark.inputs.united_streams import melded
+from muntin_engine.backends.spark.inputs.united_streams import unite
 from muntin_engine.backends.spark.planning.query_plan import plan_query
 from muntin_engine.backends.spark.session.sql_functions import register
 
@@ -95,7 +95,7 @@ class SparkInputs(Inputs):
 
     def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
         """Make one stream of several."""
-        return melded(streams)
+        return unite(streams)
 
     def clock(self, df: DataFrame, every: Duration) -> DataFrame:
         """Return the readings of the driver's clock as a stream in the session of a DataFrame."""

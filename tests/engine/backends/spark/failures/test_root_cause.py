@@ -11,7 +11,7 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 
-from muntin_engine.backends.spark import failures
+from muntin_engine.backends.spark.failures import root_cause as failures
 from muntin_engine.backends.spark.failures.root_cause import cause_first, root_cause
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.errors import SessionEndedError, StateError

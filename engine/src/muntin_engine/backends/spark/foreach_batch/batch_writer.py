@@ -219,42 +219,51 @@ class BatchWriter:
 
     def _write(self, blobs: DataFrame, batch_id: int) -> None:
         """Write the evaluated blobs of a micro-batch."""
-        told: list[list[Row]] = [[] for _ in self._queries]
+        summaries: list[list[Row]] = [[] for _ in self._queries]
         is_blob = F.col("data").isNotNull().alias("is_blob")
         for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
-            told[row.place].append(row)
-        if self._record is not None and any(told):  # else no bucket has state yet
+            summaries[row.place].append(row)
+        if self._record is not None and any(summaries):  # else no bucket has state yet
             self._record.keep(blobs.sparkSession, batch_id)
             self._record = None
+
         read = self._read or read_of(self._checkpoint, batch_id)
-        for place, of_query in enumerate(told):
-            self._write_query(place, blobs, of_query, batch_id, read)
+        for place, summary in enumerate(summaries):
+            self._write_query(place, blobs, summary, batch_id, read)
         self._is_open = True
-        for of_query, recording in zip(told, self._recordings, strict=False):
+
+        for summary, recording in zip(summaries, self._recordings, strict=False):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
-                recording.commit(batch_id, query_id, _metrics(of_query), is_end=read == AT_THE_END)
+                recording.commit(batch_id, query_id, _metrics(summary), is_end=read == AT_THE_END)
 
-    def _write_query(self, place: int, kept: DataFrame, told: Sequence[Row], batch_id: int, read: str) -> None:
-        of_query = self._queries[place]
-        metrics = _metrics(told)
-        watermark = min((number for name, number in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
-        for output, sink in of_query.sinks.items():
-            schema, count = of_query.schemas[output], 1
+    def _write_query(self, place: int, blobs: DataFrame, summary: Sequence[Row], batch_id: int, read: str) -> None:
+        """Hand the outputs of one query to its sinks.
+
+        Args:
+            place: The place of the query among those of one pass.
+            blobs: The blobs of all queries.
+            summary: The blobs of the query without their data.
+            batch_id: The number of the micro-batch.
+            read: The name of what it read.
+
+        Raises:
+            SinkError: A sink failed.
+        """
+        query = self._queries[place]
+        metrics = _metrics(summary)
+        watermark = min((value for name, value in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
+        for output, sink in query.sinks.items():
             if output == METRICS:
-                rows = kept.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
-            elif count := sum(row.rows for row in told if row.is_blob and row.stream in STREAMS[output]):
-                # each task of a few rows costs more than its rows, and makes a file
-                rows = typed_rows(kept.coalesce(1) if count <= _FEW else kept, output, schema, place)
+                schema = query.schemas[output]
+                rows = blobs.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
+                count = 1
             else:
-                rows = kept.sparkSession.createDataFrame([], schema)
-            if output == RESULTS:
-                rows = selected(rows, of_query.selection)
-                count = rows.count() if count and of_query.selection.condition is not None else count
+                rows, count = self._rows_of(query, output, place, blobs, summary)
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
-                    self._check_of_one_time(f"{of_query.spelled(output)}={sink}", sink, batch_id, read)
+                    self._check_of_one_time(f"{query.spelled(output)}={sink}", sink, batch_id, read)
                 if output == RESULTS:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
@@ -262,7 +271,25 @@ class BatchWriter:
                 sink.write(rows, batch_id)
             except Exception as error:
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
-                raise SinkError(of_query.spelled(output), str(sink), batch_id, reason) from error
+                raise SinkError(query.spelled(output), str(sink), batch_id, reason) from error
+
+    def _rows_of(
+        self, query: QuerySinks, output: str, place: int, blobs: DataFrame, summary: Sequence[Row]
+    ) -> tuple[DataFrame, int]:
+        """Return the rows of an output in a micro-batch, and how many there are; see `_write_query`."""
+        schema = query.schemas[output]
+        count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
+        if count:
+            # Each task of a few rows costs more than its rows, and makes a file.
+            parts = blobs.coalesce(1) if count <= _FEW else blobs
+            rows = typed_rows(parts, output, schema, place)
+        else:
+            rows = blobs.sparkSession.createDataFrame([], schema)
+        if output == RESULTS:
+            rows = selected(rows, query.selection)
+            if count and query.selection.condition is not None:
+                count = rows.count()
+        return rows, count
 
     def _check_of_one_time(self, name: str, sink: Sink, batch_id: int, read: str) -> None:
         """Raise unless an open sink has what the checkpoint has done; some know that only now."""
@@ -272,5 +299,5 @@ class BatchWriter:
             check_not_behind(name, sink, batch_id - 1, done, is_new=sink.place not in self._places)
 
 
-def _metrics(told: Sequence[Row]) -> list[tuple[str, int]]:
-    return [metric for row in told if row.totals is not None for metric in row.totals.items()]
+def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
+    return [metric for row in summary if row.totals is not None for metric in row.totals.items()]

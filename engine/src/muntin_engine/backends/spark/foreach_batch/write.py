@@ -53,65 +53,95 @@ _STARTS: Final[dict[str, Lock]] = {}
 @in_session()
 def write(request: WriteRequest) -> StreamingQuery:
     """Start a Spark query that writes; see `Query.write` and `OnePass.write`."""
-    queries, checkpoint, on_end, name = request.outputs.queries, request.checkpoint, request.on_end, request.name
-    source = request.outputs.first_query.source.df
-    for query in queries.values():
-        check_end(query, on_end)
-    if not source.isStreaming:
+    queries = request.outputs.queries
+    checkpoint = _checked_checkpoint(request)
+    pace = pace_of(request.every, available_now=request.available_now)
+    session = request.outputs.first_query.source.df.sparkSession
+    is_remote = is_connect(session)
+
+    # The queries with their sinks and recordings, as one DataFrame.
+    known = Checkpoint(session, checkpoint)
+    ordered_queries = known.in_order(queries)
+    written = written_to(ordered_queries, request.outputs.sinks, checkpoint)
+    recordings = recordings_of(ordered_queries, request.record)
+    row_recordings = [None if recording is None else recording.rows for recording in recordings]
+    taken_outputs = [query_sinks.sinks for query_sinks in written.sinks]
+    blobs = streaming_blobs(written.queries, taken_outputs, row_recordings, has_begun=known.has_begun)
+
+    # Refuse a query that cannot go on with the checkpoint and the sinks before anything is started.
+    for change in known.check(written.plans, written.names, is_last_chance=False):
+        _LOG.warning("%s", change)
+    known.check_open()
+    if not is_remote:  # there the sinks are the server's
+        known.check_sinks(written.by_name)
+    note = known.record(written.plans, written.names, written.places, kept_text(ordered_queries))
+    for query_sinks in written.sinks:
+        for output, sink in query_sinks.sinks.items():
+            _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
+    begin(recordings, written.queries, known)
+
+    started = StartedQuery()
+    batches = BatchWriter(
+        written.sinks,
+        StoredQueryId(checkpoint) if is_remote else started,
+        checkpoint,
+        note,
+        recordings=recordings,
+        places=None if known.repartitioned else known.places,
+    )
+    settings = recording_settings(recordings, written.queries)
+    if known.repartitioned is not None:
+        settings[REPARTITIONED] = str(known.repartitioned)
+    usual_name = _usual_name(queries)
+    with _set(session, settings), _alone(checkpoint):
+        streaming = _start(blobs, batches, checkpoint, pace, request.name, usual_name)
+    started.name(str(streaming.id))
+
+    shown_queries = tuple(queries.values())
+    if request.on_end == "leave":
+        return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
+
+    def finish() -> None:
+        if Checkpoint(session, checkpoint).is_cut_short:
+            with _alone(checkpoint):
+                repeated = _start(blobs, batches, checkpoint, {"once": True}, request.name, usual_name)
+            repeated.awaitTermination()
+
+    def close() -> None:
+        write_last_windows(written, checkpoint, recordings)
+
+    return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
+
+
+def _checked_checkpoint(request: WriteRequest) -> str:
+    """Return the checkpoint of queries that can be written.
+
+    Raises:
+        QueryError: They cannot be ended as it is asked, their input is static, or no checkpoint is given.
+    """
+    for query in request.outputs.queries.values():
+        check_end(query, request.on_end)
+    if not request.outputs.first_query.source.df.isStreaming:
         raise QueryError(
             "write() starts a streaming query, and the input is static\n"
             "  write what results(), late_rows() and rejected_rows() return: query.results().write.parquet('results')"
         )
-    if checkpoint is None:
+    if request.checkpoint is None:
         raise QueryError(
             "write() needs a checkpoint, and none is given\n"
             "  expected: a folder of the query's own, in which Spark keeps what it has read, and Muntin its state; a\n"
             "  query that is started again with it goes on where it was, and writes no result twice\n"
             "  for example query.write(checkpoint='checkpoint', results='results')"
         )
-    pace = pace_of(request.every, available_now=request.available_now)
-    known = Checkpoint(source.sparkSession, checkpoint)
-    written = written_to(known.in_order(queries), request.outputs.sinks, checkpoint)
-    recordings = recordings_of(known.in_order(queries), request.record)
-    rows = [None if recording is None else recording.rows for recording in recordings]
-    taken = [of_query.sinks for of_query in written.sinks]
-    blobs = streaming_blobs(written.queries, taken, rows, has_begun=known.has_begun)
-    for changed in known.check(written.plans, written.names, is_last_chance=False):
-        _LOG.warning("%s", changed)
-    known.check_open()
-    started, is_remote = StartedQuery(), is_connect(source.sparkSession)
-    query_id = StoredQueryId(fspath(checkpoint)) if is_remote else started
-    if not is_remote:  # there they are the server's
-        known.check_sinks(written.by_name)
-    note = known.record(written.plans, written.names, written.places, kept_text(known.in_order(queries)))
-    for of_query in written.sinks:
-        for output, sink in of_query.sinks.items():
-            _SINKS.info("%s=%s: each row arrives %s", of_query.spelled(output), sink, sink.guarantee)
-    begin(recordings, written.queries, known)
-    places = None if known.repartitioned else known.places
-    batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), note, recordings=recordings, places=places)
-    unnamed = ", ".join(
-        query.metrics_name if query.is_named else query.plan.spelled_grouping for query in queries.values()
-    )
-    settings = recording_settings(recordings, written.queries)
-    if known.repartitioned is not None:
-        settings[REPARTITIONED] = str(known.repartitioned)
-    with _set(source.sparkSession, settings), _alone(checkpoint):
-        streaming = _start(blobs, batches, checkpoint, pace, name, unnamed)
-    started.name(str(streaming.id))
-    shown = tuple(queries.values())
-    if on_end == "leave":
-        return streaming if is_remote else WrittenQuery(streaming, fspath(checkpoint), shown)
+    return fspath(request.checkpoint)
 
-    def finish() -> None:
-        if Checkpoint(source.sparkSession, checkpoint).is_cut_short:
-            with _alone(checkpoint):
-                repeated = _start(blobs, batches, checkpoint, {"once": True}, name, unnamed)
-            repeated.awaitTermination()
 
-    return ClosingQuery(
-        streaming, finish, lambda: write_last_windows(written, checkpoint, recordings), fspath(checkpoint), shown
-    )
+def _usual_name(queries: Mapping[str, PlannedQuery]) -> str:
+    """Return the name of a streaming query that was given none."""
+    names: list[str] = []
+    for query in queries.values():
+        names.append(query.metrics_name if query.is_named else query.plan.spelled_grouping)
+    return ", ".join(names)
 
 
 @in_session()

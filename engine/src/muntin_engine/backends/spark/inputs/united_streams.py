@@ -30,80 +30,116 @@ _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 
 
 @in_session()
-def melded(streams: Mapping[str, InputRequest]) -> UnitedStreams:
+def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     """Make one stream of several: their rows, and the rules and heartbeats of each.
 
     Raises:
         QueryError: A column is missing, or those of the streams are of different types.
     """
     first = next(iter(streams.values()))
-    names = [part.name for part in fields_of(first.df, _keys(first), {}).values()]
-    named = {"change", "source", "end"}
+    key_names = [part.name for part in fields_of(first.df, _keys(first), {}).values()]
+    shared_names = {"change", "source", "end"}
     for stream in streams.values():
-        named |= {name for name, column in _columns_of(stream).items() if column is not None}
-    orders = sorted((name for name in named if name.startswith("order")), key=lambda name: (len(name), name))
-    where = _where(streams)
-    tables = [_rows(name, stream, names, named, where) for name, stream in streams.items()]
-    for part in [*names, *orders, *(name for name in _ROLES if name in named)]:
-        types = {name: table.schema[part].dataType for name, table in zip(streams, tables, strict=True)}
-        said = {kind.simpleString() for kind in types.values() if not isinstance(kind, spark_types.NullType)}
-        if len(said) > 1:
-            told = ", ".join(f"{name} {kind.simpleString()}" for name, kind in types.items())
-            raise QueryError(f"the {part} of the streams of a union is of one type, got {told}\n  cast them")
+        shared_names |= {name for name, column in _columns_of(stream).items() if column is not None}
+    order_names = [name for name in shared_names if name.startswith("order")]
+    order_names.sort(key=lambda name: (len(name), name))  # "order 10" comes after "order 9"
+    condition_name = _condition_name(streams)
+
+    tables = {name: _rows(name, stream, key_names, shared_names, condition_name) for name, stream in streams.items()}
+    role_names = [name for name in _ROLES if name in shared_names]
+    for column in [*key_names, *order_names, *role_names]:
+        _check_types(column, tables)
     try:
-        df = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), tables)
+        df = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), tables.values())
     except AnalysisException as error:
         raise QueryError(
             f"the columns of the streams of a union do not fit together: {str(error).splitlines()[0]}\n"
             "  cast or rename those of the same name, for example with select(...)"
         ) from error
-    roles: dict[str, Any] = {name: name if name in named else None for name in _ROLES}
-    quoted = tuple(f"`{name}`" for name in orders)
-    roles["order"] = None if not quoted else quoted[0] if len(quoted) == 1 else quoted
-    roles |= {"keys": tuple(f"`{name}`" for name in names), "conditions": (F.col(f"`{where}`"),) if where else ()}
-    rules = tuple(
-        SourceRules(source, stream.progress, stream.lifetime_changes, stream.new_end is not None)
-        for name, stream in streams.items()
-        for source in _sources(name, stream)
-    )
+
+    columns: dict[str, Any] = {name: name if name in shared_names else None for name in _ROLES}
+    columns["keys"] = tuple(f"`{name}`" for name in key_names)
+    columns["conditions"] = (F.col(f"`{condition_name}`"),) if condition_name else ()
+    order = tuple(f"`{name}`" for name in order_names)
+    if len(order) > 1:
+        columns["order"] = order
+    else:
+        columns["order"] = order[0] if order else None
+
+    rules: list[SourceRules] = []
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
+        for source in _sources(name, stream):
+            has_new_ends = stream.new_end is not None
+            rules.append(SourceRules(source, stream.progress, stream.lifetime_changes, has_new_ends))
         heartbeats += _heartbeats(name, stream)
-    return UnitedStreams(EventRows(df, roles), rules, tuple(heartbeats))
+    return UnitedStreams(EventRows(df, columns), tuple(rules), tuple(heartbeats))
 
 
-def _rows(name: str, stream: InputRequest, keys: list[str], named: set[str], where: str) -> DataFrame:
-    """Return the rows of a stream under the names that all have in common, its own columns beside them."""
-    given = _columns_of(stream)
-    columns = {part: as_column(column) for part, column in given.items() if column is not None}
-    fields = fields_of(stream.df, {**given, **_keys(stream)}, {})
+def _check_types(column: str, tables: Mapping[str, DataFrame]) -> None:
+    """Refuse streams in which a column is of different types; a null has none.
+
+    Raises:
+        QueryError: It is.
+    """
+    types = {name: table.schema[column].dataType for name, table in tables.items()}
+    kinds = {kind.simpleString() for kind in types.values() if not isinstance(kind, spark_types.NullType)}
+    if len(kinds) > 1:
+        spelled = ", ".join(f"{name} {kind.simpleString()}" for name, kind in types.items())
+        raise QueryError(f"the {column} of the streams of a union is of one type, got {spelled}\n  cast them")
+
+
+def _rows(
+    name: str, stream: InputRequest, key_names: list[str], shared_names: set[str], condition_name: str
+) -> DataFrame:
+    """Return the rows of a stream under the names that all have in common, its own columns beside them.
+
+    Args:
+        name: The name of the stream.
+        stream: The stream.
+        key_names: The names of the keys.
+        shared_names: The names of the other columns that make rows events, in any of the streams.
+        condition_name: The name of the column that says whether a row meets the conditions; empty if there are none.
+
+    Raises:
+        QueryError: A column is missing, or has a name that is the union's own.
+    """
+    event_columns = _columns_of(stream)
+    fields = fields_of(stream.df, {**event_columns, **_keys(stream)}, {})
     start = fields["start"]
+    columns = {part: as_column(column) for part, column in event_columns.items() if column is not None}
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
         columns["end"] = F.lit(None).cast(start.dataType) if stream.is_edge else _after(columns["start"], start)
-    columns |= dict(zip(keys, map(as_column, stream.keys), strict=True))
-    if where:
-        columns[where] = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
-    taken = {part.casefold() for part in columns} | {part.casefold() for part in named}
-    own = {part.name for part in (*fields.values(),)}
-    lost = [part for part in stream.df.columns if part.casefold() in taken and part not in own]
-    if lost:
-        raise QueryError(
-            "{stream} has a column {value}, which is a name of the union's own\n"
-            "  rename it {before_events}, for example df.withColumnRenamed({value!r}, '{value}_')",
-            value=lost[0],
-            stream=name,
-            before_events=Earlier("events"),
-        )
-    rest = [F.col(f"`{part}`") for part in stream.df.columns if part.casefold() not in taken]
+    columns |= dict(zip(key_names, map(as_column, stream.keys), strict=True))
+    if condition_name:
+        columns[condition_name] = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
+
+    taken_names = {part.casefold() for part in (*columns, *shared_names)}
+    own_names = {part.name for part in fields.values()}
+    payload: list[Column] = []
+    for part in stream.df.columns:
+        if part.casefold() not in taken_names:
+            payload.append(F.col(f"`{part}`"))
+        elif part not in own_names:
+            raise QueryError(
+                "{stream} has a column {value}, which is a name of the union's own\n"
+                "  rename it {before_events}, for example df.withColumnRenamed({value!r}, '{value}_')",
+                value=part,
+                stream=name,
+                before_events=Earlier("events"),
+            )
+
     sources = F.array(*map(F.lit, _sources(name, stream)))
     if stream.source is not None:
+        # Punctuation without a source is that of all sources of its stream: a row for each.
         is_of_all = columns["source"].isNull() & columns["change"].isin("punctuate", "close")
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)
-    made = stream.df.select(*rest, *(column.alias(part) for part, column in columns.items()), sources.alias("source"))
-    return made.withColumn("source", F.explode("source"))
+    renamed = [column.alias(part) for part, column in columns.items()]
+    rows = stream.df.select(*payload, *renamed, sources.alias("source"))
+    return rows.withColumn("source", F.explode("source"))
 
 
 def _columns_of(stream: InputRequest) -> dict[str, Any]:
@@ -120,14 +156,14 @@ def _after(start: Column, part: spark_types.StructField) -> Column:
     return F.try_add(start, tick).cast(part.dataType)
 
 
-def _where(streams: Mapping[str, InputRequest]) -> str:
-    """Return the conditions of all streams in words; nothing if there are none."""
-    told = {
-        name: " and ".join(str(condition)[len("Column<'") : -len("'>")] for condition in stream.conditions)
-        for name, stream in streams.items()
-        if stream.conditions
-    }
-    return "; ".join(f"{name}: {text}" for name, text in told.items()).replace("`", "")
+def _condition_name(streams: Mapping[str, InputRequest]) -> str:
+    """Return the conditions of all streams in words, as the name of a column; empty if there are none."""
+    spelled: list[str] = []
+    for name, stream in streams.items():
+        if stream.conditions:
+            texts = [str(condition).removeprefix("Column<'").removesuffix("'>") for condition in stream.conditions]
+            spelled.append(f"{name}: {' and '.join(texts)}")
+    return "; ".join(spelled).replace("`", "")
 
 
 def _sources(name: str, stream: InputRequest) -> list[str]:

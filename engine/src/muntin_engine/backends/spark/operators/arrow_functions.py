@@ -1,6 +1,7 @@
 """The functions that Spark calls with rows: maps where the rows are, and grouped maps around a whole bucket.
 
-A bucket is evaluated whole where its input is static, and where its stream is closed; `stateful` has the other one.
+A bucket is evaluated whole where its input is static, and where its stream is closed; `bucket_processor` evaluates it
+micro-batch by micro-batch.
 """
 
 from __future__ import annotations
@@ -81,29 +82,28 @@ class StatelessTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of results and of rejected rows, then one row with all metrics."""
-        task, schema, told = open_task(self._task), arrow_schema_of(OUTPUT), list[OutputBlob]()
+        task = open_task(self._task)
+        schema = arrow_schema_of(OUTPUT)
+        blobs_to_report: list[OutputBlob] = []
         settle()
 
-        def noted() -> Iterator[OutputBlob]:
+        def reported() -> Iterator[OutputBlob]:
             for blob in run_task(task, batches, _recorded(self._recording)):
-                told.extend([] if blob.stream == RESULTS else [blob])
+                if blob.stream != RESULTS:
+                    blobs_to_report.append(blob)
                 yield blob
 
         with module_error_first(), overseen(task.worker, task.plan.axis):
-            for blob in with_totals(noted()):
+            for blob in with_totals(reported()):
                 row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
                 yield pa.RecordBatch.from_pylist([row], schema)
         context = TaskContext.get()
-        if self._teller is not None and context is not None:
-            skipped = {
-                label: blob.rows
-                for label in task.choosy_labels
-                for blob in told
-                if blob.stream == skipped_metric(label)
-            }
-            self._teller.tell(context.partitionId(), told, skipped, task.overflows.take())
-        else:
+        if self._teller is None or context is None:
             task.overflows.report()  # a static input on Spark Connect: the worker's log is all there is
+            return
+        label_of = {skipped_metric(label): label for label in task.choosy_labels}
+        skipped = {label_of[blob.stream]: blob.rows for blob in blobs_to_report if blob.stream in label_of}
+        self._teller.tell(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
 
 
 class PassingReader(EventReader):
@@ -136,10 +136,10 @@ def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> Recorde
     if not recording or context is None or batch is None:
         return None
     if isinstance(recording, str):
-        told = context.getLocalProperty(RECORDING + recording)
-        if not told:
+        place = context.getLocalProperty(RECORDING + recording)
+        if not place:
             return None
-        recording = RowRecording(*json.loads(told))
+        recording = RowRecording(*json.loads(place))
     return recording.of_task(int(batch), context.partitionId(), kind)
 
 
@@ -147,15 +147,17 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
     """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        bucket, opened = key[0].as_py(), open_task(task)
-        arrived = collect(table.to_pylist(), len(opened.inputs))
+        bucket = key[0].as_py()
+        opened_task = open_task(task)
+        arrivals = collect(table.to_pylist(), len(opened_task.inputs))
         with module_error_first():
-            output = list(run_bucket(opened, bucket, MemoryCells(), arrived))
+            blobs = list(run_bucket(opened_task, bucket, MemoryCells(), arrivals))
         if teller is not None:
-            teller.tell(bucket, output, arrived.row_counts.unaccepted_by(opened.choosy_labels), opened.overflows.take())
+            skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
+            teller.tell(bucket, blobs, skipped, opened_task.overflows.take())
         else:
-            opened.overflows.report()  # on Spark Connect the worker's log is all there is
-        return _table_of(bucket, opened.place, output)
+            opened_task.overflows.report()  # on Spark Connect the worker's log is all there is
+        return _table_of(bucket, opened_task.place, blobs)
 
     return evaluate
 
@@ -169,14 +171,14 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
             if cell["name"] is not None:
                 cells.put(cell["name"], cell["data"])
         bucket = key[0].as_py()
-        opened = open_task(tasks[bucket])
+        opened_task = open_task(tasks[bucket])
         with module_error_first():
-            output = list(run_bucket(opened, bucket, cells, collect((), len(opened.inputs))))
-        return _table_of(bucket, opened.place, output)
+            blobs = list(run_bucket(opened_task, bucket, cells, collect((), len(opened_task.inputs))))
+        return _table_of(bucket, opened_task.place, blobs)
 
     return evaluate
 
 
-def _table_of(bucket: int, place: int, found: Sequence[OutputBlob]) -> pa.Table:
-    output = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(found)]
-    return pa.Table.from_pylist(output, arrow_schema_of(OUTPUT))
+def _table_of(bucket: int, place: int, blobs: Sequence[OutputBlob]) -> pa.Table:
+    rows = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(blobs)]
+    return pa.Table.from_pylist(rows, arrow_schema_of(OUTPUT))
