@@ -16,10 +16,10 @@ from muntin import Aggregate, Operator
 from muntin.schemas import describe
 from muntin_engine.backends.spark.dataframes.static_warnings import (
     BucketCounts,
+    CountReporter,
     Counts,
     CountsParam,
-    Rejections,
-    Teller,
+    StaticWarnings,
 )
 from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.state.cells import MemoryCells
@@ -43,7 +43,7 @@ class Driver:
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
         self.is_idle = False
-        self.rejections = Rejections(self.later, lambda: self.is_idle)
+        self.rejections = StaticWarnings(self.later, lambda: self.is_idle)
 
     def later(self, function: Callable[[], None]) -> None:
         self.waiting.append(function)
@@ -63,7 +63,7 @@ def ids() -> Iterator[int]:
 
 def test_a_query_is_warned_of_when_its_last_bucket_was_computed(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    take, query = driver.rejections.take, driver.rejections.expect("rides", 2)
+    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 2)
     take({(query, 12): A_BUCKET})
     assert caplog.messages == []
     take({(query, 6): ANOTHER})
@@ -72,12 +72,12 @@ def test_a_query_is_warned_of_when_its_last_bucket_was_computed(caplog: pytest.L
 
 def test_a_bucket_that_is_computed_again_counts_once(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    take, query = driver.rejections.take, driver.rejections.expect("rides", 2)
+    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 2)
     for bucket, counts in [(12, A_BUCKET), (12, A_BUCKET), (6, ANOTHER), (12, A_BUCKET), (6, ANOTHER)]:
         take({(query, bucket): counts})
     driver.is_idle = True
     driver.wait()
-    driver.rejections.tell_rest()
+    driver.rejections.warn_of_incomplete()
     assert caplog.messages == [THREE_OF_SEVEN]
 
 
@@ -85,7 +85,7 @@ def test_a_query_of_which_some_buckets_are_enough_is_warned_of_when_spark_is_idl
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     driver = Driver()
-    take, query = driver.rejections.take, driver.rejections.expect("rides", 16)
+    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 16)
     take({(query, 12): A_BUCKET, (query, 6): ANOTHER})
     driver.wait()
     assert caplog.messages == []
@@ -94,14 +94,14 @@ def test_a_query_of_which_some_buckets_are_enough_is_warned_of_when_spark_is_idl
     first, second = THREE_OF_SEVEN.splitlines()
     assert caplog.messages == [f"{first}\n  so far: 2 of 16 buckets were computed\n{second}"]
     driver.wait()
-    driver.rejections.tell_rest()
+    driver.rejections.warn_of_incomplete()
     assert len(caplog.messages) == 1
 
 
 def test_what_nobody_has_waited_for_is_told_at_the_end_of_the_program(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    driver.rejections.take({(driver.rejections.expect("rides", 16), 12): A_BUCKET})
-    driver.rejections.tell_rest()
+    driver.rejections.add_counts({(driver.rejections.expect("rides", 16), 12): A_BUCKET})
+    driver.rejections.warn_of_incomplete()
     assert "2 of 6 rows" in caplog.text
 
 
@@ -110,7 +110,7 @@ def test_queries_are_told_apart_and_one_without_rejected_rows_is_not_warned_of(
 ) -> None:
     driver = Driver()
     good, bad = (driver.rejections.expect(name, 1) for name in ("good", "bad"))
-    driver.rejections.take(
+    driver.rejections.add_counts(
         {(good, 0): BucketCounts(9, {}), (bad, 0): BucketCounts(1, {"null id": 1}), (99, 0): ANOTHER}
     )
     assert [message.partition(" rows")[0] for message in caplog.messages] == ["bad: 1 of 2"]
@@ -151,19 +151,19 @@ def test_rows_that_a_module_skips_are_warned_of_beside_those_that_are_rejected(
 ) -> None:
     driver = Driver()
     query = driver.rejections.expect("rides", 2, BEST)
-    driver.rejections.take({(query, 12): A_BUCKET._replace(skipped={"shops.best": 1, "another": 3})})
-    driver.rejections.tell_rest()
+    driver.rejections.add_counts({(query, 12): A_BUCKET._replace(skipped={"shops.best": 1, "another": 3})})
+    driver.rejections.warn_of_incomplete()
     so_far, *_ = caplog.messages
     assert so_far.startswith("rides: 2 of 6 rows")
     assert caplog.record_tuples[1] == ("muntin.skipped", logging.WARNING, SKIPPED.format(""))
     caplog.clear()
-    driver.rejections.take({(query, 6): ANOTHER})
+    driver.rejections.add_counts({(query, 6): ANOTHER})
     assert caplog.messages == [THREE_OF_SEVEN, SKIPPED.format(" of 7")]
 
 
 def test_a_query_that_skips_nothing_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    driver.rejections.take({(driver.rejections.expect("rides", 1, BEST), 12): BucketCounts(4, {})})
+    driver.rejections.add_counts({(driver.rejections.expect("rides", 1, BEST), 12): BucketCounts(4, {})})
     assert caplog.messages == []
 
 
@@ -204,9 +204,9 @@ def test_a_worker_counts_what_its_buckets_put_out(
     task: TaskPayload, ends: dict[str, list[int]], expected: tuple[int, dict[str, int]], ids: int
 ) -> None:
     kept: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
-    teller = Teller(kept, 3)
-    teller.tell(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {}, {})
-    teller.tell(6, [], {"total": 2}, {})
+    reporter = CountReporter(kept, 3)
+    reporter.report(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {}, {})
+    reporter.report(6, [], {"total": 2}, {})
     assert kept.value == {(3, 12): BucketCounts(*expected), (3, 6): BucketCounts(0, {}, {"total": 2})}
 
 
@@ -214,9 +214,9 @@ def test_a_worker_keeps_counts_and_the_driver_hands_them_on(ids: int, caplog: py
     driver = Driver()
     query = driver.rejections.expect("rides", 2)
     of_driver: Accumulator[Counts] = Accumulator(ids, {}, CountsParam(driver.rejections))
-    sent = pickle.dumps(Teller(of_driver, query))
+    sent = pickle.dumps(CountReporter(of_driver, query))
     accumulators._accumulatorRegistry.pop(ids)  # a worker has its own
-    of_worker: Teller = pickle.loads(sent)
+    of_worker: CountReporter = pickle.loads(sent)
     of_worker.accumulator.add({(query, 12): A_BUCKET})
     of_worker.accumulator.add({(query, 6): ANOTHER})
     of_driver.add(of_worker.accumulator._value)

@@ -33,7 +33,7 @@ from muntin_engine.backends.spark.column_types import arrow_schema_of, spark_sch
 from muntin_engine.backends.spark.dataframes.combined_inputs import shared, united
 from muntin_engine.backends.spark.dataframes.observed_metrics import with_observed_metrics
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, result_schema
-from muntin_engine.backends.spark.dataframes.static_warnings import teller_of
+from muntin_engine.backends.spark.dataframes.static_warnings import reporter_of
 from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
 from muntin_engine.backends.spark.delivery.preflight import check_workers
 from muntin_engine.backends.spark.operators.arrow_functions import (
@@ -80,16 +80,16 @@ def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
     task = task_of(query)
     packed_task = pack_task(task)
     check_workers(session, [packed_task], is_streaming=False)
-    teller = None
+    reporter = None
     if warns:
         buckets = len(task.buckets) if keeps_state else None
-        teller = teller_of(session, query.metrics_name, buckets, skipped_nulls(query.plan))
+        reporter = reporter_of(session, query.metrics_name, buckets, skipped_nulls(query.plan))
 
     rows = united(query.sources)
     if not keeps_state:
-        return rows.mapInArrow(StatelessTask(packed_task, teller), OUTPUT)
+        return rows.mapInArrow(StatelessTask(packed_task, reporter), OUTPUT)
     exchanged = rows.mapInArrow(Distributor(packed_task), _exchange_schema(query))
-    return exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, teller), OUTPUT)
+    return exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
 
 
 def streaming_blobs(

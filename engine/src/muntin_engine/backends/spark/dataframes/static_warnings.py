@@ -66,55 +66,69 @@ _MOST_QUERIES: Final = 1000
 
 @dataclass(slots=True)
 class _ComputedQuery:
+    """A query that may be computed, with what its buckets have counted so far.
+
+    Attributes:
+        name: The name of the query.
+        buckets: The number of its buckets; None if it has none.
+        skipping: By its label, each module that is to be warned of if it skips rows.
+        counts: The counts, by bucket.
+        last_messages: The warnings that were given last.
+    """
+
     name: str
     buckets: int | None
     skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
     counts: dict[int, BucketCounts] = field(default_factory=dict)
-    said: tuple[str, str, str] = ("", "", "")
+    last_messages: tuple[str, str, str] = ("", "", "")
 
     @property
     def is_complete(self) -> bool:
+        """True if all buckets were computed."""
         return len(self.counts) == self.buckets
 
     def messages(self) -> tuple[str, str, str]:
         """Return the warnings of rejected and of skipped rows, and of overflows; empty if there were none."""
-        reasons, skipped = Counter[str](), Counter[str]()
-        for counted in self.counts.values():
-            reasons.update(counted.rejected)
-            skipped.update(counted.skipped)
-        rows = reasons.total() + sum(counted.accepted for counted in self.counts.values())
+        reasons = Counter[str]()
+        skipped = Counter[str]()
+        accepted = 0
+        for bucket_counts in self.counts.values():
+            reasons.update(bucket_counts.rejected)
+            skipped.update(bucket_counts.skipped)
+            accepted += bucket_counts.accepted
+        rows = reasons.total() + accepted
         return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
 
     def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
         rejected = reasons.total()
         if not rejected:
             return ""
-        largest_first = sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0]))
-        told = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
-        part = (
-            ""
-            if self.is_complete or self.buckets is None
-            else f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
-        )
+        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
+        so_far = ""
+        if self.buckets is not None and not self.is_complete:
+            so_far = f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
         return (
-            f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {told}{part}\n"
+            f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {spelled}{so_far}\n"
             "  the query's rejected_rows() returns them, each with its reason"
         )
 
     def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
-        of = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
-        return "\n".join(
-            f"{self.name}: {skipped[label]:,}{of} rows of the static input were skipped by {nulls.module}: "
-            f"{nulls.condition}\n  {nulls.remedies}"
-            for label, nulls in self.skipping.items()
-            if skipped[label]
-        )
+        of_all = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
+        messages: list[str] = []
+        for label, nulls in self.skipping.items():
+            if skipped[label]:
+                messages.append(
+                    f"{self.name}: {skipped[label]:,}{of_all} rows of the static input were skipped by {nulls.module}: "
+                    f"{nulls.condition}\n  {nulls.remedies}"
+                )
+        return "\n".join(messages)
 
     def _of_overflows(self) -> str:
         numbers = Counter[str]()
         first: dict[str, ColumnOverflows] = {}
-        for _, counted in sorted(self.counts.items()):
-            for column, overflows in counted.overflows.items():
+        for _, bucket_counts in sorted(self.counts.items()):
+            for column, overflows in bucket_counts.overflows.items():
                 numbers[column] += overflows.number
                 first.setdefault(column, overflows)
         return "\n".join(
@@ -124,8 +138,8 @@ class _ComputedQuery:
         )
 
 
-class Rejections:
-    """Takes what buckets count, on the driver, and warns once for each query.
+class StaticWarnings:
+    """Collects what buckets count, on the driver, and warns once for each query.
 
     That is as soon as all its buckets have been computed. Where an action needs no more than some of them, as `show`
     may, it is when Spark has nothing more to do, or the program ends.
@@ -160,50 +174,53 @@ class Rejections:
                 del self._queries[min(self._queries)]
             return number
 
-    def take(self, counts: Counts) -> None:
-        """Take what some buckets say."""
+    def add_counts(self, counts: Counts) -> None:
+        """Add the counts of buckets, and warn of queries that are complete."""
         with self._lock:
-            for (number, bucket), some in counts.items():
-                if number in self._queries:
-                    self._queries[number].counts[bucket] = some
-            for number in {number for number, _ in counts} & self._queries.keys():
+            counted_numbers = {number for number, _ in counts} & self._queries.keys()
+            for (number, bucket), bucket_counts in counts.items():
+                if number in counted_numbers:
+                    self._queries[number].counts[bucket] = bucket_counts
+            for number in counted_numbers:
                 query = self._queries[number]
                 if query.is_complete:
-                    self._say(query)
+                    self._warn(query)
                     del self._queries[number]
-                elif query.messages() != query.said and not self._is_waiting:
+                elif query.messages() != query.last_messages and not self._is_waiting:
                     self._is_waiting = True
-                    self._later(self._look)
+                    self._later(self._warn_when_idle)
 
-    def tell_rest(self) -> None:
+    def warn_of_incomplete(self) -> None:
         """Warn of the queries of which some buckets were computed."""
         with self._lock:
             for query in self._queries.values():
-                self._say(query)
+                self._warn(query)
 
-    def _look(self) -> None:
+    def _warn_when_idle(self) -> None:
         is_idle = self._is_idle()
         with self._lock:
             self._is_waiting = not is_idle
         if is_idle:
-            self.tell_rest()
+            self.warn_of_incomplete()
         else:
-            self._later(self._look)
+            self._later(self._warn_when_idle)
 
-    def _say(self, query: _ComputedQuery) -> None:
+    def _warn(self, query: _ComputedQuery) -> None:
+        """Give the warnings of a query that differ from those that were given last."""
         messages = query.messages()
         logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
-        for log, message, said in zip(logs, messages, query.said, strict=True):
-            if message and message != said:
+        for log, message, last_message in zip(logs, messages, query.last_messages, strict=True):
+            if message and message != last_message:
                 log.warning("%s", message)
-        query.said = messages
+        query.last_messages = messages
 
 
 class CountsParam(AccumulatorParam[Counts]):
     """The accumulator that adds counts up: a worker keeps them until its task ends, the driver hands them on."""
 
-    def __init__(self, rejections: Rejections | None = None) -> None:
-        self._rejections = rejections
+    def __init__(self, warnings: StaticWarnings | None = None) -> None:
+        """Take the warnings of this process, on the driver; None on a worker."""
+        self._warnings = warnings
 
     def zero(self, value: Counts) -> Counts:  # Spark calls it so
         """Return no counts."""
@@ -211,10 +228,10 @@ class CountsParam(AccumulatorParam[Counts]):
 
     def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
         """Add more counts."""
-        if self._rejections is None:
+        if self._warnings is None:
             return value1 | value2
         with suppress(Exception):  # one that got out would end Spark's own thread, and with it all accumulators
-            self._rejections.take(value2)
+            self._warnings.add_counts(value2)
         return {}
 
     def __reduce__(self) -> tuple[type[CountsParam], tuple[()]]:
@@ -222,8 +239,8 @@ class CountsParam(AccumulatorParam[Counts]):
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """Tells the driver, from a worker, what the buckets of a query count.
+class CountReporter:
+    """Reports to the driver, from a worker, what the buckets of a query count.
 
     Attributes:
         accumulator: Spark's way to the driver.
@@ -233,7 +250,7 @@ class Teller:
     accumulator: Accumulator[Counts]
     query: int
 
-    def tell(
+    def report(
         self,
         bucket: int,
         output: Iterable[OutputBlob],
@@ -241,7 +258,8 @@ class Teller:
         overflows: Mapping[str, ColumnOverflows],
     ) -> None:
         """Count the rows that a bucket emits, those that modules skipped, and values that no column holds."""
-        accepted, reasons = 0, Counter[str]()
+        accepted = 0
+        reasons = Counter[str]()
         for blob in output:
             if blob.stream == ACCEPTED:
                 accepted += blob.rows
@@ -251,16 +269,16 @@ class Teller:
         self.accumulator.add({(self.query, bucket): counts})
 
 
-def teller_of(
+def reporter_of(
     session: AnySession, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls]
-) -> Teller | None:
-    """Return the teller of a query that is about to be built; None on Spark Connect, which has no accumulators."""
+) -> CountReporter | None:
+    """Return the reporter of a query that is about to be built; None on Spark Connect, which has no accumulators."""
     if not isinstance(session, SparkSession):
         return None
     context = session.sparkContext
     if context not in _ACCUMULATORS:
-        _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_REJECTIONS))
-    return Teller(_ACCUMULATORS[context], _REJECTIONS.expect(name, buckets, skipping))
+        _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_WARNINGS))
+    return CountReporter(_ACCUMULATORS[context], _WARNINGS.expect(name, buckets, skipping))
 
 
 def _after_a_while(function: Callable[[], None]) -> None:
@@ -276,6 +294,6 @@ def _has_no_tasks() -> bool:
     return True
 
 
-_REJECTIONS: Final = Rejections(_after_a_while, _has_no_tasks)
+_WARNINGS: Final = StaticWarnings(_after_a_while, _has_no_tasks)
 _ACCUMULATORS: Final[WeakKeyDictionary[SparkContext, Accumulator[Counts]]] = WeakKeyDictionary()
-atexit.register(_REJECTIONS.tell_rest)
+atexit.register(_WARNINGS.warn_of_incomplete)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 @in_session()
-def payload_columns(df: DataFrame, own: Sequence[str]) -> dict[str, Column]:
+def payload_columns(df: DataFrame, event_columns: Sequence[str]) -> dict[str, Column]:
     """Return the columns of events by their names, without those that make rows events."""
-    return {name: F.col(f"`{name}`") for name in df.columns if name not in own}
+    return {name: F.col(f"`{name}`") for name in df.columns if name not in event_columns}
 
 
 @in_session()
 def with_payload(  # each is another part of the call
     df: DataFrame,
     change: ColumnLike | None,
-    own: Sequence[str],
+    event_columns: Sequence[str],
     call: str,
     names: Sequence[str],
     columns: Mapping[str, ColumnLike],
@@ -39,7 +39,7 @@ def with_payload(  # each is another part of the call
     Args:
         df: The input.
         change: The column that says what a row does; None if each is a new event.
-        own: The names of the columns that make rows events.
+        event_columns: The names of the columns that make rows events.
         call: The call that asks for it, for messages.
         names: The names of columns to keep, besides those.
         columns: The columns to compute, by name.
@@ -48,17 +48,34 @@ def with_payload(  # each is another part of the call
     Raises:
         QueryError: A column cannot be computed, or there is none of a name.
     """
-    written = {name: F.expr(c) if isinstance(c, str) and not c.isidentifier() else c for name, c in columns.items()}
-    fields_of(df, {**{name: name for name in names}, **written}, dict.fromkeys((*names, *columns), call))
+    _check_columns(df, call, names, columns)
     computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
     if change is not None:
-        does = F.col(change) if isinstance(change, str) else change
-        payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in own]
-        repeats = does.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
-        computed = {name: F.when((does == "insert") | repeats, column) for name, column in computed.items()}
-    if not keeps_others:
-        folded = {name.casefold() for name in (*names, *own)}
-        kept: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in folded]
-        kept += [F.col(name) for name in names if name.casefold() not in {known.casefold() for known in df.columns}]
-        return df.select(*kept, *(column.alias(name) for name, column in computed.items()))
-    return df.withColumns(computed)
+        kind = F.col(change) if isinstance(change, str) else change
+        payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
+        repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
+        has_payload = (kind == "insert") | repeats_payload
+        computed = {name: F.when(has_payload, column) for name, column in computed.items()}
+    if keeps_others:
+        return df.withColumns(computed)
+
+    kept_names = {name.casefold() for name in (*names, *event_columns)}
+    all_names = {name.casefold() for name in df.columns}
+    kept: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in kept_names]
+    kept += [F.col(name) for name in names if name.casefold() not in all_names]  # fields of structs
+    return df.select(*kept, *(column.alias(name) for name, column in computed.items()))
+
+
+def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapping[str, ColumnLike]) -> None:
+    """Refuse columns that a DataFrame does not have, or that cannot be computed from those that it has.
+
+    Raises:
+        QueryError: One is such a column.
+    """
+    checked: dict[str, ColumnLike] = {name: name for name in names}
+    for name, column in columns.items():
+        if isinstance(column, str) and not column.isidentifier():
+            checked[name] = F.expr(column)
+        else:
+            checked[name] = column  # text that names a column is looked up as one, so that the error says what there is
+    fields_of(df, checked, dict.fromkeys(checked, call))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from muntin_engine.backends.spark.column_types import arrow_schema_of
-from muntin_engine.backends.spark.dataframes.static_warnings import Teller
+from muntin_engine.backends.spark.dataframes.static_warnings import CountReporter
 from muntin_engine.backends.spark.delivery.packed_task import open_task
 from muntin_engine.backends.spark.failures.worker_errors import module_error_first
 from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
@@ -75,9 +75,11 @@ class SharedDistributor:
 class StatelessTask:
     """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
 
-    def __init__(self, task: bytes, teller: Teller | None = None, recording: RowRecording | str | None = None) -> None:
+    def __init__(
+        self, task: bytes, reporter: CountReporter | None = None, recording: RowRecording | str | None = None
+    ) -> None:
         self._task = task
-        self._teller = teller
+        self._reporter = reporter
         self._recording = recording
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -98,12 +100,12 @@ class StatelessTask:
                 row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
                 yield pa.RecordBatch.from_pylist([row], schema)
         context = TaskContext.get()
-        if self._teller is None or context is None:
+        if self._reporter is None or context is None:
             task.overflows.report()  # a static input on Spark Connect: the worker's log is all there is
             return
         label_of = {skipped_metric(label): label for label in task.choosy_labels}
         skipped = {label_of[blob.stream]: blob.rows for blob in blobs_to_report if blob.stream in label_of}
-        self._teller.tell(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
+        self._reporter.report(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
 
 
 class PassingReader(EventReader):
@@ -143,7 +145,7 @@ def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> Recorde
     return recording.of_task(int(batch), context.partitionId(), kind)
 
 
-def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
@@ -152,9 +154,9 @@ def static_bucket(task: bytes, teller: Teller | None) -> Callable[[tuple[Any, ..
         arrivals = collect(table.to_pylist(), len(opened_task.inputs))
         with module_error_first():
             blobs = list(run_bucket(opened_task, bucket, MemoryCells(), arrivals))
-        if teller is not None:
+        if reporter is not None:
             skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
-            teller.tell(bucket, blobs, skipped, opened_task.overflows.take())
+            reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
         else:
             opened_task.overflows.report()  # on Spark Connect the worker's log is all there is
         return _table_of(bucket, opened_task.place, blobs)
