@@ -107,29 +107,52 @@ def root_cause(error: BaseException) -> str:
     """
     if is_cut_off(error):
         return str(SessionEndedError(f"its JVM does not answer ({error})"))
-    if (of_driver := _error_of_driver(error)) is not None:
-        return str(of_driver)
-    whole = list(_messages(error))
-    ran = last_death() if any(map(_DEAD.search, whole)) else ""
-    messages = [_without_jvm(message) for message in whole]
-    of_sinks = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
-    if of_sinks:
-        return _led(ran, _without_machinery(of_sinks[-1][of_sinks[-1].find(_TRACEBACK) :]))
-    of_python = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
-    if death := _death_in("\n".join(whole)):
-        said = death  # a traceback around it is the driver's
-    elif of_python:
-        said = _of_worker(of_python[-1])
+    driver_error = _error_of_driver(error)
+    if driver_error is not None:
+        return str(driver_error)
+    full_messages = list(_messages(error))
+    messages = [_without_jvm(message) for message in full_messages]
+    death = last_death() if any(map(_DEAD.search, full_messages)) else ""
+
+    sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
+    if sink_failures:
+        innermost = sink_failures[-1]
+        return _after(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
+
+    explanation = _innermost_explanation(full_messages, messages)
+    advice = [text for sign, text in _ADVICE.items() if sign.search(explanation)]
+    if advice:
+        return _after(death, "\n  ".join([explanation, *advice]))
+
+    # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
+    is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
+    if is_of_worker and not death and not _OURS.search(explanation):
+        last = last_module()
+        if last and last.split("\n")[0] not in explanation:
+            explanation += f"\n  the module that ran last in a worker: {last}"
+    return _after(death, explanation)
+
+
+def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str:
+    """Return the innermost message that explains a failure.
+
+    Args:
+        full_messages: The messages of the error and of its causes.
+        messages: The same messages without the JVM's stacks.
+    """
+    full_text = "\n".join(full_messages)
+    python_failures = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
+    fault = _death_in(full_text)
+    if fault:
+        explanation = fault  # a traceback around it is the driver's
+    elif python_failures:
+        explanation = _of_worker(python_failures[-1])
     else:
-        said = _last_telling(messages)
-    if _NO_STATE in said and (causes := _CAUSED_BY.findall("\n".join(whole))):
-        said += f"\n  because of {causes[-1]}"
-    if advice := [advice for sign, advice in _ADVICE.items() if sign.search(said)]:
-        return _led(ran, "\n  ".join([said, *advice]))
-    is_worker = any(_WORKER in message or _RUNNER.search(message) for message in whole)
-    if is_worker and not ran and not _OURS.search(said) and (last := last_module()) and last.split("\n")[0] not in said:
-        said += f"\n  the module that ran last in a worker: {last}"
-    return _led(ran, said)
+        explanation = _last_telling(messages)
+    causes = _CAUSED_BY.findall(full_text)
+    if _NO_STATE in explanation and causes:
+        explanation += f"\n  because of {causes[-1]}"
+    return explanation
 
 
 def _error_of_driver(error: BaseException) -> MuntinError | None:
@@ -157,23 +180,24 @@ def _death_in(text: str) -> str:
     return "\n".join(lines)
 
 
-def _led(ran: str, said: str) -> str:
-    """Put before a message which worker died, if one did."""
-    return f"{ran}\n{said}" if ran else said
+def _after(death: str, explanation: str) -> str:
+    """Put the death of a worker before an explanation, if one died."""
+    return f"{death}\n{explanation}" if death else explanation
 
 
 def cause_first(error: BaseException) -> str:
     """Return `root_cause` with its last error first, and of the tracebacks after it the innermost alone.
 
     Args:
-        error: The same.
+        error: The error, as `root_cause` takes it.
     """
-    said = root_cause(error)
-    if not said.startswith(_TRACEBACK):
-        return said if _OURS.match(said) is None else _OURS.sub("", said, count=1)
-    last = ([*_OURS.finditer(said)] or [*_LAST_LINE.finditer(said)])[-1]
-    cause = _OURS.sub("", said[last.start() :], count=1)
-    return f"{cause}\n\n{said.partition(_CAUSED)[0]}"
+    explanation = root_cause(error)
+    if not explanation.startswith(_TRACEBACK):
+        return explanation if _OURS.match(explanation) is None else _OURS.sub("", explanation, count=1)
+    error_lines = list(_OURS.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
+    last_error = _OURS.sub("", explanation[error_lines[-1].start() :], count=1)
+    innermost_traceback = explanation.partition(_CAUSED)[0]
+    return f"{last_error}\n\n{innermost_traceback}"
 
 
 def names_module(error: BaseException) -> bool:
@@ -191,14 +215,14 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
         damage: An error that names the damaged files of the checkpoint, if they are why it was raised.
     """
     if damage is None:
-        told = kind(cause_first(error))
-        set_cause(told, error)
-        return told
+        clear_error = kind(cause_first(error))
+        set_cause(clear_error, error)
+        return clear_error
     damage.__cause__ = error
     words_of_spark = _last_telling([_without_jvm(message) for message in _messages(error)])
-    told = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    set_cause(told, damage)  # so `root_cause` says it too
-    return told
+    clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
+    set_cause(clear_error, damage)  # so `root_cause` says it too
+    return clear_error
 
 
 @contextmanager
@@ -234,18 +258,21 @@ def _java_messages(throwable: Any) -> Iterator[str]:
 
 def _without_jvm(message: str) -> str:
     """Return a message without the JVM's stacks; what Python says after one stays."""
-    found = _JVM_PART.search(message)
-    return _JVM_STACK.sub("", message[: found.start()] if found else message).strip()
+    jvm_part = _JVM_PART.search(message)
+    if jvm_part is not None:
+        message = message[: jvm_part.start()]
+    return _JVM_STACK.sub("", message).strip()
 
 
 def _of_worker(message: str) -> str:
     """Keep what the worker says, where the driver's traceback is around it; of a traceback, the module's frames."""
-    said_by_worker = message[max(message.rfind(_WORKER), 0) :]
-    start = said_by_worker.find(_TRACEBACK)
+    worker_message = message[max(message.rfind(_WORKER), 0) :]
+    start = worker_message.find(_TRACEBACK)
     # The error of a module comes without a traceback of Spark's before it.
-    if (ours := _OURS.search(said_by_worker)) and (start < 0 or (_WORKER in message and ours.start() < start)):
-        start = ours.start()
-    return _without_machinery(said_by_worker[start:])
+    module_error = _OURS.search(worker_message)
+    if module_error is not None and (start < 0 or (_WORKER in message and module_error.start() < start)):
+        start = module_error.start()
+    return _without_machinery(worker_message[start:])
 
 
 def _without_machinery(traceback: str) -> str:

@@ -46,8 +46,8 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
     """Return an expression in SQL that means the same over a DataFrame as a column; None if none is known."""
     try:
         with unlogged():
-            found = df.select(column)
-            for text in (found.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
+            selected = df.select(column)
+            for text in (selected.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
                 with suppress(PySparkException):  # a name that hides the expression need not be one
                     if df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c"))):
                         return text
@@ -69,26 +69,27 @@ def fields_of(
     Raises:
         QueryError: The input does not have one of them.
     """
-    given = {name: column for name, column in columns.items() if column is not None}
-    if not given:
+    named_columns = {name: column for name, column in columns.items() if column is not None}
+    if not named_columns:
         return {}
-    known = {part.casefold() for part in df.columns}
-    for name, column in given.items():
-        if isinstance(column, str) and column.isidentifier() and column.casefold() not in known:
+    input_names = {part.casefold() for part in df.columns}
+    for name, column in named_columns.items():
+        if isinstance(column, str) and column.isidentifier() and column.casefold() not in input_names:
             raise _no_such_column(df, readers.get(name, name), column)
     try:
         with unlogged():
-            found = df.select(*map(as_column, given.values())).schema.fields
+            fields = df.select(*map(as_column, named_columns.values())).schema.fields
     except AnalysisException as error:
-        if len(given) > 1:  # Spark does not say which one
-            for name, column in given.items():
+        if len(named_columns) > 1:  # Spark does not say which one
+            for name, column in named_columns.items():
                 fields_of(df, {name: column}, readers)
-        name, column = next(iter(given.items()))
+        name, column = next(iter(named_columns.items()))
         raise _no_such_column(df, readers.get(name, name), column, error) from error
-    if len(found) != len(given):
-        name, named = next(iter(given)), ", ".join(map(str, given.values()))
-        raise QueryError(f"{readers.get(name, name)} names several columns with one of {named}\n  name each one")
-    return dict(zip(given, found, strict=True))
+    if len(fields) != len(named_columns):
+        name = next(iter(named_columns))
+        spelled = ", ".join(map(str, named_columns.values()))
+        raise QueryError(f"{readers.get(name, name)} names several columns with one of {spelled}\n  name each one")
+    return dict(zip(named_columns, fields, strict=True))
 
 
 def _no_such_column(
@@ -164,8 +165,8 @@ def keys_of(df: DataFrame, keys: Sequence[ColumnLike]) -> list[spark_types.Struc
     Raises:
         QueryError: The input does not have one of them.
     """
-    given = {f"k{place}": key for place, key in enumerate(keys)}
-    return list(fields_of(df, given, dict.fromkeys(given, "key")).values())
+    named_keys = {f"k{place}": key for place, key in enumerate(keys)}
+    return list(fields_of(df, named_keys, dict.fromkeys(named_keys, "key")).values())
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
@@ -179,17 +180,17 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     Raises:
         QueryError: It is not a condition, or reads columns that the input does not have.
     """
-    column, reader = F.expr(condition) if isinstance(condition, str) else condition, call.partition("(")[0]
+    column = F.expr(condition) if isinstance(condition, str) else condition
+    reader = call.partition("(")[0]
     if not isinstance(column, Column):
         raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
-    found = fields_of(df, {reader: column}, {})[reader]
-    if not isinstance(found.dataType, spark_types.BooleanType):
-        kind = found.dataType.simpleString()
+    part = fields_of(df, {reader: column}, {})[reader]
+    if not isinstance(part.dataType, spark_types.BooleanType):
         raise QueryError(
             "{condition} is of type {kind}\n  expected: a condition, such as 'km > 2'",
-            value=found.name,
-            condition=call.format(found.name),
-            kind=kind,
+            value=part.name,
+            condition=call.format(part.name),
+            kind=part.dataType.simpleString(),
         )
     return column
 
@@ -208,26 +209,31 @@ def ranges_of(
     Raises:
         QueryError: There is no such key or column, or one is not of the type of the key, or that has no order.
     """
-    parts = keys_of(df, keys)
-    found: dict[str, ColumnLike] = {}
-    places = {part.name: place for place, part in enumerate(parts)}
+    key_fields = keys_of(df, keys)
+    ranges: dict[str, ColumnLike] = {}
+    places = {part.name: place for place, part in enumerate(key_fields)}
     for name, limits in key_ranges.items():
         if name not in places:
             raise QueryError(
                 f"key_ranges bounds {name!r}, which is not a key\n  the keys are {', '.join(places) or 'none'}"
             )
-        place, key = places[name], parts[places[name]].dataType
-        pairs = zip((f"low{place}", f"high{place}"), limits, strict=True)
-        own = {column: limit for column, limit in pairs if limit is not None}
-        for part in fields_of(df, own, dict.fromkeys(own, f"key_ranges of {name!r}")).values():
-            if part.dataType != key or not isinstance(key, spark_types.AtomicType):
+        place = places[name]
+        key_type = key_fields[place].dataType
+        low, high = limits
+        bounds: dict[str, ColumnLike] = {}
+        if low is not None:
+            bounds[f"low{place}"] = low
+        if high is not None:
+            bounds[f"high{place}"] = high
+        for part in fields_of(df, bounds, dict.fromkeys(bounds, f"key_ranges of {name!r}")).values():
+            if part.dataType != key_type or not isinstance(key_type, spark_types.AtomicType):
                 raise QueryError(
-                    f"key_ranges bounds {name!r}, which is {key.simpleString()}, by {part.name!r}, which is "
+                    f"key_ranges bounds {name!r}, which is {key_type.simpleString()}, by {part.name!r}, which is "
                     f"{part.dataType.simpleString()}\n"
                     "  expected: numbers, text, dates or timestamps, and columns of the type of the key: cast them"
                 )
-        found |= own
-    return found
+        ranges |= bounds
+    return ranges
 
 
 @dataclass

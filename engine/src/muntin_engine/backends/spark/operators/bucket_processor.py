@@ -42,7 +42,7 @@ _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_typ
 IDLE: Final = "idle"
 """The cell in which a partition keeps since when none of its buckets was evaluated."""
 
-_KNOWN: Final[set[tuple[str, int]]] = set()
+_WITH_STATE: Final[set[tuple[str, int]]] = set()
 """The buckets, each with its query, that have had state in this process."""
 
 
@@ -111,33 +111,38 @@ class BucketProcessor(StatefulProcessor):
 
         self._is_idle = False
         bucket = key[0]
-        task, now = open_task(self._tasks[bucket]), _now(bucket)
+        task = open_task(self._tasks[bucket])
+        origin = _origin_of(bucket)
 
-        known = (now.query if now else "", bucket)
-        self._cells.may_be_new = known not in _KNOWN
+        bucket_of_query = (origin.query if origin else "", bucket)
+        self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
         def was_idle(first: int) -> bool:
-            return now is not None and self._was_idle(first, now, task)
+            return origin is not None and self._was_idle(first, origin, task)
 
         with module_error_first():
-            blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), now, was_idle)
+            blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), origin, was_idle)
             for blob in with_totals(blobs):
                 columns = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
                 yield Row(bucket=bucket, place=task.place, **columns)
-        _KNOWN.add(known)
+        _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
         """Keep that no bucket was evaluated, if none was."""
-        now = _now(_NO_BUCKET) if self._is_idle else None
-        if now is None:
+        if not self._is_idle:
+            return
+        origin = _origin_of(_NO_BUCKET)
+        if origin is None:
             return
         from muntin_engine.state.cells import seal
 
-        with self._cells_of(_NO_BUCKET, now):
-            first = self._idle_since(now)
-            self._cells.put(IDLE, seal(IDLE, str(now.batch if first is None else first).encode(), now))
+        with self._cells_of(_NO_BUCKET, origin):
+            first = self._idle_since(origin)
+            if first is None:
+                first = origin.batch
+            self._cells.put(IDLE, seal(IDLE, str(first).encode(), origin))
 
-    def _was_idle(self, first: int, now: Origin, task: TaskPayload) -> bool:
+    def _was_idle(self, first: int, origin: Origin, task: TaskPayload) -> bool:
         """True if no bucket was evaluated from a micro-batch on, as far as Spark's repartition lets us know.
 
         Raises:
@@ -150,36 +155,45 @@ class BucketProcessor(StatefulProcessor):
         repartitioned = None if context is None else context.getLocalProperty(REPARTITIONED)
         if repartitioned and int(repartitioned) >= first:
             return True
-        with self._cells_of(_NO_BUCKET, now):
-            since = self._idle_since(now)
+        with self._cells_of(_NO_BUCKET, origin):
+            since = self._idle_since(origin)
         if since is not None and since <= first:
             return not (first == 0 and self._has_begun)
         for bucket in self._tasks if first == 0 else ():
-            with self._cells_of(bucket, now):
+            with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
             if sealed is not None:
                 BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
         return False
 
-    def _idle_since(self, now: Origin) -> int | None:
+    def _idle_since(self, origin: Origin) -> int | None:
         """Return since when no bucket was evaluated, until the micro-batch before; None if one was in that."""
         from muntin_engine.state.cells import unseal
 
         sealed = self._cells.get(IDLE)
-        found = sealed and unseal(IDLE, sealed, "a partition")
-        return int(found.data) if found and found.origin == (now.query, _NO_BUCKET, now.batch - 1) else None
+        if not sealed:
+            return None
+        note = unseal(IDLE, sealed, "a partition")
+        is_of_last_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
+        return int(note.data) if is_of_last_batch else None
 
     @contextmanager
-    def _cells_of(self, bucket: int, now: Origin) -> Iterator[None]:
-        """Have the cells be those of another bucket for a while."""
-        was_new, self._cells.may_be_new = self._cells.may_be_new, True
+    def _cells_of(self, bucket: int, origin: Origin) -> Iterator[None]:
+        """Read and write the cells of another bucket in a block.
+
+        Args:
+            bucket: The other bucket.
+            origin: The origin of the bucket that is evaluated, whose cells they are again after it.
+        """
+        may_be_new = self._cells.may_be_new
+        self._cells.may_be_new = True
         self._client.set_implicit_key((bucket,))
         yield
-        self._client.set_implicit_key((now.bucket,))
-        self._cells.may_be_new = was_new
+        self._client.set_implicit_key((origin.bucket,))
+        self._cells.may_be_new = may_be_new
 
 
-def _now(bucket: int) -> Origin | None:
+def _origin_of(bucket: int) -> Origin | None:
     """Return the origin of what a task writes; None on the driver, which only asks what state there is."""
     context = TaskContext.get()
     batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
