@@ -34,8 +34,8 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
 
     Args:
         query: The query.
-        blobs: What comes out of its buckets.
-        schema: That of the output.
+        blobs: The output of its buckets.
+        schema: The schema of the output.
         output: `results` or `evicted_rows`.
 
     Raises:
@@ -50,27 +50,32 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
             retracting=Call("early", ..., Argument("refinement", "retract")),
             final=Argument("emit", "final"),
         )
-    text = spark_types.StringType()
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
-    fields += [spark_types.StructField(name, text) for name in (CHANGE, SOURCE)]
-    marked = spark_types.StructType(fields)
-    complete_to = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
-    wanted = blobs.where(F.col("stream").isin(*STREAMS[output], complete_to)).select("bucket", "rows", "data")
-    reader = PassingReader(arrow_schema_of(marked), _lifetime_column(query.plan, output), query.place_name)
-    return wanted.mapInArrow(reader, marked)
+    for name in (CHANGE, SOURCE):
+        fields.append(spark_types.StructField(name, spark_types.StringType()))
+    event_schema = spark_types.StructType(fields)
+    watermark = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
+    wanted = blobs.where(F.col("stream").isin(*STREAMS[output], watermark)).select("bucket", "rows", "data")
+    reader = PassingReader(arrow_schema_of(event_schema), _lifetime_column(query.plan, output), query.place_name)
+    return wanted.mapInArrow(reader, event_schema)
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:
     """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
     lifetime = _lifetime_column(plan, output)
     is_point = output == EVICTED_ROWS or plan.timestamps is TimestampPolicy.POINT_AT_END
-    named: dict[str, Any] = {"start": f"{lifetime}.start", "end": None if is_point else f"{lifetime}.end"}
-    named |= {"change": CHANGE, "source": SOURCE, "sources": sources_of(plan)}
+    columns: dict[str, Any] = {
+        "start": f"{lifetime}.start",
+        "end": None if is_point else f"{lifetime}.end",
+        "change": CHANGE,
+        "source": SOURCE,
+        "sources": sources_of(plan),
+    }
     if "event_id" in plan.added:
-        named["id"] = _id(plan)
+        columns["id"] = _id(plan)
     if "new_end" in plan.added:
-        named["new_end"] = "new_end"
-    return named
+        columns["new_end"] = "new_end"
+    return columns
 
 
 def _lifetime_column(plan: Plan, output: str) -> str:

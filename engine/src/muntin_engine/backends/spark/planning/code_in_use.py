@@ -38,15 +38,17 @@ def code_in_use(
     DataFrame, in sessions with registered functions.
     """
     classes = {part.name: type(part) for part in parts}
-    found = [
-        CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=getattr(cls, "requires_same_code", False))
-        for name, cls in classes.items()
-    ]
-    functions = {function.name: function for df in projections for function in _functions_in(df)}
+    functions: dict[str, Function[..., Any]] = {}
+    for df in projections:
+        functions |= {function.name: function for function in _functions_in(df)}
     functions |= {function.name: function for function in called}
-    return (
-        *found,
-        *(
+
+    codes: list[CodeInUse] = []
+    for name, cls in classes.items():
+        requires_same_code = getattr(cls, "requires_same_code", False)  # windows do not say
+        codes.append(CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=requires_same_code))
+    for name, function in functions.items():
+        codes.append(
             CodeInUse(
                 name,
                 function.version,
@@ -55,22 +57,26 @@ def code_in_use(
                 requires_same_code=function.requires_same_code,
                 continues_since=function.continues_since,
             )
-            for name, function in functions.items()
-        ),
-    )
+        )
+    return tuple(codes)
 
 
 def _functions_in(df: DataFrame) -> Iterator[Function[..., Any]]:
+    """Yield the registered functions that the expressions of a DataFrame call."""
     spark = df.sparkSession
-    known = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
-    if not known:
+    registered = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
+    if not registered:
         return
     if is_connect(spark):  # what is sent to the server names functions; one that only names a column is none the worse
-        sent = connect_plan(df)
-        yield from (function for name, function in known.items() if name.encode() in sent)
+        sent_plan = connect_plan(df)
+        for name, function in registered.items():
+            if name.encode() in sent_plan:
+                yield function
         return
-    called = set(_CALLED.findall(analyzed_plan(df)))
-    yield from (function for name, function in known.items() if name in called)
+    called_names = set(_CALLED.findall(analyzed_plan(df)))
+    for name, function in registered.items():
+        if name in called_names:
+            yield function
 
 
 def _session_id(spark: Any) -> str:
