@@ -87,8 +87,9 @@ def test_the_clock_of_the_machine_shows_microseconds_since_the_epoch() -> None:
 
 
 class Session:
-    """Keeps what is registered."""
+    """Stands for a session of Spark's, by the name of its module, and keeps what is registered."""
 
+    __module__ = "pyspark.sql.connect.session"
     readStream = None
     session_id = "a session of Connect"
 
