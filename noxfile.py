@@ -27,20 +27,20 @@ TESTS: Final = (
     "tests/journeys/test_against_spark.py::test_days_to_years_are_those_of_date_trunc",
     "tests/journeys/test_row_windows.py::test_a_stream_in_any_order_with_restarts_gives_the_last_rows",
     "tests/journeys/test_joins.py::test_a_join_goes_on_after_a_restart_and_its_results_are_events",
-    "tests/engine/backends/spark/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
+    "tests/engine/backends/spark/operators/test_stateless.py::test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing",
     # What goes in and comes out.
-    "tests/engine/backends/spark/test_chaining.py::test_a_query_over_the_results_of_a_query",
+    "tests/engine/backends/spark/dataframes/test_results_as_events.py::test_a_query_over_the_results_of_a_query",
     "tests/journeys/test_types.py::test_records_lists_and_maps_go_in_and_come_out",
     "tests/journeys/test_types.py::test_installed_functions_are_there_in_sql",
-    "tests/engine/backends/spark/writing/test_write.py::test_all_outputs_come_from_one_evaluation",
-    "tests/engine/backends/spark/writing/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
-    "tests/engine/backends/spark/writing/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
+    "tests/engine/backends/spark/foreach_batch/test_write.py::test_all_outputs_come_from_one_evaluation",
+    "tests/engine/backends/spark/foreach_batch/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
+    "tests/engine/backends/spark/foreach_batch/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
     "tests/journeys/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
     "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
     # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
-    "tests/engine/backends/spark/writing/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
-    "tests/engine/backends/spark/writing/test_checkpoints.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
-    "tests/engine/backends/spark/shipping/test_shipping.py",
+    "tests/engine/backends/spark/checkpoints/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
+    "tests/engine/backends/spark/checkpoints/test_checkpoint.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
+    "tests/engine/backends/spark/delivery/test_shipping.py",
 )
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 

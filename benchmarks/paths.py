@@ -24,7 +24,7 @@ import muntin_engine
 from benchmarks.session import end_session, spark_session, start_session
 from muntin import tumbling
 from muntin_engine import events, module
-from muntin_engine.backends.spark.pipeline import task_of
+from muntin_engine.backends.spark.dataframes.pipeline import task_of
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute

@@ -51,7 +51,7 @@ QUICK: Final = {
 PROGRAMS: Final = (
     "tests/docs/tutorial/",
     "tests/engine/backends/spark/session/",
-    "tests/engine/backends/spark/shipping/test_shipping",
+    "tests/engine/backends/spark/delivery/test_shipping",
     "tests/engine/backends/spark/test_client_alone",
 )
 """How the names of tests begin that start programs, each with a JVM of its own."""

@@ -36,7 +36,7 @@ LEFT_OUT: Final = {
     "tests/engine/packages/": "makes and installs packages",
     "tests/engine/backends/spark/session/test_java": "starts JVMs",
     "tests/engine/backends/spark/session/test_spark_home": "starts JVMs",
-    "tests/engine/backends/spark/shipping/test_shipping": "starts programs with a Spark of their own",
+    "tests/engine/backends/spark/delivery/test_shipping": "starts programs with a Spark of their own",
     "tests/engine/backends/spark/test_client_alone": "starts programs with a Spark of their own",
     "tests/engine/testing/": "restarts after each step of random streams: minutes of one core",
     "tests/engine/workers/": "starts processes that die",

@@ -20,7 +20,7 @@ from muntin_cli.checking.laws import check_laws
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
 from muntin_cli.new import create_package
-from muntin_engine.backends.spark.shipping import packed_task
+from muntin_engine.backends.spark.delivery import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
 from tests.cli.running import Done, Offer, Run
 from tests.sdk.installation import Installation

@@ -75,7 +75,7 @@ def test_importing_muntin_or_what_makes_queries_loads_neither_spark_nor_arrow_no
 
 def test_the_process_that_spark_starts_for_each_stateful_operator_imports_neither_the_sdk_nor_arrow() -> None:
     imported = "sorted({'muntin', 'numpy', 'pyarrow'} & set(sys.modules))"
-    code = f"import sys, muntin_engine.backends.spark.stateful\nprint(*{imported})"
+    code = f"import sys, muntin_engine.backends.spark.operators.bucket_processor\nprint(*{imported})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import events
-from muntin_engine.backends.spark.writing import kafka_connector
+from muntin_engine.backends.spark.foreach_batch import kafka_connector
 from muntin_engine.sinks.database_table import DatabaseTable
 from muntin_engine.sinks.kafka_topic import KafkaTopic
 from tests.engine.sinks.kafka_brokers import brokers, read_topic
@@ -66,7 +66,7 @@ def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None
 
     assert sorted(by_spark, key=by_id) == sorted(by_python, key=by_id)
     assert json.loads(by_python[0][1])["station"] == row["station"]
-    assert not kafka_connector.is_installed(batch)
+    assert not kafka_connector.has_kafka_connector(batch)
 
 
 @pytest.mark.nightly

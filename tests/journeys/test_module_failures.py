@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from muntin import Aggregate, Module, tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.testing.streaming import setting
 from tests.installed import install
 from tests.journeys.running import run, stream_of

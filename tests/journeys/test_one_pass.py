@@ -14,7 +14,7 @@ from muntin import session, tumbling
 from muntin.errors import QueryError
 from muntin_engine import OnePass, Query, batch_metrics, events, module, one_pass
 from muntin_engine.errors import StateError, StateMismatchError
-from tests.engine.backends.spark.writing.test_write import CLOSED, OPEN, batch
+from tests.engine.backends.spark.foreach_batch.test_write import CLOSED, OPEN, batch
 from tests.journeys.running import Kept, read_stream, write_batches
 from tests.modules.members import Count, Members, Total
 

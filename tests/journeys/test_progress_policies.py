@@ -17,7 +17,7 @@ from muntin import tumbling
 from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin_engine import EventStream, Query, events, module
-from muntin_engine.backends.spark.clock import ClockSource
+from muntin_engine.backends.spark.inputs.clock_source import ClockSource
 from tests.journeys.running import Kept, Outcome, counts_of, plain, run, run_together, start, stream_of
 from tests.modules.members import Members
 from tests.modules.progress_policies import Outvoted

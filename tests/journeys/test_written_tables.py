@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 
 from muntin import tumbling
 from muntin_engine import ChangelogTable, DeltaLakeTable, Query, events, fold, module
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import StateError
 from muntin_engine.sinks import rows_on_driver
 from muntin_engine.testing import check_sink
-from tests.engine.backends.spark.writing.test_write import BATCHES, lose_commit, run, windows
+from tests.engine.backends.spark.foreach_batch.test_write import BATCHES, lose_commit, run, windows
 from tests.journeys.running import stream_of
 from tests.modules.members import Count
 

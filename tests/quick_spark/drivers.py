@@ -55,7 +55,7 @@ def serve(address: str) -> None:
     import pyspark.sql.streaming.python_streaming_source_runner
     import pyspark.sql.streaming.transform_with_state_driver_worker  # noqa: F401
 
-    import muntin_engine.backends.spark.stateful  # noqa: F401
+    import muntin_engine.backends.spark.operators.bucket_processor  # noqa: F401
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     with socket.socket(socket.AF_UNIX) as listener:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import types as spark_types
 
 from muntin.schemas import Field, Struct
-from muntin_engine.backends.spark.types import arrow_type_of, spark_type_of
+from muntin_engine.backends.spark.column_types import arrow_type_of, spark_type_of
 from muntin_engine.wire.event_ids import id_array, in_utc, stand_ins
 from muntin_engine.wire.side_output import plain_json
 

@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 
 from muntin.errors import MuntinError
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.testing.streaming import setting
 from tests.journeys.running import write_batches
 from tests.journeys.scripts import tables

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from muntin import tumbling
 from muntin_engine import events, module
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import traces_folder
 from tests.journeys.running import collect, run, stream_of

@@ -3,8 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver
+
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
+    from muntin_engine.api.changelogs import final_rows, fold, net_changes
     from muntin_engine.api.events import events
     from muntin_engine.api.functions import condition, functions
     from muntin_engine.api.module import from_stream, module
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
     from muntin_engine.api.text.reading import one_pass_from_dict, query_from_dict
     from muntin_engine.api.text.schema import query_schema
     from muntin_engine.api.union import union
-    from muntin_engine.backends.spark.failures import root_cause
+    from muntin_engine.backends.spark.checkpoints.query_texts import read_query
+    from muntin_engine.backends.spark.checkpoints.state_table import read_state
+    from muntin_engine.backends.spark.failures.root_cause import root_cause
     from muntin_engine.backends.spark.session.local import local_session, spark_session, stop_session
     from muntin_engine.backends.spark.session.preconditions import prepare_session
-    from muntin_engine.backends.spark.writing.query_texts import read_query
-    from muntin_engine.backends.spark.writing.state_table import read_state
     from muntin_engine.errors import (
         JavaNotFoundError,
         ModuleNotOnWorkerError,
@@ -55,13 +58,11 @@ if TYPE_CHECKING:
         Sink,
         WrittenBatch,
         copy_checkpoint,
-        final_rows,
-        fold,
-        net_changes,
     )
     from muntin_engine.sinks.recordings.recorder import Recorder
 else:
     _PLACES: Final = {
+        "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
         "muntin_engine.api.functions": ("condition", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
@@ -102,14 +103,13 @@ else:
         "muntin_engine.sinks": (
             *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
             *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
-            *("final_rows", "fold", "net_changes"),
         ),
-        "muntin_engine.backends.spark.failures": ("root_cause",),
+        "muntin_engine.backends.spark.failures.root_cause": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.backends.spark.session.local": ("local_session", "spark_session", "stop_session"),
         "muntin_engine.backends.spark.session.preconditions": ("prepare_session",),
-        "muntin_engine.backends.spark.writing.query_texts": ("read_query",),
-        "muntin_engine.backends.spark.writing.state_table": ("read_state",),
+        "muntin_engine.backends.spark.checkpoints.query_texts": ("read_query",),
+        "muntin_engine.backends.spark.checkpoints.state_table": ("read_state",),
     }
     _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
 
@@ -128,6 +128,15 @@ else:
         """Return the names of everything that is there, used or not."""
         return sorted({*globals(), *__all__})
 
+
+def _make_warner() -> QueryObserver:
+    """Make what warns of rows that no sink takes."""
+    from muntin_engine.monitoring.observer import Warner
+
+    return Warner()
+
+
+OBSERVERS.attach(_make_warner)  # here, as this module is imported by every program that has a query
 
 __all__ = [
     "Alert",

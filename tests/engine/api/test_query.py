@@ -22,13 +22,14 @@ from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.metrics import reported_name, shown_names
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.time.source_rules import SourceRules
+from tests.engine.api.frames import Frame
 from tests.engine.plan.plans import input_of, plan_of, planned
 from tests.engine.plan.queries import value_of
 from tests.modules.members import Count, Echo, Members
 
 
 def query(*modules: Any, inner: tuple[Any, ...] = (), **changed: Any) -> Query:
-    source = SimpleNamespace(df=SimpleNamespace(isStreaming=True))
+    source = SimpleNamespace(df=Frame())
     return Query((cast(Any, source),), plan_of(*modules, **changed), inner=inner)
 
 

@@ -1,7 +1,7 @@
 """What a newcomer types, and what the answer says: refused where it is written, with the call that works.
 
 A line is a call and what its error must hold. No call needs Spark: what Spark must be asked for is in
-`tests/engine/backends/spark/test_planning.py`.
+`tests/engine/backends/spark/planning/test_query_plan.py`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from muntin_engine import (
     union,
 )
 from muntin_engine.plan import plan_module
+from tests.engine.api.frames import Frame, StaticFrame
 from tests.engine.plan.plans import plan_of, planned
 from tests.modules.members import Count, Echo
 
@@ -75,16 +76,6 @@ class Misspelt(Aggregate[float, float]):
         return 0.0
 
 
-class Frame:
-    """Stands for a DataFrame, or a session, that nobody asks anything."""
-
-    isStreaming = True
-    readStream = udf = None
-
-    def __repr__(self) -> str:
-        return "DataFrame[]"
-
-
 DF = cast(Any, Frame())
 POINTS = events(DF, at="t", watermark=5)
 NAMES: dict[str, Any] = {
@@ -101,11 +92,11 @@ NAMES: dict[str, Any] = {
     "pandas_df": pd.DataFrame({"t": [1]}),
     "points": POINTS,
     "query": Query((cast(Any, SimpleNamespace(df=DF)),), plan_of()),
-    "static_query": Query((cast(Any, SimpleNamespace(df=SimpleNamespace(isStreaming=False))),), plan_of()),
+    "static_query": Query((cast(Any, SimpleNamespace(df=StaticFrame())),), plan_of()),
     "rides": events(DF, id="ride", start="leaves", end="returns", change="change", new_end="back"),
     "samples": events(DF, at="t", edge=True),
     "spark": DF,
-    "static": events(cast(Any, type("Frame", (Frame,), {"isStreaming": False})()), at="t"),
+    "static": events(cast(Any, StaticFrame()), at="t"),
     "stream": events(DF, at="t"),
     "union": union,
     "windowed": events(DF, at="t").window(tumbling(10)),

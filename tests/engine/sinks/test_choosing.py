@@ -11,7 +11,7 @@ import pytest
 
 from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink, StateError
-from muntin_engine.backends.spark.writing.sink_checks import check_not_ahead, check_not_behind, read_of
+from muntin_engine.backends.spark.checkpoints.sink_checks import check_not_ahead, check_not_behind, read_of
 from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks import choose_sinks as choose_sinks_of
 from muntin_engine.sinks.sink import WrittenBatch

@@ -11,8 +11,8 @@ import pyarrow as pa
 from muntin import Axis, ClipPolicy, ColumnarAggregate, EmitPolicy, Lateness, Module, TimestampPolicy, tumbling
 from muntin.progress import ProgressPolicy, Punctuated
 from muntin.schemas import Field, describe
-from muntin_engine.backends.spark.shipping.packed_task import pack_task
-from muntin_engine.backends.spark.tasks import Distributor
+from muntin_engine.backends.spark.delivery.packed_task import pack_task
+from muntin_engine.backends.spark.operators.arrow_functions import Distributor
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Choice, Columns, Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.input_binding import bind_inputs

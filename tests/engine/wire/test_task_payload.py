@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from muntin import Aggregate, IncrementalAggregate
-from muntin_engine.backends.spark.shipping.packed_task import open_task, pack_task
+from muntin_engine.backends.spark.delivery.packed_task import open_task, pack_task
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.packages.packages import Reference, references_of
 from muntin_engine.packages.packing import pack

@@ -13,7 +13,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
 from muntin.testing import Script
 from muntin.windows import HoppingWindows
-from muntin_engine.backends.spark.code_in_use import code_in_use
+from muntin_engine.backends.spark.planning.code_in_use import code_in_use
 from muntin_engine.errors import StateMismatchError
 from tests.modules.rows import Listed
 from tests.scenarios.query import Query

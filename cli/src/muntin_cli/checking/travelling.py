@@ -20,7 +20,7 @@ from muntin_cli.output import counted
 from muntin_cli.processes import ask_python, worker_python
 
 MOST_BYTES: Final = 900_000
-"""Greatest size of the code of a whole query, see `muntin_engine.backends.spark.shipping.packed_task`."""
+"""Greatest size of the code of a whole query, see `muntin_engine.backends.spark.delivery.packed_task`."""
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "open_modules.py"
 _KEEP_OUT: Final = "  keep open files, connections and large tables out of its attributes; load them at first use"

@@ -1,6 +1,6 @@
 """Checks of the arguments of calls that make a query; an error says which call works.
 
-DataFrames and columns are recognized by the methods of their classes, so that nothing is imported and Spark not called.
+Columns are recognized by the methods of their classes, so that nothing is imported and Spark not called.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from muntin.errors import DurationError, QueryError
 from muntin.errors.messages import Argument
 from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
+from muntin_engine.backends.choosing import is_input
 
 
 def check_dataframe(call: str, df: object) -> None:
@@ -29,7 +30,7 @@ def check_dataframe(call: str, df: object) -> None:
     Raises:
         QueryError: It is something else.
     """
-    if hasattr(type(df), "isStreaming"):
+    if is_input(df):
         return
     owner = type(df).__module__.partition(".")[0]
     if owner in ("pandas", "pyarrow", "polars"):

@@ -22,6 +22,7 @@ from muntin_engine.api.arguments import (
     spelled,
 )
 from muntin_engine.api.query import EventStream
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.plan.steps import step
 
@@ -127,20 +128,13 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     check_sources(source, sources)
     condition = None
     if rows is not None:
-        from muntin_engine.backends.spark.columns import condition_of
-
-        condition = condition_of(df, rows, "rows({})")
+        condition = backend_of(df).inputs.condition(df, rows, "rows({})")
     if keys or order is not None:
-        from muntin_engine.backends.spark.columns import fields_of, keys_of, orders_by_name
-
-        keys_of(df, keys)
-        fields_of(df, orders_by_name(row_order), {})
+        backend_of(df).inputs.check_columns(df, keys, row_order)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
-        from muntin_engine.backends.spark.columns import ranges_of
-
         _check_ranges(key_ranges, progress)
-        ranges = ranges_of(df, keys, key_ranges)
+        ranges = backend_of(df).inputs.key_ranges(df, keys, key_ranges)
     return EventStream(
         df=df,
         keys=keys,

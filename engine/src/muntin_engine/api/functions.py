@@ -12,15 +12,18 @@ from muntin.errors import QueryError
 from muntin.modules.call import check_column
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import spelled
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.packages.code_version import code_version
 from muntin_engine.plan.request import JoinCondition
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.spark.session.kinds import AnySession
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
     from muntin_engine.plan.request import ColumnLike
 
 
-def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
+def functions(spark: SparkSession | ConnectSession, *names: str | Function[..., Any]) -> list[str]:
     """Register functions with Spark SQL and return the names they have there.
 
     Args:
@@ -37,9 +40,7 @@ def functions(spark: AnySession, *names: str | Function[..., Any]) -> list[str]:
         raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
         _check_named_function(name)
-    from muntin_engine.backends.spark.functions import register
-
-    return register(spark, names)
+    return backend_of(spark).register_functions(spark, names)
 
 
 def condition(
@@ -72,20 +73,24 @@ def condition(
         (('kg',), ('limit',), {'more': 5})
     """
     boolean = Field("result", Scalar(ScalarKind.BOOLEAN), is_nullable=True)
+    test: Function[..., Any]
     if isfunction(function):
-        made = Function(function.__qualname__, code_version(function), function, boolean)
+        test = Function(function.__qualname__, code_version(function), function, boolean)
+    elif isinstance(function, str):
+        test = installed().function(function)
     else:
         _check_condition(function)
-        made = installed().function(function) if isinstance(function, str) else cast("Function[..., Any]", function)
-    if made.is_vectorized or made.result.type != boolean.type:
-        fact = "is vectorised" if made.is_vectorized else f"returns {spell(made.result)}"
+        test = cast("Function[..., Any]", function)
+    if test.is_vectorized or test.result.type != boolean.type:
+        fact = "is vectorised" if test.is_vectorized else f"returns {spell(test.result)}"
         raise QueryError(
-            f"{made.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
+            f"{test.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
         )
-    lefts, rights = (tuple(given) if isinstance(given, list | tuple) else (given,) for given in (left, right))
-    for column in (*lefts, *rights):
+    left_columns = tuple(left) if isinstance(left, list | tuple) else (left,)
+    right_columns = tuple(right) if isinstance(right, list | tuple) else (right,)
+    for column in (*left_columns, *right_columns):
         check_column("condition()", column)
-    return JoinCondition(made, lefts, rights, parameters)
+    return JoinCondition(test, left_columns, right_columns, parameters)
 
 
 _CONDITION: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"

@@ -19,6 +19,7 @@ from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import (
     Align,
@@ -212,7 +213,8 @@ class ChangesLifetimes(ChangesPayload):
                 call=call,
                 repeated=Call(call, ..., Argument("repeated", True)),
             )
-        name = next(name for number in count() if (name := f"length_{number}") not in self.df.columns)
+        taken_names = backend_of(self.df).inputs.column_names(self.df)
+        name = next(name for number in count() if (name := f"length_{number}") not in taken_names)
         text = str(column).removeprefix("Column<'").removesuffix("'>")
         named = self._computed(call, {}, {name: column}, keeps_others=True)
         made = change(LengthColumn(name, text, least))

@@ -8,20 +8,17 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Never
 
-from muntin import Duration
 from muntin.errors import QueryError
-from muntin_engine.api.arguments import check_name, check_path, spelled
-from muntin_engine.api.outputs import OUTPUTS
+from muntin_engine.api.arguments import check_name, spelled
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.has_text import text_of_queries
+from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.plan.explanation import explain_plan
+from muntin_engine.sinks import SinkLike
+from muntin_engine.sinks.recordings.recorder import RecordLike
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
-
-    from muntin_engine.sinks import SinkLike
-    from muntin_engine.sinks.recordings.recorder import RecordLike
 
 
 def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
@@ -61,40 +58,50 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
                 f"one_pass({name}={query!r:.80}) is not a query\n  expected what aggregate() or apply() returns"
             )
         if len(query.sources) > 1:
+            inputs = ", ".join(source.name for source in query.plan.inputs)
             raise QueryError(
-                f"{name!r} has several inputs, {', '.join(given.name for given in query.plan.inputs)}, and queries of "
-                "one pass read one\n  write it with a query of its own"
+                f"{name!r} has several inputs, {inputs}, and queries of one pass read one\n"
+                "  write it with a query of its own"
             )
         if not query.plan.choice.keeps_state:
             raise QueryError(
                 f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
                 "  write it with a query of its own"
             )
-    first, of_first = next(iter(queries.items()))
+    first_name, first_query = next(iter(queries.items()))
     for name, query in queries.items():
-        if query.source.rows.df is not of_first.source.rows.df:
+        if query.source.rows.df is not first_query.source.rows.df:
             raise QueryError(
-                f"{first!r} and {name!r} are of two DataFrames, and one pass reads one\n"
+                f"{first_name!r} and {name!r} are of two DataFrames, and one pass reads one\n"
                 "  give events() the same DataFrame, not one made again or by where(); events(df, rows='...') takes "
                 "some rows of it, and keys, times and inputs may be expressions\n"
                 "  queries of another query's results share what as_events() returned"
             )
-    named = {
-        name: query if query.is_named else replace(query, metrics_name=name, is_named=True)
-        for name, query in queries.items()
-    }
-    reported = {query.metrics_name: name for name, query in named.items()}
-    for name, query in named.items():
-        if reported[query.metrics_name] != name:
+    return OnePass(_with_metrics_names(queries))
+
+
+def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
+    """Return queries that report metrics under the name that each was given, or else its name in the pass.
+
+    Raises:
+        QueryError: Two report under one name.
+    """
+    named_queries: dict[str, Query] = {}
+    for name, query in queries.items():
+        named_queries[name] = query if query.is_named else replace(query, metrics_name=name, is_named=True)
+    reporting_query = {query.metrics_name: name for name, query in named_queries.items()}
+    for name, query in named_queries.items():
+        other_name = reporting_query[query.metrics_name]
+        if other_name != name:
             raise QueryError(
-                f"{name!r} and {reported[query.metrics_name]!r} report metrics under the name {query.metrics_name!r}\n"
+                f"{name!r} and {other_name!r} report metrics under the name {query.metrics_name!r}\n"
                 "  give one of them another name: .named('...')"
             )
-    return OnePass(named)
+    return named_queries
 
 
 @dataclass(frozen=True, repr=False)
-class OnePass:
+class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, RecordLike]]):
     """Several queries over one input in one Spark query; made by `one_pass`.
 
     Attributes:
@@ -124,144 +131,41 @@ class OnePass:
         """
         return text_of_queries({name: query.steps for name, query in self.queries.items()}, tables)
 
-    def write(  # noqa: PLR0913  # as Query.write
-        self,
-        *,
-        checkpoint: str | PathLike[str] | None = None,
-        results: Mapping[str, SinkLike] | None = None,
-        late_rows: Mapping[str, SinkLike] | None = None,
-        rejected_rows: Mapping[str, SinkLike] | None = None,
-        evicted_rows: Mapping[str, SinkLike] | None = None,
-        metrics: Mapping[str, SinkLike] | None = None,
-        every: Duration | None = None,
-        available_now: bool = False,
-        on_end: str = "leave",
-        name: str | None = None,
-        record: RecordLike | Mapping[str, RecordLike] | None = None,
-    ) -> StreamingQuery:
-        """Start one Spark query that evaluates all queries in each micro-batch and hands their outputs to sinks.
+    @property
+    def queries_by_name(self) -> Mapping[str, Query]:
+        """The queries."""
+        return self.queries
 
-        Sinks are those of `Query.write`, by the names of their queries. Every query has at least one. If a sink fails,
-        the micro-batch is repeated for all queries.
-
-        Args:
-            checkpoint: Spark's checkpoint location: one for all queries, kept as long as they are. It remembers the
-                queries by name, and none can be added, left out or changed. It has to be given.
-            results: The sinks that take the results of queries.
-            late_rows: Those that take late rows.
-            rejected_rows: Those that take rejected rows.
-            evicted_rows: Those that take second outputs.
-            metrics: Those that take the progress of queries.
-            every: As for `Query.write`, and so the others.
-            available_now: The other pace.
-            on_end: What happens to open windows, of all queries.
-            name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
-                the key, with a number where a running query has that name.
-            record: As for `Query.write`, with a folder for each query in it; or by the names of queries, where each is
-                recorded.
-
-        Raises:
-            QueryError: There is no query of a name, a query has no sink; or as for `Query.write`.
-            DurationError: `every` cannot be read.
-            PolicyError: It has no unit, or is negative.
-            SetupError: As for `Query.results`.
-            StateMismatchError: The checkpoint is of other queries. Nothing was read or changed.
-            StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
-        """
-        if checkpoint is not None:
-            check_path("checkpoint", checkpoint)
-        if name is not None:
-            check_name("name", name)
-        from muntin_engine.backends.spark.writing.write import write
-
-        outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        return write(self.queries, self._sinks(outputs), checkpoint, every, available_now, on_end, name, record)
-
-    def close_checkpoint(
-        self,
-        checkpoint: str | PathLike[str],
-        *,
-        results: Mapping[str, SinkLike] | None = None,
-        late_rows: Mapping[str, SinkLike] | None = None,
-        rejected_rows: Mapping[str, SinkLike] | None = None,
-        evicted_rows: Mapping[str, SinkLike] | None = None,
-        metrics: Mapping[str, SinkLike] | None = None,
-    ) -> None:
-        """Close the stream of a checkpoint, as `Query.close_checkpoint` does, for all queries.
-
-        Args:
-            checkpoint: The checkpoint of the queries.
-            results: As for `write`, the same sinks; the others too.
-            late_rows: The sinks for late rows.
-            rejected_rows: The sinks for rejected rows.
-            evicted_rows: The sinks for second outputs.
-            metrics: The sinks for progress.
-
-        Raises:
-            QueryError: A query cannot be closed, or something is not a sink.
-            StateError: The checkpoint is closed, or of other queries, or a micro-batch of it was cut short.
-            SinkError: A sink failed. Call again with the same sinks when it works.
-        """
-        check_path("checkpoint", checkpoint)
-        from muntin_engine.backends.spark.writing.closing import close_checkpoint
-
-        outputs = dict(zip(OUTPUTS, (results, late_rows, rejected_rows, evicted_rows, metrics), strict=True))
-        close_checkpoint(self.queries, self._sinks(outputs), checkpoint)
-
-    def check(self, checkpoint: str | PathLike[str]) -> list[str]:
-        """Return what has changed since a checkpoint, as `Query.check`; raise unless the queries can continue from it.
-
-        Args:
-            checkpoint: Spark's checkpoint location.
-
-        Raises:
-            StateMismatchError: The checkpoint is of other queries.
-            StateError: As for `Query.check`.
-        """
-        check_path("checkpoint", checkpoint)
-        from muntin_engine.backends.spark.writing.write import check_checkpoint
-
-        return check_checkpoint(self.queries, checkpoint)
-
-    def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
-        """Print the evaluation of each query, with reasons; see `Query.explain`.
-
-        Args:
-            checkpoint: A checkpoint, as `Query.explain` takes it.
-
-        Raises:
-            StateError: As for `Query.explain`.
-        """
-        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
-
-    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
-        """Return the text that `explain` prints; arguments and errors are the same."""
-        texts = [
-            f"query       {name}, {place} of {len(self.queries)} in one pass\n"
-            + explain_plan(query.plan, query.plans[:-1])
-            for place, (name, query) in enumerate(self.queries.items(), 1)
-        ]
-        if checkpoint is not None:
-            check_path("checkpoint", checkpoint)
-            from muntin_engine.backends.spark.writing.write import explain_checkpoint
-
-            texts.append(explain_checkpoint(self.queries, checkpoint))
-        return "\n\n".join(filter(None, texts))
-
-    def _sinks(self, outputs: Mapping[str, Mapping[str, SinkLike] | None]) -> dict[str, dict[str, SinkLike | None]]:
-        """Return the sinks by output, by the name of their query.
+    def sinks_by_query(
+        self, sinks: Mapping[str, Mapping[str, SinkLike] | None]
+    ) -> Mapping[str, Mapping[str, SinkLike | None]]:
+        """Return the sinks by the name of their query and by output.
 
         Raises:
             QueryError: Sinks are not named by queries.
         """
-        for output, sinks in outputs.items():
-            if sinks is not None and not isinstance(sinks, Mapping):
+        for output, named_sinks in sinks.items():
+            if named_sinks is not None and not isinstance(named_sinks, Mapping):
                 raise QueryError(
-                    f"{output}={spelled(sinks)} does not say of which query\n"
+                    f"{output}={spelled(named_sinks)} does not say of which query\n"
                     f"  give a sink for each by name: {output}={{{next(iter(self.queries))!r}: ...}}"
                 )
-            self._check_names(output, sinks or ())
-        return {name: {output: (sinks or {}).get(name) for output, sinks in outputs.items()} for name in self.queries}
+            self._check_names(output, named_sinks or ())
+
+        sinks_by_query: dict[str, dict[str, SinkLike | None]] = {}
+        for name in self.queries:
+            sinks_by_query[name] = {output: (named_sinks or {}).get(name) for output, named_sinks in sinks.items()}
+        return sinks_by_query
+
+    def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
+        """Return the text that `explain` prints; arguments and errors are the same."""
+        texts: list[str] = []
+        for place, (name, query) in enumerate(self.queries.items(), 1):
+            heading = f"query       {name}, {place} of {len(self.queries)} in one pass"
+            texts.append(f"{heading}\n{explain_plan(query.plan, query.plans[:-1])}")
+        if checkpoint is not None:
+            texts.append(self._explain_checkpoint(checkpoint))
+        return "\n\n".join(texts)
 
     def _check_names(self, argument: str, names: Mapping[str, object] | Sequence[str]) -> None:
         for name in names:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan.request import InputRequest
 from muntin_engine.plan.steps import step
 
@@ -63,12 +64,14 @@ class ChangesPayload(InputRequest):
     def _computed(
         self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
     ) -> Self:
-        from muntin_engine.backends.spark.payload import with_payload
-
         check_each({f"{call}({name})": column for name, column in columns.items()})
-        own = [name for name in self.df.columns if any(_names(text, name) for text in self._texts())]
+        inputs = backend_of(self.df).inputs
+        event_columns = [
+            name for name in inputs.column_names(self.df) if any(_names(text, name) for text in self._texts())
+        ]
+        folded_names = {name.casefold() for name in event_columns}
         for name in columns:
-            if name.casefold() in {known.casefold() for known in own}:
+            if name.casefold() in folded_names:
                 raise QueryError(
                     "{call} would replace a column that makes rows events, or that where() reads\n"
                     "  give the new column another name, or change it {before_events}",
@@ -76,7 +79,9 @@ class ChangesPayload(InputRequest):
                     call=Call(call, Argument(name, ...)),
                     before_events=Earlier("events"),
                 )
-        df = with_payload(self.df, self.change, own, call, list(names), columns, keeps_others=keeps_others)
+        df = inputs.with_payload(
+            self.df, self.change, event_columns, call, list(names), columns, keeps_others=keeps_others
+        )
         return replace(self, df=df)
 
     def _own_columns(self) -> list[str]:
@@ -89,10 +94,11 @@ class ChangesPayload(InputRequest):
         if self.inner:
             columns += [self.id, self.source]
         texts = [_text_of(column) for column in columns if column is not None]
+        all_names = backend_of(self.df).inputs.column_names(self.df)
         if self.inner:
-            return [name for name in self.df.columns if any(_names(text, name) for text in texts)]
+            return [name for name in all_names if any(_names(text, name) for text in texts)]
         names = {text.strip("`") for text in texts} | {length.name for length in self.length_columns}
-        return [name for name in self.df.columns if name in names]
+        return [name for name in all_names if name in names]
 
     def _texts(self) -> Iterator[str]:
         """Yield the columns that the stream itself reads, as they are written."""

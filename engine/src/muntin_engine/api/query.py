@@ -27,12 +27,13 @@ from muntin_engine.api.arguments import (
     order_columns,
 )
 from muntin_engine.api.lifetimes import ChangesLifetimes
-from muntin_engine.api.outputs import Outputs, WriteOptions
+from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
+from muntin_engine.api.writes_outputs import WriteOptions
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.evaluators.declarations import parse_evaluator
-from muntin_engine.monitoring.observer import observe_all_queries
 from muntin_engine.plan import check_buckets, check_kind
 from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, queries_before
 from muntin_engine.plan.steps import step
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.plan.request import ColumnLike
-
-observe_all_queries()  # here, as every query is made of these classes, whatever its program imports
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Example:
             >>> rides.where("km > 2").window(tumbling("1 hour"))  # doctest: +SKIP
         """
-        from muntin_engine.backends.spark.columns import condition_of
-
-        return replace(self, conditions=(*self.conditions, condition_of(self.df, condition)))
+        checked_condition = backend_of(self.df).inputs.condition(self.df, condition)
+        return replace(self, conditions=(*self.conditions, checked_condition))
 
     @step
     def shedding(self, *, most_held: int, when_full: str = "shed") -> EventStream:
@@ -154,9 +152,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
             >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
             >>> long_rides.write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
         """
-        from muntin_engine.backends.spark.payload import payload_columns
-
-        columns = payload_columns(self.df, self._own_columns())
+        columns = backend_of(self.df).inputs.payload_columns(self.df, self._own_columns())
         request = WindowRequest(
             self if self.lifetimes == "edge" else replace(self, order=None),
             Unwindowed(),
@@ -459,9 +455,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
 
 
 def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query:
-    from muntin_engine.backends.spark.planning import plan_query
-
-    sources, plan = plan_query(request, modules)
+    sources, plan = backend_of(request.events.df).plan(request, modules)
     return Query(sources, plan, inner=cast("tuple[PlannedQuery, ...]", queries_before(request.streams)))
 
 
@@ -501,9 +495,6 @@ class Query(Outputs, HasText, KnowsSparkWords):
         Raises:
             QueryError: As `results`; or there are early results that are not retracted, or there is no such output.
         """
-        from muntin_engine.backends.spark.chaining import roles
-        from muntin_engine.backends.spark.pipeline import output_as_events
-
         own = [name if name.isidentifier() else f"`{name}`" for name in (key.name for key in self.plan.keys)]
         keys = key_columns(own if key is ... else key)
         row_order = order_columns(order)
@@ -513,12 +504,13 @@ class Query(Outputs, HasText, KnowsSparkWords):
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
         inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
+        rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(
-            df=output_as_events(inner, output, row_order),
+            df=rows.df,
             keys=keys,
             order=row_order,
             buckets=buckets,
             unit=self.plan.unit,
             inner=(inner,),
-            **roles(self.plan, output),
+            **rows.columns,
         )

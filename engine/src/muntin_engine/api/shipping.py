@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
+from muntin_engine.backends.choosing import backend_of
+from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.errors import NotShippableError
+from muntin_engine.plan.request import InputRequest, WindowRequest
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     from muntin_engine.api.query import EventStream, Query, WindowedStream
-    from muntin_engine.backends.spark.session.kinds import AnySession
 
 
 def ship(
-    session: AnySession | DataFrame | EventStream | WindowedStream | Query, *packages: str | PathLike[str]
+    session: SparkSession | ConnectSession | DataFrame | EventStream | WindowedStream | Query,
+    *packages: str | PathLike[str],
 ) -> list[str]:
     """Send packages that are installed here to the workers of a session, for as long as the session is.
 
@@ -47,6 +51,11 @@ def ship(
     for package in packages:
         if not isinstance(package, str | PathLike):
             raise NotShippableError(repr(package), "it is neither a name nor a path")
-    from muntin_engine.backends.spark.shipping.sending import ship_packages
-
-    return ship_packages(session, packages)
+    target: Any = session
+    if isinstance(target, PlannedQuery):
+        target = target.source.df
+    elif isinstance(target, WindowRequest):
+        target = target.events.df
+    elif isinstance(target, InputRequest):
+        target = target.df
+    return backend_of(target).ship_packages(target, packages)

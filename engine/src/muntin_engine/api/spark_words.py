@@ -49,7 +49,7 @@ class KnowsSparkWords:
                 return object.__getattribute__(self, name)
             except AttributeError as error:
                 instead = _INSTEAD.get(type(self).__name__, {}).get(name)
-                if instead is _RESULTS and self.source.df.isStreaming:
+                if instead is _RESULTS and self.is_stream:
                     instead = _WRITE
                 close = difflib.get_close_matches(name, [known for known in dir(type(self)) if known[0] != "_"], n=1)
                 if instead is None and close and not name.startswith("_"):

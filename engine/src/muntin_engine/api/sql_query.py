@@ -45,8 +45,8 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         ... ''', rides=df)  # doctest: +SKIP
     """
     needed("sqlglot", "sql(...)", "sql")
-    from muntin_engine.backends.spark.pipeline import check_progress
-    from muntin_engine.backends.spark.tables import table_of
+    from muntin_engine.backends.spark.dataframes.pipeline import check_progress
+    from muntin_engine.backends.spark.inputs.sql_tables import table_of
     from muntin_engine.sql_text.call_errors import call_error
     from muntin_engine.sql_text.query_reading import read
     from muntin_engine.sql_text.sql_source import SqlText
@@ -100,7 +100,7 @@ def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContex
         QueryError: Spark refused the text, or failed on a row.
         ModuleError: Python code that the query calls failed.
     """
-    from muntin_engine.backends.spark.failing_block import failures_as
+    from muntin_engine.backends.spark.failures.failing_block import failures_as
     from muntin_engine.sql_text.spark_errors import from_spark
 
     return failures_as(lambda error: from_spark(text, error, tables))

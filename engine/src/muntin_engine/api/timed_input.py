@@ -12,6 +12,7 @@ from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Argument, Call
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
+from muntin_engine.backends.choosing import backend_of, is_stream
 from muntin_engine.plan.request import Heartbeat, InputRequest
 from muntin_engine.plan.steps import step
 
@@ -57,8 +58,8 @@ class TimedInput(InputRequest):
                 "changed these\n  call with_heartbeat() first"
             )
         check_each({"at": at, "source": source})
-        if self.df.isStreaming != df.isStreaming:
-            kinds = ["a stream" if frame.isStreaming else "static" for frame in (self.df, df)]
+        if is_stream(self.df) != is_stream(df):
+            kinds = ["a stream" if is_stream(frame) else "static" for frame in (self.df, df)]
             raise QueryError(
                 f"events and their heartbeat come together; the events are {kinds[0]}, these are {kinds[1]}"
             )
@@ -88,8 +89,6 @@ class TimedInput(InputRequest):
             PolicyError: `every` is not above zero, or a number without a unit.
             DurationError: `every` cannot be read.
         """
-        from muntin_engine.backends.spark.clock import clock_stream
-
         if isinstance(clock, str | int | timedelta):
             raise QueryError(
                 "{value!r} is not a stream of readings\n  a period goes by name: {call}",
@@ -110,6 +109,8 @@ class TimedInput(InputRequest):
                 value=every,
                 example=Argument("every", "10 seconds"),
             )
-        if clock is None and not self.df.isStreaming:
+        if clock is None and not is_stream(self.df):
             raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
-        return replace(self, clock=clock_stream(self.df.sparkSession, every) if clock is None else clock)
+        if clock is None:
+            clock = backend_of(self.df).inputs.clock(self.df, every)
+        return replace(self, clock=clock)

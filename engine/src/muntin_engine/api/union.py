@@ -10,6 +10,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
+from muntin_engine.backends.choosing import backend_of, is_stream
 from muntin_engine.plan.inputs import MOST_SOURCES
 from muntin_engine.plan.request import queries_before
 from muntin_engine.plan.steps import step
@@ -44,37 +45,35 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     Example:
         >>> both = union(bikes=bikes, scooters=scooters.shift("5 seconds"))  # doctest: +SKIP
     """
-    from muntin_engine.backends.spark.melding import melded
-
     if unnamed or len(streams) < 2:  # one stream is itself
         raise QueryError("union() needs at least two streams, each with a name: union(bikes=bikes, scooters=scooters)")
     for name, stream in streams.items():
         _check_stream(name, stream)
     first, *_ = streams.values()
     for what, read in _COMMON.items():
-        found = {name: read(stream) for name, stream in streams.items()}
-        if len(set(found.values())) > 1:
-            told = ", ".join(f"{name} {value}" for name, value in found.items())
-            raise QueryError(f"the streams of a union have the same {what}, got {told}")
+        values = {name: read(stream) for name, stream in streams.items()}
+        if len(set(values.values())) > 1:
+            spelled = ", ".join(f"{name} {value}" for name, value in values.items())
+            raise QueryError(f"the streams of a union have the same {what}, got {spelled}")
     kinds = {stream.lifetimes for stream in streams.values()}
     if "edge" in kinds and len(kinds) > 1:
         raise QueryError(
             "samples, which last until the next one of their key, and events with ends do not make one stream\n"
             "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
         )
-    df, roles, rules, heartbeats = melded(streams)
-    if len(rules) > MOST_SOURCES:
-        raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(rules)}")
+    united = backend_of(first.df).inputs.unite(streams)
+    if len(united.rules) > MOST_SOURCES:
+        raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(united.rules)}")
     common: dict[str, LifetimeChange] = {"point": PointsAtStart(), "edge": ToEdges()}
     return replace(
         first,
-        df=df,
-        **roles,
+        df=united.rows.df,
+        **united.rows.columns,
         is_edge=False,
         progress=Punctuated(),
-        sources=tuple(rule.source for rule in rules),
-        rules=rules,
-        heartbeats=heartbeats,
+        sources=tuple(rule.source for rule in united.rules),
+        rules=united.rules,
+        heartbeats=united.heartbeats,
         clock=next((stream.clock for stream in streams.values() if stream.clock is not None), None),
         lifetime_changes=tuple(common[kind] for kind in kinds if len(kinds) == 1 and kind in common),
         inner=queries_before(list(streams.values())),
@@ -88,7 +87,7 @@ _COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
     "limit of shedding": lambda stream: (stream.most_held, stream.fails_when_full),
     "ids or no ids": lambda stream: "has ids" if stream.id is not None else "has none",
     "order or no order": lambda stream: "has one" if stream.order is not None else "has none",
-    "kind of input": lambda stream: "is a stream" if stream.df.isStreaming else "is static",
+    "kind of input": lambda stream: "is a stream" if is_stream(stream.df) else "is static",
 }
 """The properties that all streams of a union share."""
 
@@ -109,7 +108,7 @@ def _check_stream(name: str, stream: object) -> None:
             "  leave with_key_punctuation() out, or write a query for each stream"
         )
     says = stream.change is not None or stream.heartbeats or not isinstance(stream.progress, Punctuated)
-    if stream.df.isStreaming and not says:
+    if is_stream(stream.df) and not says:
         raise QueryError(
             "{value} never says how complete it is, so it would hold the union back for ever\n"
             "  give it a delay, {delay}, punctuation rows, or a heartbeat\n"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProjectedRows:
-    """The making of a projection, so that one DataFrame can hold the columns of several queries.
+    """The parts that a projection is made of, so that one DataFrame can hold the columns of several queries.
 
     Attributes:
         df: The DataFrame that the query writer gave.
@@ -44,7 +44,7 @@ class Projection:
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
-        rows: How it is made.
+        rows: The parts that it is made of.
         id: The Arrow type in which ids travel; None if the query names none.
     """
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from muntin_engine.backends.spark.progress_listener import ProgressListener
+from muntin_engine.backends.spark.session.progress_listener import ProgressListener
 from muntin_engine.monitoring.alerts import Alert, AlertChanges
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.monitoring.progress_reading import batch_metrics

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from muntin_engine.backends.spark.observed_queries import QueryObserver, attach
+from muntin_engine.backends.observed_queries import QueryObserver
 from muntin_engine.monitoring.overflowing_columns import OverflowingColumns
 from muntin_engine.monitoring.recent_batches import recent_batches
 from muntin_engine.monitoring.running_queries import running_query, status_of
@@ -42,11 +42,6 @@ class Warner(QueryObserver):
         reported = recent_batches(query)
         texts = [str(running_query(query, batches)) for batches in reported.values()]
         return [*texts, status_of(query, reported, is_active=is_active)]
-
-
-def observe_all_queries() -> None:
-    """Warn of the queries that this process starts, and describe them in notebooks."""
-    attach(Warner())
 
 
 def _log_unread(warnings: Iterable[UnreadWarning]) -> None:

@@ -17,7 +17,7 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.choice import Choice
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.plan.planner import choose
-from muntin_engine.recording.replay import exchanged_rows
+from muntin_engine.recording.replay import recorded_exchange
 from muntin_engine.recording.story import Fate, StoryChange, StoryRow
 from muntin_engine.recording.story_rows import StoryRows
 from muntin_engine.recording.traced_task import NUMBER, Notes, Number, traced
@@ -126,7 +126,7 @@ class ExplainedQuery:
         """
         task = self.task
         self._notes.begin_batch()
-        sent = [row for part in parts for row in exchanged_rows(task, part)]
+        sent = [row for part in parts for row in recorded_exchange(task, part)]
         arrivals = collect(sent, len(task.inputs))
         self._set_fates_of_bad_rows(arrivals, rows)
 

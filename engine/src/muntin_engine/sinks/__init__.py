@@ -1,6 +1,5 @@
-"""The output of a query: sinks, and tables that changelogs add up to."""
+"""The sinks that take the output of a query."""
 
-from muntin_engine.sinks.changelog import final_rows, fold, net_changes
 from muntin_engine.sinks.changelog_table import ChangelogTable
 from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
 from muntin_engine.sinks.choosing import choose_sinks, spelled_output
@@ -25,9 +24,6 @@ __all__ = [
     "WrittenBatch",
     "choose_sinks",
     "copy_checkpoint",
-    "final_rows",
-    "fold",
-    "net_changes",
     "pace_of",
     "spelled_output",
 ]

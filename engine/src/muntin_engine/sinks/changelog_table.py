@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.sinks.local_folder import address, reading_address
 from muntin_engine.sinks.sink import InformedSink, WrittenBatch
 from muntin_engine.sinks.table_versions import Pointer, TableVersions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from muntin_engine.backends.spark.session.kinds import AnySession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 _NEEDED = ("change", "event_id")
 
@@ -128,7 +128,7 @@ class ChangelogTable(InformedSink):
             read=self._read,
         )
 
-    def read(self, spark: AnySession) -> DataFrame:
+    def read(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the table as it is now: the columns of the results without `change` and `new_end`.
 
         Raises:
@@ -136,7 +136,7 @@ class ChangelogTable(InformedSink):
         """
         return spark.read.parquet(reading_address(self._current().rows(self.folder)))
 
-    def final(self, spark: AnySession) -> DataFrame:
+    def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the rows of the table that no later micro-batch changes or takes away.
 
         Every later change has a sync time at or after the output's watermark. So a row can no longer be taken away, nor
@@ -149,11 +149,9 @@ class ChangelogTable(InformedSink):
         Raises:
             FileNotFoundError: No micro-batch was written yet.
         """
-        from muntin_engine.backends.spark.changelog import settled
-
         current = self._current()
         rows = spark.read.parquet(reading_address(current.rows(self.folder)))
-        return settled(rows, current.watermark, is_revisable=current.is_revisable)
+        return backend_of(rows).changelogs.settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
 
     def _current(self) -> Pointer:
         current = self._versions.current
@@ -163,10 +161,8 @@ class ChangelogTable(InformedSink):
 
     def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
         """Return the rows of the table after the changes of a micro-batch."""
-        from muntin_engine.backends.spark.changelog import live_rows
-
         table = None if current_rows is None else batch.sparkSession.read.parquet(reading_address(current_rows))
-        return live_rows(batch, self._keys, table)
+        return backend_of(batch).changelogs.live_rows(batch, self._keys, table)
 
 
 def _names(key: object) -> list[str]:

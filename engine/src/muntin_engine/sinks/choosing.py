@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin_engine.sinks.parquet_folder import ParquetFolder
 from muntin_engine.sinks.places import check_is_folder, is_elsewhere, local_path
 from muntin_engine.sinks.schemes import scheme_of, sink_of
-from muntin_engine.sinks.sink import Sink, SinkLike, WriteFunction
+from muntin_engine.sinks.sink import Sink, WriteFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,7 +49,7 @@ def spelled_output(output: str, query: str) -> str:
 
 
 def choose_sinks(
-    wanted: Mapping[str, Mapping[str, SinkLike | None]], checkpoint: str | PathLike[str]
+    wanted: Mapping[str, Mapping[str, object]], checkpoint: str | PathLike[str]
 ) -> dict[str, dict[str, Sink]]:
     """Return the sinks of queries, by the name of the query and by output.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from muntin.errors import QueryError
+from muntin_engine.backends.choosing import backend_of, is_input
 from muntin_engine.errors import SetupError
 from muntin_engine.needed import needed
 from muntin_engine.sinks.json_text import json_of
@@ -108,13 +109,12 @@ class KafkaTopic(Sink):
         Raises:
             SetupError: Some were not, or no client for Kafka is installed.
         """
-        from muntin_engine.backends.spark.writing import kafka_connector
-
-        if kafka_connector.is_installed(batch):
-            messages = kafka_connector.messages(batch, self._keys, self._query_id, batch_id)
-            kafka_connector.send(messages, self._servers, self._topic, self._options)
-        else:
-            self._send(list(self._messages(batch.toArrow().to_pylist(maps_as_pydicts="strict"), batch_id)))
+        connector = backend_of(batch).kafka_connector(batch) if is_input(batch) else None
+        if connector is not None:
+            connector.send(batch, self._keys, self._query_id, batch_id, self._servers, self._topic, self._options)
+            return
+        rows = batch.toArrow().to_pylist(maps_as_pydicts="strict")
+        self._send(list(self._messages(rows, batch_id)))
 
     def _messages(self, rows: Sequence[dict[str, Any]], batch_id: int) -> Iterator[Message]:
         """Return the messages of rows; equal rows of a micro-batch are told apart by counting them."""

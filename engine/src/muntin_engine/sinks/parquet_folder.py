@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.sinks.batch_folders import COLUMN, BatchFolders
-from muntin_engine.sinks.changelog import final_rows
 from muntin_engine.sinks.local_folder import address, reading_address
 from muntin_engine.sinks.rows_on_driver import write_file
 from muntin_engine.sinks.sink import InformedSink, WrittenBatch
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from muntin_engine.backends.spark.session.kinds import AnySession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 
 class ParquetFolder(InformedSink):
@@ -115,7 +114,7 @@ class ParquetFolder(InformedSink):
             self._folders.put(batch_id)
         self._folders.keep(batch_id, self._watermark, self._read)
 
-    def final(self, spark: AnySession) -> DataFrame:
+    def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.
 
         Raises:
@@ -135,4 +134,5 @@ class ParquetFolder(InformedSink):
                 )
             rows = spark.read.parquet(reading_address(self._folders.path)).drop(COLUMN)
             if self._folders.last == kept:  # nothing was replaced while Spark listed the files
-                return final_rows(rows, None if kept is None else kept.tick)
+                watermark = None if kept is None else kept.tick
+                return backend_of(rows).changelogs.final_rows(rows, watermark, key=None)

@@ -28,7 +28,7 @@ from muntin import LatePolicy
 from muntin.errors import QueryError
 from muntin_engine.api.query import Query
 from muntin_engine.backends.planned_query import Projection
-from muntin_engine.backends.spark.other_streams import with_marks
+from muntin_engine.backends.spark.inputs.time_marks import with_marks
 from muntin_engine.backends.spark.session.local import local_session, stop_session
 from muntin_engine.backends.spark.session.worker_settings import KEPT
 from muntin_engine.recording.row_differences import row_differences

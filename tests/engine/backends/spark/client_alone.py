@@ -179,7 +179,7 @@ def _refuse_as_serverless_does(conf: type) -> None:
     """Have settings refused here, and `persist` on the server, where micro-batches are written."""
     from pyspark.errors import AnalysisException
 
-    from muntin_engine.backends.spark.writing import batch_writer, write
+    from muntin_engine.backends.spark.foreach_batch import batch_writer, write
 
     def refuse(*_: object, **__: object) -> None:
         raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] That is not supported on serverless compute.")

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 import muntin_stats as stats
 from muntin import Aggregate, tumbling
 from muntin_engine import Query, SetupError, events, module, prepare_session, spark_session
+from muntin_engine.backends.spark.foreach_batch import write
+from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
 from muntin_engine.backends.spark.session.settings import read_setting
-from muntin_engine.backends.spark.stateful import REPARTITIONED
-from muntin_engine.backends.spark.writing import write
 from tests.journeys.running import stream_of
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"

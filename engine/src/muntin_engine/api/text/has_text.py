@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from muntin_engine.backends.choosing import backend_of
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.needed import needed
 from muntin_engine.plan.query_as_text import text_of
 from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
     """Return the steps of queries as text, with their expressions in Spark's SQL; see `text_of`."""
-    from muntin_engine.backends.spark.columns import text_of_column
 
-    return text_of(queries, tables, text_of_column)
+    def spell_column(frame: DataFrame, column: Column) -> str | None:
+        return backend_of(frame).inputs.text_of_column(frame, column)
+
+    return text_of(queries, tables, spell_column)
 
 
 @dataclass(frozen=True, repr=False)

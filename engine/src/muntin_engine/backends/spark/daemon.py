@@ -12,7 +12,7 @@ import pyspark.sql.pandas.serializers
 import pyspark.sql.streaming.stateful_processor_api_client  # noqa: F401
 from pyspark.daemon import manager
 
-from muntin_engine.backends.spark.settling import settle
+from muntin_engine.backends.spark.operators.settled_worker import settle
 
 if __name__ == "__main__":
     settle()

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from muntin_cli.doctor import examine_spark
-from muntin_engine.backends.spark.failures import root_cause
+from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.backends.spark.session.local import LOG_SETTING, local_session, stop_session
 from muntin_engine.errors import SessionConflictError
 from tests.engine.backends.spark.session.killed_query import run_query

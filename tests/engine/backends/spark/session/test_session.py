@@ -21,7 +21,7 @@ from tests.journeys.running import plain, write_batches
 from tests.quick_spark import jvm as quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 FIRST, LAST = -10, 20
 SECOND = 1_000_000
 

@@ -17,11 +17,11 @@ from pyspark.sql import types as spark_types
 from muntin import EARLIEST, INFINITY, function
 from muntin.errors import ModuleError
 from muntin_engine import functions
-from muntin_engine.backends.spark.clock import ClockReader, ClockSource
+from muntin_engine.backends.spark.foreach_batch.batch_progress import COUNTED, progress_of
+from muntin_engine.backends.spark.foreach_batch.write import free_name
+from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
+from muntin_engine.backends.spark.inputs.clock_source import ClockReader, ClockSource
 from muntin_engine.backends.spark.session.worker_settings import settings_of
-from muntin_engine.backends.spark.writing.batch_progress import COUNTED, progress_of
-from muntin_engine.backends.spark.writing.write import free_name
-from muntin_engine.backends.spark.writing.written_query import WrittenQuery
 from muntin_engine.errors import SetupError
 
 SECOND = 1_000_000
@@ -87,8 +87,9 @@ def test_the_clock_of_the_machine_shows_microseconds_since_the_epoch() -> None:
 
 
 class Session:
-    """Keeps what is registered."""
+    """Stands for a session of Spark's, by the name of its module, and keeps what is registered."""
 
+    __module__ = "pyspark.sql.connect.session"
     readStream = None
     session_id = "a session of Connect"
 

@@ -1,7 +1,7 @@
 """The JVM behind a local session: started quietly, ended for good.
 
 PySpark starts a JVM on first use, lets it write to the terminal and keeps it when a session stops. A local session
-wants its own log and, after a stop, a fresh start. Only this file touches PySpark's private names for that.
+wants its own log and, after a stop, a fresh start.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 
 import pyspark
 from pyspark import SparkConf
-from pyspark.sql import SparkSession
 
+from muntin_engine.backends.spark.private_parts import forget_jvm, gateway
 from muntin_engine.backends.spark.session.classic import Py4JError, SparkContext
 from muntin_engine.backends.spark.session.spark_home import spark_home
 
@@ -44,25 +44,25 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
     log.parent.mkdir(parents=True, exist_ok=True)
     conf = SparkConf().setAll(list(settings.items()))
     with _environment(java_home), log.open("ab") as file:
-        gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
-        return SparkContext(conf=conf, gateway=gateway)
+        started = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
+        return SparkContext(conf=conf, gateway=started)
 
 
 def end_jvm() -> None:
     """End the JVM that this process started, if any, and make PySpark forget it; stop its session first."""
-    gateway = SparkContext._gateway
-    process = getattr(gateway, "proc", None)
-    if gateway is None or process is None:
+    connection = gateway()
+    process = getattr(connection, "proc", None)
+    if connection is None or process is None:
         return
     with suppress(Py4JError, OSError):
-        gateway.shutdown()
+        connection.shutdown()
     _end_process(process)
-    _forget()
+    forget_jvm()
 
 
 def jvm_is_dead() -> bool:
     """Return True if the JVM that this process started has ended."""
-    process = getattr(SparkContext._gateway, "proc", None)
+    process = getattr(gateway(), "proc", None)
     return process is not None and process.poll() is not None
 
 
@@ -98,8 +98,3 @@ def _end_process(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _forget() -> None:
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None

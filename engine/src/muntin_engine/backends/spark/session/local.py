@@ -13,8 +13,9 @@ from typing import Final, cast
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from muntin_engine.backends.spark.failures import root_cause
-from muntin_engine.backends.spark.session.classic import HAS_CLASSIC_SPARK, Py4JError, SparkContext
+from muntin_engine.backends.spark.failures.root_cause import root_cause
+from muntin_engine.backends.spark.private_parts import active_context, gateway
+from muntin_engine.backends.spark.session.classic import HAS_CLASSIC_SPARK, Py4JError
 from muntin_engine.backends.spark.session.java import find_java, spark_java_home
 from muntin_engine.backends.spark.session.jvm import LOOPBACK, end_jvm, jvm_is_dead, log_tail, start_context
 from muntin_engine.backends.spark.session.preconditions import QUERY_SETTINGS, prepare_session
@@ -49,7 +50,7 @@ def spark_session(name: str = "muntin") -> SparkSession:
         return prepare_session(connected)
     if jvm_is_dead():
         end_jvm()
-    if SparkContext._active_spark_context is not None:
+    if active_context() is not None:
         return prepare_session(SparkSession.builder.getOrCreate())
     if any(variable in os.environ for variable in _ELSEWHERE):
         return prepare_session(SparkSession.builder.appName(name).getOrCreate())
@@ -88,7 +89,7 @@ def local_session(
         settings[LOG_SETTING] = os.path.abspath(log)
     if jvm_is_dead():
         end_jvm()
-    return _start(settings) if SparkContext._active_spark_context is None else _adapt(settings)
+    return _start(settings) if active_context() is None else _adapt(settings)
 
 
 def _connect_session() -> SparkSession | None:
@@ -144,7 +145,7 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
     try:
         start_context({**settings, LOG_SETTING: str(log)}, java_home, log)
     except (PySparkException, Py4JError) as error:
-        has_jvm = SparkContext._gateway is not None and not jvm_is_dead()
+        has_jvm = gateway() is not None and not jvm_is_dead()
         failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
         end_jvm()
         raise failure from None  # the original can say nothing more once its JVM has ended

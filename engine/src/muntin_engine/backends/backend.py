@@ -1,0 +1,394 @@
+"""The contract of a backend: what takes the inputs of one kind, and runs queries over them.
+
+There is one backend for each kind of DataFrame, which `choosing` knows by the type of the input. It has three parts:
+
+- `Inputs` answers what a query writer's calls ask of a DataFrame and of its columns, before there is a query;
+- `Backend` plans a query over its inputs, runs it, and writes its output;
+- `Changelogs` adds up results that may be retracted, for who reads them and for sinks.
+
+`api` calls these and nothing else of a backend. Sinks call `Changelogs`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from muntin import Duration, Function
+    from muntin.modules.call import ModuleCall
+    from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
+    from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
+    from muntin_engine.plan.plan import Plan
+    from muntin_engine.plan.request import ColumnLike, Heartbeat, InputRequest, WindowRequest
+    from muntin_engine.time.source_rules import SourceRules
+
+
+@dataclass(frozen=True)
+class EventRows:
+    """Rows that are events: those of a union, or the output of a query.
+
+    Attributes:
+        df: The rows.
+        columns: The columns that make them events, by the attributes of `InputRequest`.
+    """
+
+    df: DataFrame
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class UnitedStreams:
+    """Several streams as one.
+
+    Attributes:
+        rows: The rows of all.
+        rules: The progress policy and the lifetimes of each of their sources.
+        heartbeats: The heartbeats of all, each of the sources of its stream.
+    """
+
+    rows: EventRows
+    rules: tuple[SourceRules, ...]
+    heartbeats: tuple[Heartbeat, ...]
+
+
+class Inputs(ABC):
+    """Answers what the calls of a query writer ask of a DataFrame, and of columns of it."""
+
+    @abstractmethod
+    def takes(self, thing: object) -> bool:
+        """True if something that belongs to the backend is a DataFrame, and no session or column."""
+
+    @abstractmethod
+    def is_stream(self, df: DataFrame) -> bool:
+        """True if a DataFrame goes on without an end."""
+
+    @abstractmethod
+    def column_names(self, df: DataFrame) -> list[str]:
+        """Return the names of the columns of a DataFrame."""
+
+    @abstractmethod
+    def check_columns(
+        self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> None:
+        """Refuse keys, and columns that order rows, which a DataFrame does not have.
+
+        Raises:
+            QueryError: The DataFrame does not have one of them.
+        """
+
+    @abstractmethod
+    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
+        """Read a condition on the rows of a DataFrame.
+
+        Args:
+            df: The DataFrame.
+            condition: The condition, as text or as a column.
+            call: The call that takes it, for errors.
+
+        Raises:
+            QueryError: It is no condition, or reads columns that the DataFrame does not have.
+        """
+
+    @abstractmethod
+    def key_ranges(
+        self,
+        df: DataFrame,
+        keys: Sequence[ColumnLike],
+        key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
+    ) -> Mapping[str, ColumnLike]:
+        """Name the columns that bound keys as `InputRequest.ranges` does: `low0` and `high0` for the first key.
+
+        Args:
+            df: The DataFrame.
+            keys: The keys.
+            key_ranges: By the name of a key, the columns of the least value, and of the first that is too large.
+
+        Raises:
+            QueryError: There is no such key or column, or one is not of the type of the key.
+        """
+
+    @abstractmethod
+    def expression(self, text: str) -> Column:
+        """Make a column of an expression in SQL."""
+
+    @abstractmethod
+    def text_of_column(self, df: DataFrame, column: Column) -> str | None:
+        """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
+
+    @abstractmethod
+    def payload_columns(self, df: DataFrame, event_columns: Sequence[str]) -> Mapping[str, Column]:
+        """Return the columns of events by name, without those that make rows events.
+
+        Args:
+            df: The DataFrame.
+            event_columns: The names of the columns that make rows events.
+        """
+
+    @abstractmethod
+    def with_payload(
+        self,
+        df: DataFrame,
+        change: ColumnLike | None,
+        event_columns: Sequence[str],
+        call: str,
+        names: Sequence[str],
+        columns: Mapping[str, ColumnLike],
+        *,
+        keeps_others: bool,
+    ) -> DataFrame:
+        """Compute columns of events, in the rows that have a payload.
+
+        Args:
+            df: The DataFrame.
+            change: The column that says what a row does; None if each is a new event.
+            event_columns: The names of the columns that make rows events.
+            call: The call that asks for it, for errors.
+            names: The names of columns to keep, besides those.
+            columns: The columns to compute, by name.
+            keeps_others: True to keep all other columns.
+
+        Raises:
+            QueryError: A column cannot be computed, or there is none of a name.
+        """
+
+    @abstractmethod
+    def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
+        """Make one stream of several.
+
+        Raises:
+            QueryError: A column is missing, or columns of the streams are of different types.
+        """
+
+    @abstractmethod
+    def clock(self, df: DataFrame, every: Duration) -> DataFrame:
+        """Return the readings of the driver's clock as a stream of one column, beside a DataFrame.
+
+        Raises:
+            PolicyError: The period is not above zero, or a number without a unit.
+            DurationError: The period cannot be read.
+        """
+
+
+class Changelogs(ABC):
+    """Adds up results that may be retracted. The key columns are None where the changelog says them itself."""
+
+    @abstractmethod
+    def fold(self, changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the table that a whole changelog adds up to; see `muntin_engine.fold`.
+
+        Raises:
+            QueryError: A column is missing, the keys are not known, or the changelog is a stream.
+        """
+
+    @abstractmethod
+    def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the net changes of a micro-batch to a keyed table; see `muntin_engine.net_changes`.
+
+        Raises:
+            QueryError: A column is missing, or the keys are not known.
+        """
+
+    @abstractmethod
+    def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
+
+        Raises:
+            QueryError: As for `fold`; or the rows have no lifetime.
+        """
+
+    @abstractmethod
+    def live_rows(
+        self, changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
+    ) -> DataFrame:
+        """Apply changes to a table of live rows, each with its id.
+
+        Args:
+            changelog: The changes.
+            key: The key columns.
+            table: The live rows before them, as this method returned them; None for none.
+
+        Raises:
+            QueryError: A column is missing, or the keys are not known.
+        """
+
+    @abstractmethod
+    def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
+        """Return the live rows that nothing changes any more.
+
+        Args:
+            table: The live rows.
+            watermark: The tick before which nothing changes; None if none is known.
+            is_revisable: True if lifetimes may get other ends.
+
+        Raises:
+            QueryError: The rows have no lifetime.
+        """
+
+
+class KafkaConnector(ABC):
+    """Sends the rows of micro-batches to Kafka from where they are."""
+
+    @abstractmethod
+    def send(  # a topic, and the parts of a message
+        self,
+        batch: DataFrame,
+        keys: Sequence[str],
+        query_id: str,
+        batch_id: int,
+        servers: str,
+        topic: str,
+        options: Mapping[str, str],
+    ) -> None:
+        """Send the rows of a micro-batch, and wait until all are acknowledged.
+
+        Args:
+            batch: The rows.
+            keys: The names of the key columns.
+            query_id: The id of the query, which is part of the ids of rows.
+            batch_id: The number of the micro-batch.
+            servers: The addresses of the brokers.
+            topic: The topic.
+            options: Options of the client.
+        """
+
+
+class Backend(ABC):
+    """Plans queries over inputs of one kind, runs them and writes their output.
+
+    Attributes:
+        inputs: The part that knows DataFrames and columns.
+        changelogs: The part that adds up results.
+    """
+
+    inputs: ClassVar[Inputs]
+    changelogs: ClassVar[Changelogs]
+
+    # A query, before it runs
+
+    @abstractmethod
+    def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
+        """Plan a query: the projection of each of its inputs, and what will be evaluated.
+
+        Args:
+            request: The events and their windows.
+            calls: The modules, by the names of their results.
+
+        Raises:
+            QueryError: The inputs do not fit together or to what reads them.
+            PolicyError: A module is not right under the policies.
+            ParameterError: A module's constructor does not take its parameters.
+            TypeMismatchError: A module's inputs are not of the types that it reads.
+        """
+
+    @abstractmethod
+    def select_results(
+        self, query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None
+    ) -> Selection:
+        """Return the selection of a query with other columns, or with one more condition.
+
+        Args:
+            query: The query.
+            columns: By name, expressions over the results; None for those that it has.
+            condition: The condition on the results; None for no other one.
+
+        Raises:
+            QueryError: One cannot be computed.
+        """
+
+    @abstractmethod
+    def output_as_events(
+        self, query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> EventRows:
+        """Return an output of a query as events of another one.
+
+        Args:
+            query: The query.
+            output: The output: `results` or `evicted_rows`.
+            order: The columns that order the rows of one time.
+
+        Raises:
+            QueryError: The query has no such output, its results are no events, or there is no such column.
+        """
+
+    # The output of a query as DataFrames
+
+    @abstractmethod
+    def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
+        """Return the results of a query; see `Query.results`.
+
+        Raises:
+            QueryError: The query cannot run, or its results cannot have a watermark.
+            SetupError: The session or its workers lack something that the query needs.
+        """
+
+    @abstractmethod
+    def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
+        """Return the late or the rejected rows of a query.
+
+        Raises:
+            QueryError: The query drops them.
+        """
+
+    @abstractmethod
+    def evicted_rows(self, query: PlannedQuery) -> DataFrame:
+        """Return the second output of a query of a `RowOperator`.
+
+        Raises:
+            QueryError: The query has none.
+        """
+
+    @abstractmethod
+    def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
+        """Print the first results of a query in the order of their windows."""
+
+    # The output of a query in sinks
+
+    @abstractmethod
+    def write(self, request: WriteRequest) -> StreamingQuery:
+        """Start a streaming query that writes to sinks; see `Query.write` for its errors."""
+
+    @abstractmethod
+    def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+        """Write the last windows of a checkpoint; see `Query.close_checkpoint` for its errors."""
+
+    @abstractmethod
+    def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
+        """Return in words what has changed since a checkpoint; raise unless queries can go on with it.
+
+        Args:
+            queries: The queries by name; the name of one that is written alone is empty.
+            checkpoint: The checkpoint.
+
+        Raises:
+            StateMismatchError: The checkpoint is of other queries.
+            StateError: The checkpoint is damaged, closed, or of another version of Muntin.
+        """
+
+    def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:  # for backends that have one
+        """Return what sends the rows of a micro-batch to Kafka from where they are; None to send them from here."""
+        return None
+
+    # The workers of a session
+
+    @abstractmethod
+    def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
+        """Register functions with the SQL of a session, and return their names there; all installed ones if none."""
+
+    @abstractmethod
+    def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
+        """Send packages to the workers of a session; see `muntin_engine.ship`.
+
+        Args:
+            target: The session, or a DataFrame that has one.
+            packages: The names of distributions, or the paths of wheels.
+
+        Raises:
+            NotShippableError: A package cannot be sent.
+        """

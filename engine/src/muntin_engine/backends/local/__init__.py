@@ -1,0 +1,1 @@
+"""Queries in this process, over Arrow data and without a JVM."""

@@ -1,0 +1,1 @@
+"""The checkpoint of a streaming query: to whom it belongs, and the state in it."""

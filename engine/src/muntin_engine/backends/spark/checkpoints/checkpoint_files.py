@@ -1,0 +1,350 @@
+"""Damage to the files of a checkpoint: those that the next start needs, and that are changed, cut short or gone.
+
+Spark says "Unexpected end-of-input" or "assertion failed" of such a file, and does not name it. Its files are therefore
+read once more after a query has failed, or where `check` asks. They are read as files of this machine: of a checkpoint
+elsewhere nothing is found.
+
+The layout is Spark's: the logs `offsets`, `commits` and `sources` are text with a version and then JSON, and the state
+of a partition after a micro-batch is a snapshot (`7.zip`, with the files in `SSTs` that it lists) and the changelogs
+since (`8.changelog`). Where Hadoop wrote a checksum beside a file (`.7.crc`), the file is compared with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from muntin_engine.backends.spark.failures.root_cause import RESTORE, root_cause
+from muntin_engine.backends.spark.private_parts import java_configuration, jvm_of
+from muntin_engine.backends.spark.session.classic import Py4JError
+from muntin_engine.backends.spark.session.kinds import is_connect
+from muntin_engine.errors import StateError
+from muntin_engine.sinks.places import is_elsewhere, local_path
+
+_MOST_NAMED: Final = 8
+_VERSION: Final = re.compile(r"\0?v\d+")
+_STATE_FILE: Final = re.compile(r"(\d+)(?:_[\w-]+)?\.(zip|changelog)")
+_LZ4_MAGIC: Final = b"LZ4Block"
+_LZ4_END: Final = _LZ4_MAGIC + b"\x15" + bytes(12)
+"""The empty block that ends a changelog."""
+
+_CHUNK: Final = 2**20
+
+Decompress = Callable[[Path], None]
+"""Reads a compressed file to its end, and raises an error if it cannot."""
+
+
+def damage_of(spark: SparkSession, checkpoint: str) -> StateError | None:
+    """Return an error that names the damaged files of a checkpoint; None if no damage is seen.
+
+    Args:
+        spark: The session of its query.
+        checkpoint: The checkpoint.
+    """
+    if is_connect(spark) or is_elsewhere(checkpoint):
+        return None
+    try:
+        damages = CheckpointFiles(local_path(checkpoint), _decompress_in_jvm(spark)).damages()
+    except OSError as error:
+        damages = [f"{error.filename} cannot be read: {error.strerror}"]
+    if not damages:
+        return None
+    if len(damages) > _MOST_NAMED:
+        damages = [*damages[:_MOST_NAMED], f"and {len(damages) - _MOST_NAMED} more"]
+    lines = "\n  ".join(damages)
+    return StateError(
+        f"the checkpoint {checkpoint} is damaged\n  {lines}\n  expected: all its files as Spark wrote them\n  {RESTORE}"
+    )
+
+
+class CheckpointFiles:
+    """The files of one checkpoint, with paths below its folder in all texts."""
+
+    def __init__(self, folder: Path, decompress: Decompress) -> None:
+        """Take a folder of this machine."""
+        self._folder = folder
+        self._decompress = decompress
+
+    def damages(self) -> list[str]:
+        """Return what is wrong, in words that begin with a file.
+
+        Raises:
+            OSError: A file cannot be read.
+        """
+        commits = self._numbered("commits")
+        by_file: dict[str, str] = {}
+        for damage in self._damages():
+            by_file.setdefault(damage.partition(" ")[0], damage)
+        # If another program commits meanwhile, files come and go.
+        return list(by_file.values()) if self._numbered("commits") == commits else []
+
+    def _damages(self) -> Iterator[str]:
+        """Yield what is wrong; a file may come twice."""
+        offsets = self._numbered("offsets")
+        commits = self._numbered("commits")
+        last_commit = max(commits, default=-1)
+        if not offsets and not commits:
+            return  # no micro-batch was begun
+
+        yield from self._metadata_damage()
+        yield from self._offsets_damage(offsets, commits)
+        if commits:
+            yield from self._text_damage(commits[last_commit])
+        yield from self._sources_damage(offsets)
+        if commits:
+            for operator in self._subfolders(self._folder / "state"):
+                # The state after micro-batch 0 has version 1.
+                yield from self._operator_damage(operator, last_commit + 1)
+        yield from self._lost_state()
+
+    def _metadata_damage(self) -> Iterator[str]:
+        file = self._folder / "metadata"
+        if not file.exists():
+            yield "metadata is gone"
+            return
+        try:
+            has_id = "id" in json.loads(file.read_bytes())
+        except (ValueError, TypeError):
+            has_id = False
+        if not has_id:
+            yield "metadata is not the id of a query as JSON"
+        elif has_wrong_checksum(file):
+            yield self._changed(file)
+
+    def _offsets_damage(self, offsets: Mapping[int, Path], commits: Mapping[int, Path]) -> Iterator[str]:
+        """Check the newest two plans of what to read: Spark reads both at a start."""
+        newest = max([*offsets, *commits])
+        for number in (newest - 1, newest):
+            if number in offsets:
+                yield from self._text_damage(offsets[number])
+            elif number in commits:  # else Spark did not write either, or has removed both
+                yield f"offsets/{number} is gone: it says what micro-batch {number} read"
+
+    def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
+        """Check what sources note, and that a source of files has each list of files since its newest compacted one."""
+        for source in self._subfolders(self._folder / "sources"):
+            notes: dict[int, Path] = {}
+            first = 0
+            for file in self._files(source):
+                name, _, ending = file.name.partition(".")
+                if name.isdigit() and ending in ("", "compact"):
+                    notes[int(name)] = file
+                if ending == "compact":
+                    first = max(first, int(name))
+            for number in sorted(notes):
+                if number >= first:
+                    yield from self._text_damage(notes[number])
+            for number in range(first, self._last_list(offsets, int(source.name)) + 1):
+                if number not in notes:
+                    yield f"{self._name(source)}/{number} is gone: it says which files were read"
+
+    def _last_list(self, offsets: Mapping[int, Path], source: int) -> int:
+        """Return the number of the newest list that a source of files has, as the newest plan has it; -1 for others."""
+        try:
+            line = offsets[max(offsets)].read_text().splitlines()[2 + source]
+            return int(json.loads(line)["logOffset"])
+        except (ValueError, KeyError, TypeError, IndexError, OSError):
+            return -1
+
+    def _operator_damage(self, operator: Path, version: int) -> Iterator[str]:
+        """Check the state of a stateful operator at a version."""
+        descriptions: dict[int, Path] = {}
+        for file in self._files(operator / "_metadata", deep=True):
+            number = int(file.name) if file.name.isdigit() else 0  # Spark's older operators have one without a number
+            if number < version:
+                descriptions[number] = file
+        if not descriptions:
+            yield f"{self._name(operator)}/_metadata/v2/0 is gone: it says what the state consists of"
+            return
+        newest = descriptions[max(descriptions)]
+        damages = list(self._text_damage(newest))
+        yield from damages
+        if damages:
+            return
+        for store in json.loads(newest.read_text().split("\n", 1)[1])["stateStoreInfo"]:
+            yield from self._schema_damage(operator, newest, store)
+            yield from self._partitions_damage(operator, store, version)
+
+    def _schema_damage(self, operator: Path, description: Path, store: Mapping[str, Any]) -> Iterator[str]:
+        for path in store.get("stateSchemaFilePaths", ()):
+            place = Path(path)
+            file = operator / "_stateSchema" / place.parent.name / place.name
+            if not file.exists():
+                yield f"{self._name(file)} is gone: it is the schema of the state"
+                continue
+            if not is_elsewhere(path) and not local_path(path).exists():
+                named = f"it names the file {path}, which is not there"
+                yield f"{self._name(description)} is changed, or the checkpoint was moved: {named}"
+            data = file.read_bytes()
+            if not data:
+                yield f"{self._name(file)} is empty"
+            elif data.count(b"{") != data.count(b"}"):
+                yield f"{self._name(file)} is cut short or changed: its JSON is not whole"
+            elif has_wrong_checksum(file):
+                yield self._changed(file)
+
+    def _partitions_damage(self, operator: Path, store: Mapping[str, Any], version: int) -> Iterator[str]:
+        for partition in range(store["numPartitions"]):
+            folder = operator / str(partition)
+            if store["storeName"] != "default":
+                folder = folder / store["storeName"]
+            if not folder.is_dir():
+                yield f"{self._name(folder)} is gone: it is the state of a partition"
+                continue
+            yield from self._store_damage(folder, version)
+
+    def _store_damage(self, folder: Path, version: int) -> Iterator[str]:
+        """Check the newest snapshot up to a version, and the changelogs from there to the version."""
+        snapshots: dict[int, Path] = {}
+        changelogs: dict[int, Path] = {}
+        for file in self._files(folder):
+            if match := _STATE_FILE.fullmatch(file.name):
+                by_version = snapshots if match[2] == "zip" else changelogs
+                by_version[int(match[1])] = file
+
+        newest = max((number for number in snapshots if number <= version), default=0)
+        if newest:
+            yield from self._snapshot_damage(snapshots[newest])
+        elif self._files(folder / "SSTs"):
+            yield f"{self._name(folder)}/*.zip is gone: a snapshot, which says what the files in SSTs are of"
+            return
+        for number in range(newest + 1, version + 1):
+            if number in changelogs:
+                yield from self._changelog_damage(changelogs[number])
+            else:
+                yield f"{self._name(folder)}/{number}.changelog is gone: it is the state of a partition"
+
+    def _snapshot_damage(self, file: Path) -> Iterator[str]:
+        """Check a snapshot, and the files of RocksDB that it lists."""
+        try:
+            with zipfile.ZipFile(file) as snapshot:
+                damaged_part = snapshot.testzip()
+                listing = json.loads(snapshot.read("metadata").split(b"\n", 1)[1])
+        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, IndexError, EOFError) as error:
+            reason = "is empty" if not file.stat().st_size else f"is cut short or changed: {error}"
+            yield f"{self._name(file)} {reason}"
+            return
+        if damaged_part is not None or has_wrong_checksum(file):
+            yield self._changed(file)
+        for listed in listing.get("sstFiles", ()):
+            part = file.parent / "SSTs" / listed["dfsSstFileName"]
+            if not part.exists():
+                yield f"{self._name(part)} is gone: it is the state of a partition"
+            elif part.stat().st_size != listed["sizeBytes"]:
+                yield f"{self._name(part)} has {part.stat().st_size:,} bytes, and had {listed['sizeBytes']:,}"
+            elif has_wrong_checksum(part):
+                yield self._changed(part)
+
+    def _changelog_damage(self, file: Path) -> Iterator[str]:
+        data = file.read_bytes()
+        if not data:
+            yield f"{self._name(file)} is empty"
+            return
+        if not data.startswith(_LZ4_MAGIC):
+            # The session has another codec.
+            if has_wrong_checksum(file):
+                yield self._changed(file)
+            return
+        if not data.endswith(_LZ4_END):
+            yield f"{self._name(file)} is cut short"
+            return
+        try:
+            self._decompress(file)
+        except Py4JError as error:
+            yield f"{self._name(file)} is changed: {root_cause(error).splitlines()[0]}"
+            return
+        if has_wrong_checksum(file):
+            yield self._changed(file)
+
+    def _text_damage(self, file: Path) -> Iterator[str]:
+        """Check a file of one of Spark's logs: a version, then lines of JSON, or `-` for nothing."""
+        data = file.read_bytes()
+        if not data:
+            yield f"{self._name(file)} is empty"
+            return
+        try:
+            first, *lines = data.decode().splitlines()
+        except UnicodeDecodeError:
+            yield f"{self._name(file)} is changed: it is not text in UTF-8"
+            return
+        if _VERSION.fullmatch(first) is None:
+            yield f"{self._name(file)} is changed: it begins with {first[:20]!r} in the place of a version"
+            return
+        for number, line in enumerate(lines, 2):
+            try:
+                if line not in ("", "-"):
+                    json.loads(line)
+            except ValueError:
+                yield f"{self._name(file)} is cut short or changed: its line {number} is not JSON"
+                return
+        if has_wrong_checksum(file):
+            yield self._changed(file)
+
+    def _lost_state(self) -> Iterator[str]:
+        """Check that each checksum beside the state has its file; one of a file that Spark removed goes with it."""
+        for beside in sorted((self._folder / "state").rglob(".*.crc")):
+            file = beside.with_name(beside.name[1:].removesuffix(".crc"))
+            if not file.exists() and not file.name.endswith(".tmp"):
+                yield f"{self._name(file)} is gone, and its checksum {beside.name} is there"
+
+    def _changed(self, file: Path) -> str:
+        return f"{self._name(file)} is changed: it does not have the checksum that Spark wrote beside it"
+
+    def _numbered(self, name: str) -> dict[int, Path]:
+        """Return the files of a log by their numbers."""
+        return {int(file.name): file for file in self._files(self._folder / name) if file.name.isdigit()}
+
+    def _files(self, folder: Path, *, deep: bool = False) -> list[Path]:
+        """Return the files in a folder, and in those in it if asked; without checksums, and those half written."""
+        if not folder.is_dir():
+            return []
+        paths = folder.rglob("*") if deep else folder.iterdir()
+        return sorted(path for path in paths if path.is_file() and not path.name.startswith("."))
+
+    def _subfolders(self, folder: Path) -> list[Path]:
+        """Return the folders in a folder that have a number."""
+        if not folder.is_dir():
+            return []
+        return sorted(path for path in folder.iterdir() if path.is_dir() and path.name.isdigit())
+
+    def _name(self, file: Path) -> str:
+        return file.relative_to(self._folder).as_posix()
+
+
+def has_wrong_checksum(file: Path) -> bool:
+    """True if Hadoop's checksum is beside a file and is not that of its bytes."""
+    beside = file.with_name(f".{file.name}.crc")
+    if not beside.exists():
+        return False
+    stored = beside.read_bytes()
+    covered = int.from_bytes(stored[4:8])  # so many bytes have one checksum of four
+    if not stored.startswith(b"crc\0") or not 0 < covered <= _CHUNK:
+        return True
+    checksums = bytearray()
+    with file.open("rb") as content:
+        while part := content.read(covered):
+            checksums += zlib.crc32(part).to_bytes(4)
+    return bytes(checksums) != stored[8:]
+
+
+def _decompress_in_jvm(spark: SparkSession) -> Decompress:
+    """Return what reads a changelog with the codec that Spark writes it with."""
+    jvm = jvm_of(spark)
+    configuration = java_configuration(spark)
+
+    def decompress(file: Path) -> None:
+        source = jvm.java.io.FileInputStream(str(file))
+        try:
+            codec = jvm.org.apache.spark.io.LZ4CompressionCodec(configuration)
+            codec.compressedInputStream(source).transferTo(jvm.java.io.OutputStream.nullOutputStream())
+        finally:
+            source.close()
+
+    return decompress

@@ -1,0 +1,92 @@
+"""Projected inputs as one DataFrame, which the tasks of the map side take apart again: of a query, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from muntin_engine.backends.spark.inputs.time_marks import fitted
+from muntin_engine.tasks.one_pass import OwnColumns
+from muntin_engine.wire.shuffle import SIDE, shared_name
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import ProjectedRows, Projection
+
+
+def united(sources: Sequence[Projection]) -> DataFrame:
+    """Return the rows of all inputs; those of the only one as they are."""
+    if len(sources) == 1:
+        return sources[0].df
+    sides: list[DataFrame] = []
+    for side, source in enumerate(sources):
+        columns = [F.col(name).alias(shared_name(side, name)) for name in source.df.columns]
+        sides.append(source.df.select(F.lit(side).alias(SIDE), *columns))
+    return reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), sides)
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """The rows of the one input of several queries.
+
+    Attributes:
+        df: The rows, with the columns of all queries.
+        owned: For each query, what it takes of them.
+    """
+
+    df: DataFrame
+    owned: tuple[OwnColumns, ...]
+
+
+def shared(sources: Sequence[Projection]) -> SharedRows:
+    """Return the rows of a DataFrame once, for several projections of it.
+
+    A column that several of them name is there once. What they compute otherwise is there for each.
+    """
+    projections = [source.rows for source in sources]
+    shared_names = _shared_names(projections)
+    columns: dict[str, Column] = {}
+    for projection, names in zip(projections, shared_names, strict=True):
+        for name, column in projection.columns.items():
+            columns[names[name]] = column
+
+    has_marks = any(projection.marks for projection in projections)
+    owned: list[OwnColumns] = []
+    for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):
+        flag = None
+        if has_marks or projection.condition is not None:
+            flag = f"q{place}"
+            is_own = F.lit(True)
+            if projection.condition is not None:
+                is_own = F.coalesce(projection.condition, F.lit(False))
+            columns[flag] = is_own
+        owned.append(OwnColumns(tuple(names), tuple(names.values()), flag))
+    df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
+
+    # Rows of heartbeats and clocks are those of one query: the flags of the others are false in them.
+    schema = df.schema
+    for projection, names, own in zip(projections, shared_names, owned, strict=True):
+        flags = {other.condition: F.lit(other is own) for other in owned if other.condition is not None}
+        for stream, mark_columns in projection.marks:
+            renamed = {names[name]: column for name, column in mark_columns.items()}
+            df = df.unionByName(fitted(schema, stream, flags | renamed))
+    return SharedRows(df, tuple(owned))
+
+
+def _shared_names(projections: Sequence[ProjectedRows]) -> list[dict[str, str]]:
+    """Return for each projection the names that its columns have in the shared rows, by their own names."""
+    name_of_text: dict[str, str] = {}
+    shared_names: list[dict[str, str]] = []
+    for place, projection in enumerate(projections):
+        names: dict[str, str] = {}
+        for name in projection.columns:
+            if name in projection.named:  # a column of the input, which others may name too
+                names[name] = name_of_text.setdefault(projection.named[name], f"c{len(name_of_text)}")
+            else:
+                names[name] = f"q{place}_{name}"
+        shared_names.append(names)
+    return shared_names

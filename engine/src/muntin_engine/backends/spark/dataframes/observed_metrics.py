@@ -1,0 +1,99 @@
+"""The metrics of a streaming query, as metrics that Spark observes and reports with each micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from muntin import Axis, LatePolicy
+from muntin.errors import QueryError
+from muntin_engine.backends.spark.dataframes.combined_inputs import united
+from muntin_engine.plan.metrics import (
+    TIME_AXIS,
+    UNREAD,
+    WAITS_FOR_ENDS,
+    Metric,
+    Total,
+    Unit,
+    metrics_of,
+    reported_name,
+    waits_for_open_ends,
+)
+from muntin_engine.tasks.output_blobs import LATE
+from muntin_engine.tasks.task_metrics import names_of_counts, names_of_watermarks
+from muntin_engine.wire.task_payload import TaskPayload
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+_TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
+    Total.SUM: F.sum,
+    Total.LEAST: F.min,
+    Total.LARGEST: F.max,
+}
+
+
+def with_observed_metrics(
+    blobs: DataFrame, query: PlannedQuery, task: TaskPayload, totals: Column, taken_outputs: Collection[str]
+) -> DataFrame:
+    """Have Spark report the metrics of a query with each micro-batch of its blobs.
+
+    Args:
+        blobs: The output of the buckets, of all queries of a pass.
+        query: The query.
+        task: Its task.
+        totals: The column that has the metrics of its buckets; null in blobs of other queries.
+        taken_outputs: The outputs that something takes; monitoring warns of rows of others.
+
+    Raises:
+        QueryError: The input contains a query that reports metrics under the same name.
+    """
+    metrics = list(metrics_of(query.plan, is_timed=query.is_timed))
+    metrics += [Metric(name, Unit.ROWS) for name in names_of_counts(task)]
+    metrics += [Metric(name, Unit.TICKS, Total.LEAST, is_level=True) for name in names_of_watermarks(task)]
+    columns = [_total(metric, totals) for metric in metrics]
+    for name, flag in _flags(query, taken_outputs).items():
+        columns.append(F.lit(int(flag)).alias(name))
+    try:
+        observed = blobs.observe(_reported_name(query), *columns)
+        observed.schema  # noqa: B018  # has Spark check the names
+    except AnalysisException as error:
+        if error.getCondition() != "DUPLICATED_METRICS_NAME":
+            raise
+        raise QueryError(
+            f"the input contains a query that reports metrics under the name {query.metrics_name!r} already\n"
+            "  give one of them another name: .named('...')"
+        ) from error
+    return observed
+
+
+def _flags(query: PlannedQuery, taken_outputs: Collection[str]) -> dict[str, bool]:
+    """Return what monitoring has to know of a query to read its metrics, by the name under which it is reported."""
+    flags = {
+        TIME_AXIS: query.plan.axis is Axis.TIME,
+        WAITS_FOR_ENDS: waits_for_open_ends(query.plan),
+    }
+    for kind, name in UNREAD.items():
+        flags[name] = f"{kind}_rows" not in taken_outputs
+    has_late_rows = any(source.late.policy is not LatePolicy.DROP for source in query.plan.inputs)
+    flags[UNREAD[LATE]] = flags[UNREAD[LATE]] and has_late_rows
+    return flags
+
+
+def _reported_name(query: PlannedQuery) -> str:
+    """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
+    if query.is_named:
+        return query.metrics_name
+    return reported_name(query.metrics_name, query.plan, str(united(query.sources).semanticHash()))
+
+
+def _total(metric: Metric, totals: Column) -> Column:
+    """Return a metric over all buckets of a query."""
+    total = _TOTALS[metric.total](totals[metric.name])
+    if not metric.is_level:
+        total = F.coalesce(total, F.lit(0))
+    return total.alias(metric.name)

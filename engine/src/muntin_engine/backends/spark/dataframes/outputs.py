@@ -1,0 +1,122 @@
+"""The outputs of a query as a query writer gets them: DataFrames of typed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql import DataFrame
+
+from muntin import LatePolicy
+from muntin.errors import QueryError
+from muntin.errors.messages import Argument, Call
+from muntin_engine.backends.backend import EventRows
+from muntin_engine.backends.planned_query import Selection
+from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
+from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
+from muntin_engine.backends.spark.dataframes.result_watermark import with_watermark
+from muntin_engine.backends.spark.dataframes.results_as_events import event_columns, event_rows
+from muntin_engine.backends.spark.dataframes.selected_results import reselected, selected
+from muntin_engine.backends.spark.failures.result_errors import with_clear_errors
+from muntin_engine.backends.spark.failures.root_cause import module_first
+from muntin_engine.backends.spark.inputs.input_columns import fields_of, orders_by_name
+from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.plan.plan_words import spell_grouping
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.plan.request import ColumnLike
+
+
+@in_session()
+def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
+    """Return the results of a query, and the column of a watermark if one is wanted."""
+    schema = result_schema(query)
+    blobs = output_blobs(query)
+    if watermark is None:
+        rows = selected(typed_rows(blobs, RESULTS, schema), query.selection)
+    else:
+        _check_output_watermark(query)
+        rows = selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
+
+
+@in_session()
+def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
+    """Return the late or the rejected rows of a query."""
+    running = keeping_late_rows(query) if output == LATE_ROWS else query
+    rows = typed_rows(output_blobs(running, warns=False), output, refused_schema(query))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
+
+
+@in_session()
+def evicted_rows(query: PlannedQuery) -> DataFrame:
+    """Return the rows of the second output, which rows that leave give."""
+    rows = typed_rows(output_blobs(query, warns=False), EVICTED_ROWS, evicted_schema(query))
+    return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
+
+
+def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
+    """Print the first results of a query in the order of their windows."""
+    keys = [f"`{key.name}`" for key in query.plan.keys]
+    order = "window" if query.plan.is_windowed else query.plan.lifetime_column
+    with module_first():
+        # Results are put in order before columns are selected, as these may leave the window out.
+        ordered = results(replace(query, selection=Selection())).orderBy(order, *keys)
+        selected(ordered, query.selection).show(rows, truncate)
+
+
+@in_session()
+def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None) -> Selection:
+    """Return the selection of a query with other columns, or with one more condition; see `reselected`."""
+    return reselected(query.source.df.sparkSession, result_schema(query), query.selection, columns, condition)
+
+
+@in_session()
+def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None) -> EventRows:
+    """Return an output of a query as rows that say what they do, with the watermarks of its buckets.
+
+    Raises:
+        QueryError: It has no such output, or not the column that orders its rows.
+    """
+    _check_output_watermark(query)
+    if query.selection != Selection():
+        raise QueryError(
+            "select() and where() are the last steps of a query, and as_events() reads all its results\n"
+            "  leave them out: query.as_events().where('n > 10').with_columns(share='late / n')"
+        )
+    schema = result_schema(query) if output == RESULTS else evicted_schema(query)
+    rows = event_rows(query, output_blobs(query), schema, output)
+    fields_of(rows, orders_by_name(order), {})
+    return EventRows(rows, event_columns(query.plan, output))
+
+
+def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
+    """Return a query that has its late rows to return: they travel beside what is made of them before the shuffle.
+
+    Raises:
+        QueryError: It drops them.
+    """
+    if all(source.late.policy is LatePolicy.DROP for source in query.plan.inputs):
+        raise QueryError(
+            "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
+        )
+    return replace(query, plan=replace(query.plan, keeps_late_rows=True))
+
+
+def _check_output_watermark(query: PlannedQuery) -> None:
+    """Refuse a query whose results have no watermark.
+
+    Raises:
+        QueryError: Its input is a stream that has none.
+    """
+    if query.source.df.isStreaming and not query.plan.says_when_complete:
+        raise QueryError(
+            "the results of {grouping} have no watermark, as the input has none\n"
+            "  give {events} a delay, such as {delay}, or another progress policy",
+            grouping=spell_grouping(query.plan),
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
+        )

@@ -1,0 +1,226 @@
+"""The pipeline of a query as one DataFrame: from the rows of its input to the output of its buckets.
+
+    input                       any DataFrame
+      -> projection             in Spark SQL: times, keys and what modules read            (planning.query_plan)
+      -> mapInArrow             the map task: bad rows aside, the others to their buckets   (operators.arrow_functions)
+      -> groupBy(bucket)        the only shuffle
+      -> transformWithState     the bucket task: state in cells, blobs of each output       (operators.bucket_processor)
+      -> observe                metrics of the micro-batch                                  (observed_metrics)
+      -> mapInArrow             typed rows of one output                                    (typed_rows)
+
+What comes out of the buckets is a DataFrame of *blobs*, Arrow tables as bytes. Blobs of all outputs are in one, so that
+buckets are evaluated once for all of them; `typed_rows` makes rows of those of one output.
+
+A static input takes the same way with a grouped map instead of the stateful operator, and is closed after its rows. A
+query that keeps no state has one stage, which is a map task and a bucket in one. Several queries of one input take the
+way together: the rows have the columns of all, and the buckets are those of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin.errors import QueryError
+from muntin.errors.messages import Argument, Call
+from muntin_engine.backends.spark.column_types import arrow_schema_of, spark_schema_of
+from muntin_engine.backends.spark.dataframes.combined_inputs import shared, united
+from muntin_engine.backends.spark.dataframes.observed_metrics import with_observed_metrics
+from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, result_schema
+from muntin_engine.backends.spark.dataframes.static_warnings import reporter_of
+from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
+from muntin_engine.backends.spark.delivery.preflight import check_workers
+from muntin_engine.backends.spark.operators.arrow_functions import (
+    Distributor,
+    SharedDistributor,
+    StatelessTask,
+    closing_bucket,
+    static_bucket,
+)
+from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT, BucketProcessor
+from muntin_engine.backends.spark.session.preconditions import check_session
+from muntin_engine.backends.spark.session.session_listener import observe_session
+from muntin_engine.backends.spark.session.worker_settings import settings_of
+from muntin_engine.plan import Plan, check_trigger
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.skipped_nulls import skipped_nulls
+from muntin_engine.tasks.output_blobs import STREAMS
+from muntin_engine.wire.blob_readers import BlobReader
+from muntin_engine.wire.shuffle import exchange_schema
+from muntin_engine.wire.task_payload import InputColumns, TaskPayload
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.tasks.recorded_rows import RowRecording
+
+
+def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
+    """Return the whole output of a query, as blobs.
+
+    Args:
+        query: The query.
+        warns: True if warnings are to say how many rows were rejected, late or, of a static input, skipped.
+    """
+    if query.source.df.isStreaming:
+        taken_outputs = () if warns else STREAMS
+        return streaming_blobs([query], [taken_outputs], [query.place_name])
+    return _static_blobs(query, warns=warns)
+
+
+def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
+    """Return the whole output of a query over a static input, as blobs."""
+    session = query.source.df.sparkSession
+    keeps_state = query.plan.choice.keeps_state
+    task = task_of(query)
+    packed_task = pack_task(task)
+    check_workers(session, [packed_task], is_streaming=False)
+    reporter = None
+    if warns:
+        buckets = len(task.buckets) if keeps_state else None
+        reporter = reporter_of(session, query.metrics_name, buckets, skipped_nulls(query.plan))
+
+    rows = united(query.sources)
+    if not keeps_state:
+        return rows.mapInArrow(StatelessTask(packed_task, reporter), OUTPUT)
+    exchanged = rows.mapInArrow(Distributor(packed_task), _exchange_schema(query))
+    return exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
+
+
+def streaming_blobs(
+    queries: Sequence[PlannedQuery],
+    taken_outputs: Sequence[Collection[str]],
+    recordings: Sequence[RowRecording | str | None] = (),
+    *,
+    has_begun: bool = False,
+) -> DataFrame:
+    """Return the whole output of streaming queries that read one input, as blobs.
+
+    Args:
+        queries: One query, or several with one input each, which are of the same DataFrame.
+        taken_outputs: The outputs of each that something takes; warnings say how many rows there are of others.
+        recordings: Where the rows of each are recorded, if they are, or the name by which tasks find it.
+        has_begun: True if their checkpoint is known to have states of their buckets.
+    """
+    first_query = queries[0]
+    session = first_query.source.df.sparkSession
+    recordings = recordings or [None] * len(queries)
+    check_session(session)
+    observe_session(session)
+    for query in queries:
+        check_progress(query.plan)
+        check_trigger(query.plan)
+    tasks = [task_of(query, place) for place, query in enumerate(queries)]
+    packed_tasks = pack_tasks(tasks)
+    check_workers(session, packed_tasks, is_streaming=True)
+
+    if not first_query.plan.choice.keeps_state:
+        blobs = united(first_query.sources).mapInArrow(StatelessTask(packed_tasks[0], None, recordings[0]), OUTPUT)
+    else:
+        exchanged = _exchanged(queries, packed_tasks, recordings)
+        processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)
+        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+
+    for query, task, outputs in zip(queries, tasks, taken_outputs, strict=True):
+        totals = F.col("totals")
+        if len(queries) > 1:
+            totals = F.when(F.col("place") == task.place, totals)
+        blobs = with_observed_metrics(blobs, query, task, totals, outputs)
+    return blobs
+
+
+def _exchanged(
+    queries: Sequence[PlannedQuery], packed_tasks: Sequence[bytes], recordings: Sequence[RowRecording | str | None]
+) -> DataFrame:
+    """Return what the map tasks of streaming queries send to buckets."""
+    schema = _exchange_schema(queries[0])
+    if len(queries) == 1:
+        return united(queries[0].sources).mapInArrow(Distributor(packed_tasks[0], recordings[0]), schema)
+    rows = shared([query.source for query in queries])
+    return rows.df.mapInArrow(SharedDistributor(packed_tasks, rows.owned, recordings), schema)
+
+
+def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFrame:
+    """Return the whole output of the queries of one pass when their stream is closed, as blobs, from their state.
+
+    Args:
+        queries: The queries.
+        cells: Their state: the columns `bucket`, `name` and `data`.
+    """
+    session = cells.sparkSession
+    tasks = [replace(task_of(query, place), is_static=True) for place, query in enumerate(queries)]
+    tasks_by_bucket = _tasks_by_bucket(tasks, pack_tasks(tasks))
+    check_workers(session, set(tasks_by_bucket.values()), is_streaming=False)
+    buckets = session.createDataFrame([(bucket,) for bucket in tasks_by_bucket], "bucket int")
+    with_state = buckets.join(cells, "bucket", "left")
+    return with_state.groupBy("bucket").applyInArrow(closing_bucket(tasks_by_bucket), OUTPUT)
+
+
+def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, place: int = 0) -> DataFrame:
+    """Return the rows of one output of a query, out of the blobs of all.
+
+    Args:
+        blobs: The blobs.
+        output: The output.
+        schema: The schema of its rows.
+        place: The place of the query among those of one pass.
+    """
+    is_wanted = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
+    wanted = blobs.where(is_wanted).select("bucket", "rows", "data")
+    return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
+
+
+def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
+    """Return the task that a query sends to the workers, given its place among those of one pass."""
+    plan = query.plan
+    columns: list[InputColumns] = []
+    for source, source_plan in zip(query.sources, plan.inputs, strict=True):
+        types = source.inputs
+        if source_plan.keeps_filtered:
+            types = (*types, pa.bool_())
+        columns.append(InputColumns(types, source.has_changes, source.id))
+    return TaskPayload(
+        plan=plan.for_workers(),
+        identity=plan_identity(plan),
+        keys=query.source.keys,
+        columns=tuple(columns),
+        results=arrow_schema_of(result_schema(query)),
+        evicted=arrow_schema_of(evicted_schema(query)) if plan.evicted else None,
+        is_static=not query.source.df.isStreaming,
+        is_timed=query.is_timed,
+        worker=settings_of(query.source.df.sparkSession),
+        place=place,
+    )
+
+
+def check_progress(plan: Plan) -> None:
+    """Refuse a query that keeps state of a stream that never says how complete it is.
+
+    Raises:
+        QueryError: Its windows would never be final.
+    """
+    if not plan.says_when_complete and plan.choice.keeps_state:
+        raise QueryError(
+            "this stream never says how complete it is, so no window would ever be final\n"
+            "  give {events} a delay, such as {delay}, another progress policy, or a change column with punctuation "
+            "rows\n  a withWatermark() of the input is not read",
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
+        )
+
+
+def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:
+    return spark_schema_of(exchange_schema(len(query.sources)))
+
+
+def _tasks_by_bucket(tasks: Sequence[TaskPayload], packed_tasks: Sequence[bytes]) -> dict[int, bytes]:
+    """Return the packed task of each bucket; buckets of the queries of one pass are numbered apart."""
+    tasks_by_bucket: dict[int, bytes] = {}
+    for task, packed_task in zip(tasks, packed_tasks, strict=True):
+        tasks_by_bucket |= dict.fromkeys(task.buckets, packed_task)
+    return tasks_by_bucket

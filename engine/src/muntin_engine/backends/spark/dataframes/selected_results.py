@@ -1,0 +1,87 @@
+"""The rows and columns that a query has of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin.errors import QueryError
+from muntin_engine.backends.planned_query import Selection
+from muntin_engine.backends.spark.inputs.input_columns import condition_of, fields_of
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.spark.session.kinds import AnySession
+
+CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
+"""The columns that say what becomes of a result."""
+
+
+def selected(rows: DataFrame, selection: Selection, kept: tuple[str, ...] = ()) -> DataFrame:
+    """Return the rows and columns of results that a query has.
+
+    Args:
+        rows: The results, with all their columns.
+        selection: What the query has of them.
+        kept: Columns that stay in any case, beside those of changes.
+    """
+    if selection.condition is not None:
+        rows = rows.where(selection.condition)
+    if not selection.columns:
+        return rows
+    names = names_of(rows.columns, selection, kept)[len(selection.columns) :]
+    return rows.select(*(F.expr(text).alias(name) for name, text in selection.columns.items()), *names)
+
+
+def names_of(names: Sequence[str], selection: Selection, kept: tuple[str, ...] = ()) -> list[str]:
+    """Return the names of the columns that a query has of results with some names."""
+    if not selection.columns:
+        return list(names)
+    return [
+        *selection.columns,
+        *(name for name in (*CHANGES, *kept) if name in names and name not in selection.columns),
+    ]
+
+
+def reselected(
+    spark: AnySession,
+    schema: spark_types.StructType,
+    wanted: Selection,
+    columns: Mapping[str, str] | None = None,
+    condition: str | None = None,
+) -> Selection:
+    """Return a selection with other columns, or with one more condition.
+
+    Args:
+        spark: The session, which looks whether it can compute them.
+        schema: That of the results.
+        wanted: What the query has of them so far.
+        columns: The other columns; None for those that it has.
+        condition: The condition.
+
+    Raises:
+        QueryError: Spark cannot compute them.
+    """
+    empty = spark.createDataFrame([], schema)
+    if columns is not None:
+        if not columns:
+            raise QueryError("select() needs columns: select('station', start='window.start')")
+        fields_of(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        try:
+            empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
+        except AnalysisException as error:
+            raise QueryError(
+                f"select() aggregates results in {', '.join(columns.values())}, which come one by one\n"
+                "  aggregate them in windows of another query: query.as_events().window(...)"
+            ) from error
+        wanted = replace(wanted, columns=dict(columns))
+    if condition is not None:
+        condition_of(empty, condition)
+        both = condition if wanted.condition is None else f"({wanted.condition}) AND ({condition})"
+        wanted = replace(wanted, condition=both)
+    return wanted

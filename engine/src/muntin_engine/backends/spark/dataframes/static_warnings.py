@@ -1,0 +1,299 @@
+"""Warnings of a query over a static input when it has been computed: rows rejected or skipped, values too large.
+
+A stream counts such rows in the progress of each micro-batch. A static input has no progress, and its query is
+computed whenever some action of Spark's needs it. Spark's accumulators bring what workers count to the driver as each
+task ends, before the action returns. A bucket that is computed again, by another action or after a failure, says
+the same again; counts are kept by bucket, so that it counts once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import SparkSession
+
+from muntin_engine.backends.spark.private_parts import active_context
+from muntin_engine.backends.spark.session.classic import SparkContext
+from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.plan.skipped_nulls import SkippedNulls
+from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, OutputBlob
+from muntin_engine.wire.blobs import from_blob
+from muntin_engine.wire.overflows import ColumnOverflows, warning_of
+
+LOG: Final = logging.getLogger("muntin.rejected")
+"""The logger of the warnings of rejected rows."""
+
+LOG_OF_SKIPPED: Final = logging.getLogger("muntin.skipped")
+"""The logger of the warnings of rows that modules skipped."""
+
+LOG_OF_OVERFLOWS: Final = logging.getLogger("muntin.overflows")
+"""The logger of the warnings of results that their columns cannot hold."""
+
+
+class BucketCounts(NamedTuple):
+    """The rows that a bucket counts.
+
+    Attributes:
+        accepted: How many took effect.
+        rejected: How many were rejected, by their reasons.
+        skipped: How many each module skipped, by its label; the rows of all buckets are counted in the first.
+        overflows: The values that a result column cannot hold, by column.
+    """
+
+    accepted: int
+    rejected: Mapping[str, int]
+    skipped: Mapping[str, int] = MappingProxyType({})
+    overflows: Mapping[str, ColumnOverflows] = MappingProxyType({})
+
+
+Counts: TypeAlias = dict[tuple[int, int], BucketCounts]
+"""The counts of buckets, by query and bucket."""
+
+_PATIENCE: Final = 1.0
+_MOST_QUERIES: Final = 1000
+
+
+@dataclass(slots=True)
+class _ComputedQuery:
+    """A query that may be computed, with what its buckets have counted so far.
+
+    Attributes:
+        name: The name of the query.
+        buckets: The number of its buckets; None if it has none.
+        skipping: By its label, each module that is to be warned of if it skips rows.
+        counts: The counts, by bucket.
+        last_messages: The warnings that were given last.
+    """
+
+    name: str
+    buckets: int | None
+    skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
+    counts: dict[int, BucketCounts] = field(default_factory=dict)
+    last_messages: tuple[str, str, str] = ("", "", "")
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all buckets were computed."""
+        return len(self.counts) == self.buckets
+
+    def messages(self) -> tuple[str, str, str]:
+        """Return the warnings of rejected and of skipped rows, and of overflows; empty if there were none."""
+        reasons = Counter[str]()
+        skipped = Counter[str]()
+        accepted = 0
+        for bucket_counts in self.counts.values():
+            reasons.update(bucket_counts.rejected)
+            skipped.update(bucket_counts.skipped)
+            accepted += bucket_counts.accepted
+        rows = reasons.total() + accepted
+        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
+
+    def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
+        rejected = reasons.total()
+        if not rejected:
+            return ""
+        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
+        so_far = ""
+        if self.buckets is not None and not self.is_complete:
+            so_far = f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
+        return (
+            f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {spelled}{so_far}\n"
+            "  the query's rejected_rows() returns them, each with its reason"
+        )
+
+    def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
+        of_all = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
+        messages: list[str] = []
+        for label, nulls in self.skipping.items():
+            if skipped[label]:
+                messages.append(
+                    f"{self.name}: {skipped[label]:,}{of_all} rows of the static input were skipped by {nulls.module}: "
+                    f"{nulls.condition}\n  {nulls.remedies}"
+                )
+        return "\n".join(messages)
+
+    def _of_overflows(self) -> str:
+        numbers = Counter[str]()
+        first: dict[str, ColumnOverflows] = {}
+        for _, bucket_counts in sorted(self.counts.items()):
+            for column, overflows in bucket_counts.overflows.items():
+                numbers[column] += overflows.number
+                first.setdefault(column, overflows)
+        return "\n".join(
+            f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
+            f"  the first: {warning_of(overflows.first)}"
+            for column, overflows in sorted(first.items())
+        )
+
+
+class StaticWarnings:
+    """Collects what buckets count, on the driver, and warns once for each query.
+
+    That is as soon as all its buckets have been computed. Where an action needs no more than some of them, as `show`
+    may, it is when Spark has nothing more to do, or the program ends.
+    """
+
+    def __init__(self, later: Callable[[Callable[[], None]], None], is_idle: Callable[[], bool]) -> None:
+        """Start without any query.
+
+        Args:
+            later: Calls a function after a while, from another thread.
+            is_idle: Says whether Spark has nothing to do.
+        """
+        self._later = later
+        self._is_idle = is_idle
+        self._numbers = count()
+        self._queries: dict[int, _ComputedQuery] = {}
+        self._is_waiting = False
+        self._lock = threading.RLock()
+
+    def expect(self, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls] | None = None) -> int:
+        """Return a number for a query that may be computed from now on.
+
+        Args:
+            name: The name of the query.
+            buckets: How many buckets it has; None for one without, whose tasks count, as many as Spark makes.
+            skipping: By its label, each module that is to be warned of if it skips rows.
+        """
+        with self._lock:
+            number = next(self._numbers)
+            self._queries[number] = _ComputedQuery(name, buckets, skipping or {})
+            if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
+                del self._queries[min(self._queries)]
+            return number
+
+    def add_counts(self, counts: Counts) -> None:
+        """Add the counts of buckets, and warn of queries that are complete."""
+        with self._lock:
+            counted_numbers = {number for number, _ in counts} & self._queries.keys()
+            for (number, bucket), bucket_counts in counts.items():
+                if number in counted_numbers:
+                    self._queries[number].counts[bucket] = bucket_counts
+            for number in counted_numbers:
+                query = self._queries[number]
+                if query.is_complete:
+                    self._warn(query)
+                    del self._queries[number]
+                elif query.messages() != query.last_messages and not self._is_waiting:
+                    self._is_waiting = True
+                    self._later(self._warn_when_idle)
+
+    def warn_of_incomplete(self) -> None:
+        """Warn of the queries of which some buckets were computed."""
+        with self._lock:
+            for query in self._queries.values():
+                self._warn(query)
+
+    def _warn_when_idle(self) -> None:
+        is_idle = self._is_idle()
+        with self._lock:
+            self._is_waiting = not is_idle
+        if is_idle:
+            self.warn_of_incomplete()
+        else:
+            self._later(self._warn_when_idle)
+
+    def _warn(self, query: _ComputedQuery) -> None:
+        """Give the warnings of a query that differ from those that were given last."""
+        messages = query.messages()
+        logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
+        for log, message, last_message in zip(logs, messages, query.last_messages, strict=True):
+            if message and message != last_message:
+                log.warning("%s", message)
+        query.last_messages = messages
+
+
+class CountsParam(AccumulatorParam[Counts]):
+    """The accumulator that adds counts up: a worker keeps them until its task ends, the driver hands them on."""
+
+    def __init__(self, warnings: StaticWarnings | None = None) -> None:
+        """Take the warnings of this process, on the driver; None on a worker."""
+        self._warnings = warnings
+
+    def zero(self, value: Counts) -> Counts:  # Spark calls it so
+        """Return no counts."""
+        return {}
+
+    def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
+        """Add more counts."""
+        if self._warnings is None:
+            return value1 | value2
+        with suppress(Exception):  # one that got out would end Spark's own thread, and with it all accumulators
+            self._warnings.add_counts(value2)
+        return {}
+
+    def __reduce__(self) -> tuple[type[CountsParam], tuple[()]]:
+        return CountsParam, ()
+
+
+@dataclass(frozen=True, slots=True)
+class CountReporter:
+    """Reports to the driver, from a worker, what the buckets of a query count.
+
+    Attributes:
+        accumulator: Spark's way to the driver.
+        query: The number of the query.
+    """
+
+    accumulator: Accumulator[Counts]
+    query: int
+
+    def report(
+        self,
+        bucket: int,
+        output: Iterable[OutputBlob],
+        skipped: Mapping[str, int],
+        overflows: Mapping[str, ColumnOverflows],
+    ) -> None:
+        """Count the rows that a bucket emits, those that modules skipped, and values that no column holds."""
+        accepted = 0
+        reasons = Counter[str]()
+        for blob in output:
+            if blob.stream == ACCEPTED:
+                accepted += blob.rows
+            elif blob.stream == REJECTED and blob.data is not None:
+                reasons.update(from_blob(blob.data).column("reason").to_pylist())
+        counts = BucketCounts(accepted, dict(reasons), dict(skipped), dict(overflows))
+        self.accumulator.add({(self.query, bucket): counts})
+
+
+def reporter_of(
+    session: AnySession, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls]
+) -> CountReporter | None:
+    """Return the reporter of a query that is about to be built; None on Spark Connect, which has no accumulators."""
+    if not isinstance(session, SparkSession):
+        return None
+    context = session.sparkContext
+    if context not in _ACCUMULATORS:
+        _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_WARNINGS))
+    return CountReporter(_ACCUMULATORS[context], _WARNINGS.expect(name, buckets, skipping))
+
+
+def _after_a_while(function: Callable[[], None]) -> None:
+    timer = threading.Timer(_PATIENCE, function)
+    timer.daemon = True
+    timer.start()
+
+
+def _has_no_tasks() -> bool:
+    with suppress(Exception):  # the session may end at any time
+        context = active_context()
+        return context is None or not context.statusTracker().getActiveJobsIds()
+    return True
+
+
+_WARNINGS: Final = StaticWarnings(_after_a_while, _has_no_tasks)
+_ACCUMULATORS: Final[WeakKeyDictionary[SparkContext, Accumulator[Counts]]] = WeakKeyDictionary()
+atexit.register(_WARNINGS.warn_of_incomplete)

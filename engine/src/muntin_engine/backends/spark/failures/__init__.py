@@ -1,0 +1,1 @@
+"""Errors of queries, in the words of the code that failed."""

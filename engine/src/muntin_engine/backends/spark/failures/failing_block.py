@@ -1,0 +1,32 @@
+"""What Spark raises in a block of code, raised as errors of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
+
+from muntin.errors import ModuleError, QueryError
+from muntin_engine.backends.spark.failures.root_cause import cause_first
+from muntin_engine.backends.spark.inputs.input_columns import unlogged
+
+
+@contextmanager
+def failures_as(query_error: Callable[[PySparkException], QueryError]) -> Iterator[None]:
+    """Raise what Spark raises in the block as errors of ours.
+
+    Args:
+        query_error: Returns the error for a query that Spark refused, or that failed on a row.
+
+    Raises:
+        QueryError: Spark refused the query, or it failed on a row.
+        ModuleError: Python code that the query calls failed.
+    """
+    try:
+        with unlogged():
+            yield
+    except (PythonException, StreamingQueryException) as error:
+        raise ModuleError(cause_first(error)) from error
+    except PySparkException as error:
+        raise query_error(error) from error

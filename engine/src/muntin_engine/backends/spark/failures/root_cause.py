@@ -1,0 +1,285 @@
+"""Say why a query failed, in the words of the code that failed.
+
+Spark wraps a Python exception several times; at the top it may say no more than "driver worker exited unexpectedly".
+The traceback of the failing module is in there somewhere: this finds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeVar
+
+from pyspark.errors import PySparkException, PythonException
+
+from muntin.errors import MuntinError
+from muntin_engine.backends.spark.private_parts import cause_of, set_cause
+from muntin_engine.backends.spark.session.classic import Py4JError, Py4JJavaError
+from muntin_engine.backends.spark.session.ended import is_cut_off
+from muntin_engine.errors import SessionEndedError, SinkError, StateError
+from muntin_engine.workers.traces_folder import last_death, last_module
+
+E = TypeVar("E", bound=PySparkException)
+
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_WORKER: Final = "from the Python worker"
+_RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
+_OURS: Final = re.compile(r"(?:^|(?<=from the Python worker: ))muntin\w*\.[\w.]+: ", re.MULTILINE)
+"""An error of ours, which names the module if one is to blame: where a line begins, or where Spark Connect has it."""
+_LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
+_CAUSED: Final = "\n\nThe above exception was the direct cause"
+_SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
+_JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
+_JVM_STACK: Final = re.compile(
+    r"(\n+(JVM stacktrace:\n[^\n]*|Driver stacktrace:|Caused by: [^\n]*|[ \t]+at \S+\([^\n]*|[ \t]+\.\.\. \d+ more))+"
+)
+_NO_STATE: Final = "CANNOT_LOAD_STATE_STORE"
+
+RESTORE: Final = (
+    "put back the checkpoint from a copy, and its sinks as they were then; or start with a new checkpoint and empty\n"
+    "  sinks: all results are computed again, from the rows that the source still has"
+)
+"""The ways on with a damaged checkpoint."""
+
+_ADVICE: Final = {
+    re.compile("No space left on device"): (
+        "the disk of the checkpoint, of an output or of Spark's own files (spark.local.dir) is full\n"
+        "  nothing is lost: make room, and start the query with the same checkpoint"
+    ),
+    re.compile("terminated due to idle timeout"): (
+        "Spark ended a worker that had sent nothing for so long, as spark.python.worker.killOnIdleTimeout has it\n"
+        "  nothing is lost: mend the module, or allow more time, and start the query with the same checkpoint"
+    ),
+    re.compile("connect back"): (
+        "the machine is too busy: Spark waits ten seconds for the Python process that asks a query for its state\n"
+        "  nothing is lost: start the query with the same checkpoint"
+    ),
+    re.compile(
+        rf"{_NO_STATE}|doesn't exist \(latestId|"
+        r"^(?:batch \d+ doesn't exist|Incomplete log file|Unexpected end-of-input|Input length = 1$|assertion failed)",
+        re.MULTILINE,
+    ): (
+        "this is about a file of the checkpoint, which is damaged or gone: query.check(checkpoint) looks for it\n"
+        f"  {RESTORE}"
+    ),
+}
+"""Advice for Spark's messages about a machine or a checkpoint, by the part that tells them."""
+
+_CAUSED_BY: Final = re.compile(r"^Caused by: (.*)", re.MULTILINE)
+
+_DEAD: Final = re.compile(
+    r"exited unexpectedly|\(crashed\)|terminated due to idle timeout"
+    r"|(?:EOFException|Connection reset|Broken pipe)[^\n]*(?:\n\s+at (?:java|sun|jdk)[^\n]*)*\n\s+at \S*\.python\."
+)
+"""The signs of a dead worker. A file or a server may come to an end too, so it counts which code met that."""
+
+_DEATH: Final = re.compile(
+    r"Python worker (?:process terminated due to idle timeout \(timeout: \d+ seconds\)"
+    r"|exited unexpectedly \(crashed\): (?P<fault>Fatal Python error: .*))"
+)
+"""Spark's words about a worker that it ended, or about a fault whose stack Python wrote."""
+
+_FAULT_STACK: Final = re.compile(r'^Current thread .*\n((?:  File "[^"]*", line \d+ in .*\n)+)', re.MULTILINE)
+_FAULT_MACHINERY: Final = re.compile(
+    r"[/\\](?:(?:site|dist)-packages[/\\](?:pyspark|py4j|muntin|muntin_engine)|src[/\\](?:muntin|muntin_engine))[/\\]"
+    r"|[/\\](?:pyspark|py4j[^/\\]*)\.zip[/\\]|<frozen "
+)
+"""The frames around the module's own in the stack of a fault."""
+
+_JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
+_FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
+_MACHINERY: Final = re.compile(
+    r"[/\\](?:(?:site|dist)-packages[/\\](?:pyspark|py4j)|(?:pyspark|py4j[^/\\]*)\.zip)[/\\]"
+)
+
+
+def root_cause(error: BaseException) -> str:
+    """Return the innermost message that explains a failure, with the Python traceback it holds.
+
+    Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. An
+    error that Spark had no part in is returned as its own message, and so is one of Muntin's that the driver raised.
+    Where a worker on this machine died, the module that ran last is named; and so it is where code of Muntin, Spark or
+    a library fails after a module ran, for example because the module replaced one of its functions.
+
+    Args:
+        error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
+    """
+    if is_cut_off(error):
+        return str(SessionEndedError(f"its JVM does not answer ({error})"))
+    driver_error = _error_of_driver(error)
+    if driver_error is not None:
+        return str(driver_error)
+    full_messages = list(_messages(error))
+    messages = [_without_jvm(message) for message in full_messages]
+    death = last_death() if any(map(_DEAD.search, full_messages)) else ""
+
+    sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
+    if sink_failures:
+        innermost = sink_failures[-1]
+        return _after(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
+
+    explanation = _innermost_explanation(full_messages, messages)
+    advice = [text for sign, text in _ADVICE.items() if sign.search(explanation)]
+    if advice:
+        return _after(death, "\n  ".join([explanation, *advice]))
+
+    # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
+    is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
+    if is_of_worker and not death and not _OURS.search(explanation):
+        last = last_module()
+        if last and last.split("\n")[0] not in explanation:
+            explanation += f"\n  the module that ran last in a worker: {last}"
+    return _after(death, explanation)
+
+
+def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str:
+    """Return the innermost message that explains a failure.
+
+    Args:
+        full_messages: The messages of the error and of its causes.
+        messages: The same messages without the JVM's stacks.
+    """
+    full_text = "\n".join(full_messages)
+    python_failures = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
+    fault = _death_in(full_text)
+    if fault:
+        explanation = fault  # a traceback around it is the driver's
+    elif python_failures:
+        explanation = _of_worker(python_failures[-1])
+    else:
+        explanation = _last_telling(messages)
+    causes = _CAUSED_BY.findall(full_text)
+    if _NO_STATE in explanation and causes:
+        explanation += f"\n  because of {causes[-1]}"
+    return explanation
+
+
+def _error_of_driver(error: BaseException) -> MuntinError | None:
+    """Return the error of Muntin's that the driver raised; it says already what its own cause means."""
+    link: object = error
+    while isinstance(link, BaseException):
+        if isinstance(link, MuntinError):
+            return link
+        link = cause_of(link)
+    return None
+
+
+def _death_in(text: str) -> str:
+    """Return Spark's words about a worker that it ended or that met a fault, with the module's own lines of the stack.
+
+    The result is empty if there are none: Spark knows no more of any other death than that the worker is gone.
+    """
+    death = _DEATH.search(text)
+    if death is None:
+        return ""
+    lines = [death[0]]
+    stack = _FAULT_STACK.search(text, death.end()) if death["fault"] else None
+    if stack is not None:
+        lines += [frame for frame in stack[1].splitlines() if not _FAULT_MACHINERY.search(frame)]
+    return "\n".join(lines)
+
+
+def _after(death: str, explanation: str) -> str:
+    """Put the death of a worker before an explanation, if one died."""
+    return f"{death}\n{explanation}" if death else explanation
+
+
+def cause_first(error: BaseException) -> str:
+    """Return `root_cause` with its last error first, and of the tracebacks after it the innermost alone.
+
+    Args:
+        error: The error, as `root_cause` takes it.
+    """
+    explanation = root_cause(error)
+    if not explanation.startswith(_TRACEBACK):
+        return explanation if _OURS.match(explanation) is None else _OURS.sub("", explanation, count=1)
+    error_lines = list(_OURS.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
+    last_error = _OURS.sub("", explanation[error_lines[-1].start() :], count=1)
+    innermost_traceback = explanation.partition(_CAUSED)[0]
+    return f"{last_error}\n\n{innermost_traceback}"
+
+
+def names_module(error: BaseException) -> bool:
+    """True if `root_cause` names a module, or something else that Muntin found in a worker, except damaged state."""
+    errors = _OURS.findall(root_cause(error))
+    return bool(errors) and not any(name.endswith(f".{StateError.__name__}: ") for name in errors)
+
+
+def in_our_words(error: PySparkException, kind: type[E], damage: StateError | None = None) -> E:
+    """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`.
+
+    Args:
+        error: What Spark raised.
+        kind: Its class.
+        damage: An error that names the damaged files of the checkpoint, if they are why it was raised.
+    """
+    if damage is None:
+        clear_error = kind(cause_first(error))
+        set_cause(clear_error, error)
+        return clear_error
+    damage.__cause__ = error
+    words_of_spark = _last_telling([_without_jvm(message) for message in _messages(error)])
+    clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
+    set_cause(clear_error, damage)  # so `root_cause` says it too
+    return clear_error
+
+
+@contextmanager
+def module_first() -> Iterator[None]:
+    """Raise what Python workers raised in the block with the error of the module at the beginning."""
+    try:
+        yield
+    except PythonException as error:
+        raise in_our_words(error, PythonException) from None
+
+
+def is_from_spark(error: BaseException) -> bool:
+    """True if an error came out of Spark, or out of the connection to it."""
+    return isinstance(error, PySparkException | Py4JError)
+
+
+def _messages(error: BaseException) -> Iterator[str]:
+    yield str(error)
+    if isinstance(error, Py4JJavaError):
+        with suppress(Py4JError, OSError):  # its JVM may have ended since
+            yield from _java_messages(error.java_exception)
+        return
+    cause = cause_of(error)
+    if isinstance(cause, BaseException):
+        yield from _messages(cause)
+
+
+def _java_messages(throwable: Any) -> Iterator[str]:
+    while throwable is not None:
+        yield str(throwable.toString())
+        throwable = throwable.getCause()
+
+
+def _without_jvm(message: str) -> str:
+    """Return a message without the JVM's stacks; what Python says after one stays."""
+    jvm_part = _JVM_PART.search(message)
+    if jvm_part is not None:
+        message = message[: jvm_part.start()]
+    return _JVM_STACK.sub("", message).strip()
+
+
+def _of_worker(message: str) -> str:
+    """Keep what the worker says, where the driver's traceback is around it; of a traceback, the module's frames."""
+    worker_message = message[max(message.rfind(_WORKER), 0) :]
+    start = worker_message.find(_TRACEBACK)
+    # The error of a module comes without a traceback of Spark's before it.
+    module_error = _OURS.search(worker_message)
+    if module_error is not None and (start < 0 or (_WORKER in message and module_error.start() < start)):
+        start = module_error.start()
+    return _without_machinery(worker_message[start:])
+
+
+def _without_machinery(traceback: str) -> str:
+    return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
+
+
+def _last_telling(messages: list[str]) -> str:
+    """Return the innermost message that is more than the name of a Java class."""
+    telling = [message for message in messages if " " in message]
+    return _JAVA_CLASS.sub("", (telling or messages)[-1])

@@ -1,0 +1,1 @@
+"""Streaming queries that write: micro-batches handed to sinks."""

@@ -1,0 +1,54 @@
+"""Spark's id of a query, for sinks that must know whose micro-batches they get.
+
+They are called in the process that started the query, or on a Spark Connect server.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast
+
+from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
+from muntin_engine.backends.spark.session.kinds import AnySession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class QueryId(Protocol):
+    """Says what a query is called, the same over all its runs."""
+
+    def of(self, spark: AnySession) -> str:
+        """Return it, in the session of a micro-batch."""
+        ...
+
+
+class StartedQuery:
+    """The id of a query that this process started; known once it has, which may be after its first micro-batch has."""
+
+    def __init__(self) -> None:
+        self._id: Future[str] = Future()
+
+    def name(self, query_id: str) -> None:
+        """Set the id."""
+        self._id.set_result(query_id)
+
+    def of(self, spark: AnySession) -> str:
+        """Return the id, as soon as it is known."""
+        return self._id.result()
+
+
+@dataclass(frozen=True)
+class StoredQueryId:
+    """The id that Spark keeps in a checkpoint, for a process that did not start the query.
+
+    Attributes:
+        checkpoint: Where the checkpoint is.
+    """
+
+    checkpoint: str
+
+    def of(self, spark: AnySession) -> str:
+        """Read the id; it was written before the first micro-batch began."""
+        return Checkpoint(cast("SparkSession", spark), self.checkpoint).query_id

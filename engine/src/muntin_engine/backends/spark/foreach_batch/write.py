@@ -1,0 +1,247 @@
+"""One Spark query that feeds all sinks of a query, or of several in one pass, a micro-batch at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, count
+from os import PathLike, fspath
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import PySparkException, PySparkPicklingError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from muntin.errors import QueryError
+from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
+from muntin_engine.backends.spark.checkpoints.query_texts import kept_text
+from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
+from muntin_engine.backends.spark.delivery.by_value import by_value
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, written_to
+from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
+from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
+from muntin_engine.backends.spark.foreach_batch.recorded_queries import begin, recording_settings, recordings_of
+from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
+from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
+from muntin_engine.backends.spark.session.classic import Py4JError
+from muntin_engine.backends.spark.session.ended import in_session, is_cut_off
+from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
+from muntin_engine.backends.spark.session.settings import set_settings
+from muntin_engine.errors import SetupError
+from muntin_engine.packages.local_code import local_modules
+from muntin_engine.plan.plan_words import spell_grouping
+from muntin_engine.sinks import pace_of
+from muntin_engine.sinks.places import is_elsewhere, local_path
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.backends.write_request import WriteRequest
+
+_LOG: Final = logging.getLogger("muntin.checkpoint")
+_NEEDS_SETTINGS: Final = (
+    "a query that reads another's results is recorded by it, and so is started a query whose checkpoint Spark gave\n"
+    "  another number of partitions: leave record= out, or run one micro-batch elsewhere"
+)
+_SINKS: Final = logging.getLogger("muntin.sinks")
+
+_STARTS: Final[dict[str, Lock]] = {}
+"""A lock for each checkpoint that this process starts queries with."""
+
+
+@in_session()
+def write(request: WriteRequest) -> StreamingQuery:
+    """Start a Spark query that writes; see `Query.write` and `OnePass.write`."""
+    queries = request.outputs.queries
+    checkpoint = _checked_checkpoint(request)
+    pace = pace_of(request.every, available_now=request.available_now)
+    session = request.outputs.first_query.source.df.sparkSession
+    is_remote = is_connect(session)
+
+    # The queries with their sinks and recordings, as one DataFrame.
+    known = Checkpoint(session, checkpoint)
+    ordered_queries = known.in_order(queries)
+    written = written_to(ordered_queries, request.outputs.sinks, checkpoint)
+    recordings = recordings_of(ordered_queries, request.record)
+    row_recordings = [None if recording is None else recording.rows for recording in recordings]
+    taken_outputs = [query_sinks.sinks for query_sinks in written.sinks]
+    blobs = streaming_blobs(written.queries, taken_outputs, row_recordings, has_begun=known.has_begun)
+
+    # Refuse a query that cannot go on with the checkpoint and the sinks before anything is started.
+    for change in known.check(written.plans, written.names, is_last_chance=False):
+        _LOG.warning("%s", change)
+    known.check_open()
+    if not is_remote:  # there the sinks are the server's
+        known.check_sinks(written.by_name)
+    note = known.record(written.plans, written.names, written.places, kept_text(ordered_queries))
+    for query_sinks in written.sinks:
+        for output, sink in query_sinks.sinks.items():
+            _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
+    begin(recordings, written.queries, known)
+
+    started = StartedQuery()
+    batches = BatchWriter(
+        written.sinks,
+        StoredQueryId(checkpoint) if is_remote else started,
+        checkpoint,
+        note,
+        recordings=recordings,
+        places=None if known.repartitioned else known.places,
+    )
+    settings = recording_settings(recordings, written.queries)
+    if known.repartitioned is not None:
+        settings[REPARTITIONED] = str(known.repartitioned)
+    usual_name = _usual_name(queries)
+    with _set(session, settings), _alone(checkpoint):
+        streaming = _start(blobs, batches, checkpoint, pace, request.name, usual_name)
+    started.name(str(streaming.id))
+
+    shown_queries = tuple(queries.values())
+    if request.on_end == "leave":
+        return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
+
+    def finish() -> None:
+        if Checkpoint(session, checkpoint).is_cut_short:
+            with _alone(checkpoint):
+                repeated = _start(blobs, batches, checkpoint, {"once": True}, request.name, usual_name)
+            repeated.awaitTermination()
+
+    def close() -> None:
+        write_last_windows(written, checkpoint, recordings)
+
+    return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
+
+
+def _checked_checkpoint(request: WriteRequest) -> str:
+    """Return the checkpoint of queries that can be written.
+
+    Raises:
+        QueryError: They cannot be ended as it is asked, their input is static, or no checkpoint is given.
+    """
+    for query in request.outputs.queries.values():
+        check_end(query, request.on_end)
+    if not request.outputs.first_query.source.df.isStreaming:
+        raise QueryError(
+            "write() starts a streaming query, and the input is static\n"
+            "  write what results(), late_rows() and rejected_rows() return: query.results().write.parquet('results')"
+        )
+    if request.checkpoint is None:
+        raise QueryError(
+            "write() needs a checkpoint, and none is given\n"
+            "  expected: a folder of the query's own, in which Spark keeps what it has read, and Muntin its state; a\n"
+            "  query that is started again with it goes on where it was, and writes no result twice\n"
+            "  for example query.write(checkpoint='checkpoint', results='results')"
+        )
+    return fspath(request.checkpoint)
+
+
+def _usual_name(queries: Mapping[str, PlannedQuery]) -> str:
+    """Return the name of a streaming query that was given none."""
+    names: list[str] = []
+    for query in queries.values():
+        names.append(query.metrics_name if query.is_named else spell_grouping(query.plan))
+    return ", ".join(names)
+
+
+@in_session()
+def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
+    """Raise unless queries can go on with a checkpoint; see `Query.check`.
+
+    Args:
+        queries: The queries by name.
+        checkpoint: The checkpoint.
+
+    Returns:
+        In words, what differs from what the checkpoint began with, and goes on.
+    """
+    first = next(iter(queries.values()))
+    known = Checkpoint(first.source.df.sparkSession, checkpoint)
+    asked = known.in_order(queries)
+    names = [name for name in asked if name]
+    changed = known.check((*first.plans[:-1], *(query.plan for query in asked.values())), names)
+    known.check_open()
+    return changed
+
+
+def free_name(spark: AnySession, wanted: str) -> str:
+    """Return a name that no running query of a session has, as Spark refuses one that is taken."""
+    taken = {running.name for running in spark.streams.active}
+    return next(name for name in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if name not in taken)
+
+
+def _start(
+    blobs: DataFrame,
+    batches: BatchWriter,
+    checkpoint: str | PathLike[str],
+    trigger: Mapping[str, Any],
+    name: str | None,
+    unnamed: str,
+) -> StreamingQuery:
+    writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
+    if trigger:
+        writer = writer.trigger(**trigger)
+    handing = _handing(writer, batches)
+    while True:
+        called = name or free_name(blobs.sparkSession, unnamed)
+        try:
+            return handing.queryName(called).start()
+        except (PySparkException, Py4JError) as error:
+            if is_cut_off(error):
+                raise
+            if name is None and free_name(blobs.sparkSession, unnamed) != called:
+                continue  # another thread has taken it
+            known = Checkpoint(blobs.sparkSession, checkpoint)
+            known.check_metadata()  # Spark has no words for cut JSON in it
+            known.check_files()
+            raise
+
+
+@contextmanager
+def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
+    """Let no other thread of this process start a query with a checkpoint in a block.
+
+    A start stops the run that is active. Two that do so at once both wait for it; then Spark (4.1 to 4.3) refuses one
+    with CONCURRENT_QUERY, forgets the other, and takes the refused one for active, so that none can start any more in
+    the session.
+    """
+    text = fspath(checkpoint)
+    place = text if is_elsewhere(text) else str(local_path(text).resolve())
+    with _STARTS.setdefault(place, Lock()):
+        yield
+
+
+@contextmanager
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Have the workers of a query that is started know of settings, which others do not.
+
+    Raises:
+        SetupError: The session refuses one.
+    """
+    refused = set_settings(spark, settings)
+    try:
+        for name, reason in refused.items():
+            raise SetupError(
+                f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
+                "  expected: a session that lets its settings be changed\n"
+                f"  {_NEEDS_SETTINGS}"
+            )
+        yield
+    finally:
+        for name in settings.keys() - refused.keys():
+            spark.conf.unset(name)
+
+
+def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
+    """Have micro-batches handed on; on Spark Connect, where the sinks are pickled for the server to do so."""
+    try:
+        with by_value(local_modules()):
+            return writer.foreachBatch(batches)
+    except PySparkPicklingError as error:
+        reason = error.__cause__ or error.__context__ or error
+        raise QueryError(
+            f"the sinks cannot travel to the Spark Connect server, which calls them: {reason}\n"
+            "  keep sessions, DataFrames, open files and locks out of them; the session of a micro-batch is\n"
+            "  batch.sparkSession"
+        ) from error

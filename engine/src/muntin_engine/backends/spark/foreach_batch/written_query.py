@@ -1,0 +1,123 @@
+"""A query of Spark's whose failure is said in the words of the code that failed, and that Ctrl-C stops quietly."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from html import escape
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from muntin_engine.backends.observed_queries import OBSERVERS
+from muntin_engine.backends.spark.checkpoints.checkpoint_files import damage_of
+from muntin_engine.backends.spark.failures.root_cause import in_our_words, names_module
+from muntin_engine.backends.spark.private_parts import java_query
+from muntin_engine.backends.spark.session.classic import Py4JError
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+
+class WrittenQuery(StreamingQuery):
+    """The running query that `write` returns."""
+
+    def __init__(self, running: StreamingQuery, checkpoint: str, shown: Sequence[PlannedQuery]) -> None:
+        """Take over a query that runs.
+
+        Args:
+            running: The query.
+            checkpoint: Its checkpoint.
+            shown: The queries of Muntin's in it, which a notebook shows.
+        """
+        super().__init__(java_query(running))
+        self._checkpoint = checkpoint
+        self._shown = shown
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:
+        """Wait until the query has ended; False if it has not ended after some seconds.
+
+        Ctrl-C stops the query, which goes on from its checkpoint when it is started again.
+
+        Raises:
+            StreamingQueryException: It has failed. The message begins with what failed: a module with its version and
+                method, the key and the window.
+            KeyboardInterrupt: It was interrupted. A program that does not catch it ends with one line.
+        """
+        try:
+            return _waited(lambda: super(WrittenQuery, self).awaitTermination(timeout))
+        except StreamingQueryException as error:
+            raise self._in_our_words(error) from None
+        except KeyboardInterrupt:
+            with suppress(PySparkException, Py4JError, OSError):  # its session may have ended of the same signal
+                StreamingQuery.stop(self)
+            raise _Interrupted from None
+
+    def exception(self) -> StreamingQueryException | None:
+        """Return why the query has failed, as `awaitTermination` raises it; None if it has not."""
+        error = super().exception()
+        return None if error is None else self._in_our_words(error)
+
+    def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
+        damage = None
+        if not names_module(error):
+            with suppress(PySparkException, Py4JError):  # the session may have ended since
+                damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
+        return in_our_words(error, StreamingQueryException, damage)
+
+    def _repr_html_(self) -> str:
+        """Return the queries in it as `queries` prints them, as of now, and their plans, for notebooks."""
+        is_active = self.isActive  # it is asked first: a query that ends meanwhile has reported all by then
+        texts: list[str] = []
+        for observer in OBSERVERS.all():
+            texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
+
+        shown: Sequence[Any] = self._shown
+        plans = [query._repr_html_() for query in shown]
+        return "".join([*texts, *plans])
+
+
+class _Interrupted(KeyboardInterrupt):
+    """Ends a program with one line if nothing catches it, and is an interrupt like any other where something does."""
+
+    def __init__(self) -> None:
+        super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
+        former = sys.excepthook
+
+        def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+            if error is self:
+                sys.stderr.write(f"muntin: {error}\n")
+            else:
+                former(cls, error, trace)
+
+        sys.excepthook = hook
+
+
+def _waited(wait: Callable[[], bool | None]) -> bool | None:
+    """Make a call of Spark that Ctrl-C can interrupt, and return its result.
+
+    PySpark's handler of Ctrl-C calls Spark, which fails with six tracebacks where the main thread is in a call itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return wait()
+    found: list[bool | None] = []
+    failed: list[BaseException] = []
+    has_ended = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(wait())
+        except BaseException as error:  # it is raised where it is waited for
+            failed.append(error)
+        finally:
+            has_ended.set()
+
+    threading.Thread(target=run, name="muntin waits for a query", daemon=True).start()
+    has_ended.wait()
+    if failed:
+        raise failed[0]
+    return found[0]

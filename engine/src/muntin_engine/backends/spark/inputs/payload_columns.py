@@ -1,0 +1,81 @@
+"""Columns of events, computed where a row has a payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from muntin_engine.backends.spark.inputs.input_columns import fields_of
+from muntin_engine.backends.spark.session.ended import in_session
+
+if TYPE_CHECKING:
+    from muntin_engine.plan.request import ColumnLike
+
+
+@in_session()
+def payload_columns(df: DataFrame, event_columns: Sequence[str]) -> dict[str, Column]:
+    """Return the columns of events by their names, without those that make rows events."""
+    return {name: F.col(f"`{name}`") for name in df.columns if name not in event_columns}
+
+
+@in_session()
+def with_payload(  # each is another part of the call
+    df: DataFrame,
+    change: ColumnLike | None,
+    event_columns: Sequence[str],
+    call: str,
+    names: Sequence[str],
+    columns: Mapping[str, ColumnLike],
+    *,
+    keeps_others: bool,
+) -> DataFrame:
+    """Return an input with columns computed in rows that have a payload.
+
+    Args:
+        df: The input.
+        change: The column that says what a row does; None if each is a new event.
+        event_columns: The names of the columns that make rows events.
+        call: The call that asks for it, for messages.
+        names: The names of columns to keep, besides those.
+        columns: The columns to compute, by name.
+        keeps_others: True if all other columns are kept.
+
+    Raises:
+        QueryError: A column cannot be computed, or there is none of a name.
+    """
+    _check_columns(df, call, names, columns)
+    computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
+    if change is not None:
+        kind = F.col(change) if isinstance(change, str) else change
+        payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
+        repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
+        has_payload = (kind == "insert") | repeats_payload
+        computed = {name: F.when(has_payload, column) for name, column in computed.items()}
+    if keeps_others:
+        return df.withColumns(computed)
+
+    kept_names = {name.casefold() for name in (*names, *event_columns)}
+    all_names = {name.casefold() for name in df.columns}
+    kept: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in kept_names]
+    kept += [F.col(name) for name in names if name.casefold() not in all_names]  # fields of structs
+    return df.select(*kept, *(column.alias(name) for name, column in computed.items()))
+
+
+def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapping[str, ColumnLike]) -> None:
+    """Refuse columns that a DataFrame does not have, or that cannot be computed from those that it has.
+
+    Raises:
+        QueryError: One is such a column.
+    """
+    checked: dict[str, ColumnLike] = {name: name for name in names}
+    for name, column in columns.items():
+        if isinstance(column, str) and not column.isidentifier():
+            checked[name] = F.expr(column)
+        else:
+            checked[name] = column  # text that names a column is looked up as one, so that the error says what there is
+    fields_of(df, checked, dict.fromkeys(checked, call))

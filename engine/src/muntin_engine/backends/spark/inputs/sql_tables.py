@@ -1,0 +1,47 @@
+"""The tables that a text of SQL names, or selects in Spark's SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from muntin.errors import QueryError
+from muntin_engine.backends.spark.inputs.input_columns import unlogged
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.spark.session.kinds import AnySession
+
+
+def table_of(spark: AnySession, table: str | Mapping[str, str], given: Mapping[str, DataFrame]) -> DataFrame:
+    """Return a table by its name, or the rows that a query of Spark's has.
+
+    Args:
+        spark: The session, whose tables and views may be named.
+        table: The name, or an object with the query as `sql`.
+        given: DataFrames that are read by these names.
+
+    Raises:
+        QueryError: Spark refuses it.
+    """
+    try:
+        with unlogged():
+            if isinstance(table, str):
+                return given[table] if table in given else spark.table(table)
+            text = table["sql"]
+            read: dict[str, Any] = {
+                name: df for name, df in given.items() if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
+            }
+            if not read:
+                return spark.sql(text)
+            before = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in read)
+            escaped = text.replace("{", "{{").replace("}", "}}")
+            return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **read)
+    except AnalysisException as error:
+        said = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).strip().partition("\n")[0])
+        parameters = error.getMessageParameters() or {}
+        name = parameters.get("relationName") or parameters.get("objectName") or ""
+        raise QueryError("{reason}", value=name.replace("`", ""), reason=said) from error

@@ -1,0 +1,1 @@
+"""The functions and operators that Spark calls on its workers."""

@@ -1,0 +1,186 @@
+"""The functions that Spark calls with rows: maps where the rows are, and grouped maps around a whole bucket.
+
+A bucket is evaluated whole where its input is static, and where its stream is closed; `bucket_processor` evaluates it
+micro-batch by micro-batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from muntin_engine.backends.spark.column_types import arrow_schema_of
+from muntin_engine.backends.spark.dataframes.static_warnings import CountReporter
+from muntin_engine.backends.spark.delivery.packed_task import open_task
+from muntin_engine.backends.spark.failures.worker_errors import module_error_first
+from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
+from muntin_engine.backends.spark.operators.settled_worker import settle
+from muntin_engine.plan.metrics import skipped_metric
+from muntin_engine.state.cells import MemoryCells
+from muntin_engine.tasks.bucket_task import run_bucket
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob, with_totals
+from muntin_engine.tasks.recorded_rows import PASSED_ON, ROWS, RowRecording
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.blob_readers import EventReader
+from muntin_engine.wire.shuffle import collect
+from muntin_engine.workers.oversight import overseen
+
+if TYPE_CHECKING:
+    from muntin_engine.tasks.recorded_rows import RecordedRows
+
+RECORDING: Final = "spark.muntin.recording."
+"""What begins the setting that says where a query is recorded whose results another one reads; its name follows."""
+
+
+class Distributor:
+    """Sends the rows of one task to their buckets; for `mapInArrow`. It holds bytes, which are opened on the worker."""
+
+    def __init__(self, task: bytes, recording: RowRecording | str | None = None) -> None:
+        self._task = task
+        self._recording = recording
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blobs of rows, then the progress of all of them."""
+        task = open_task(self._task)
+        settle()
+        with module_error_first(), overseen(task.worker, task.plan.axis):
+            yield from distribute(task, batches, _recorded(self._recording))
+
+
+class SharedDistributor:
+    """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
+
+    def __init__(
+        self, tasks: Sequence[bytes], owned: Sequence[OwnColumns], recordings: Sequence[RowRecording | str | None]
+    ) -> None:
+        self._tasks = tuple(tasks)
+        self._owned = tuple(owned)
+        self._recordings = tuple(recordings)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blobs of all queries, then the progress of each."""
+        tasks = list(map(open_task, self._tasks))
+        settle()
+        with module_error_first():
+            yield from distribute_to_all(tasks, self._owned, batches, list(map(_recorded, self._recordings)))
+
+
+class StatelessTask:
+    """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
+
+    def __init__(
+        self, task: bytes, reporter: CountReporter | None = None, recording: RowRecording | str | None = None
+    ) -> None:
+        self._task = task
+        self._reporter = reporter
+        self._recording = recording
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blobs of results and of rejected rows, then one row with all metrics."""
+        task = open_task(self._task)
+        schema = arrow_schema_of(OUTPUT)
+        blobs_to_report: list[OutputBlob] = []
+        settle()
+
+        def reported() -> Iterator[OutputBlob]:
+            for blob in run_task(task, batches, _recorded(self._recording)):
+                if blob.stream != RESULTS:
+                    blobs_to_report.append(blob)
+                yield blob
+
+        with module_error_first(), overseen(task.worker, task.plan.axis):
+            for blob in with_totals(reported()):
+                row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
+                yield pa.RecordBatch.from_pylist([row], schema)
+        context = TaskContext.get()
+        if self._reporter is None or context is None:
+            task.overflows.report()  # a static input on Spark Connect: the worker's log is all there is
+            return
+        label_of = {skipped_metric(label): label for label in task.choosy_labels}
+        skipped = {label_of[blob.stream]: blob.rows for blob in blobs_to_report if blob.stream in label_of}
+        self._reporter.report(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
+
+
+class PassingReader(EventReader):
+    """Turns blobs into the events of another query, and records them where both queries are recorded."""
+
+    def __init__(self, schema: pa.Schema, lifetime: str, place_name: str) -> None:
+        super().__init__(schema, lifetime)
+        self._place_name = place_name
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each blob, and those of each watermark."""
+        recorded = _recorded(self._place_name, PASSED_ON)
+        for batch in super().__call__(batches):
+            if recorded is not None:
+                recorded.write(batch)
+            yield batch
+        if recorded is not None:
+            recorded.finish((), ())
+
+
+def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:
+    """Return where the rows of the task that runs are recorded, if they are.
+
+    Args:
+        recording: The recording, or the name of one that is not known before the query is written.
+        kind: `ROWS`, or `PASSED_ON`.
+    """
+    context = TaskContext.get()
+    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    if not recording or context is None or batch is None:
+        return None
+    if isinstance(recording, str):
+        place = context.getLocalProperty(RECORDING + recording)
+        if not place:
+            return None
+        recording = RowRecording(*json.loads(place))
+    return recording.of_task(int(batch), context.partitionId(), kind)
+
+
+def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        bucket = key[0].as_py()
+        opened_task = open_task(task)
+        arrivals = collect(table.to_pylist(), len(opened_task.inputs))
+        with module_error_first():
+            blobs = list(run_bucket(opened_task, bucket, MemoryCells(), arrivals))
+        if reporter is not None:
+            skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
+            reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
+        else:
+            opened_task.overflows.report()  # on Spark Connect the worker's log is all there is
+        return _table_of(bucket, opened_task.place, blobs)
+
+    return evaluate
+
+
+def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return a function that closes the stream of one bucket, whose cells are a table; given each bucket's task."""
+
+    def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        cells = MemoryCells()
+        for cell in table.to_pylist():
+            if cell["name"] is not None:
+                cells.put(cell["name"], cell["data"])
+        bucket = key[0].as_py()
+        opened_task = open_task(tasks[bucket])
+        with module_error_first():
+            blobs = list(run_bucket(opened_task, bucket, cells, collect((), len(opened_task.inputs))))
+        return _table_of(bucket, opened_task.place, blobs)
+
+    return evaluate
+
+
+def _table_of(bucket: int, place: int, blobs: Sequence[OutputBlob]) -> pa.Table:
+    rows = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(blobs)]
+    return pa.Table.from_pylist(rows, arrow_schema_of(OUTPUT))

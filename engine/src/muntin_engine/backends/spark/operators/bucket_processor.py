@@ -1,0 +1,204 @@
+"""Spark's stateful operator around a bucket. It holds bytes and calls `run_bucket`.
+
+Spark starts a Python process on the driver for each such operator of a query, which only asks for its state. So what
+evaluates is imported where rows are: importing it takes longer than all else that this process does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark import TaskContext
+from pyspark.sql import Row
+from pyspark.sql import types as spark_types
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from muntin_engine.backends.spark.private_parts import client_of_state
+
+if TYPE_CHECKING:
+    from muntin_engine.state.cells import Origin
+    from muntin_engine.wire.task_payload import TaskPayload
+
+OUTPUT: Final = spark_types.StructType(
+    [
+        spark_types.StructField("bucket", spark_types.IntegerType()),
+        spark_types.StructField("place", spark_types.IntegerType()),
+        spark_types.StructField("stream", spark_types.StringType()),
+        spark_types.StructField("rows", spark_types.LongType()),
+        spark_types.StructField("data", spark_types.BinaryType()),
+        spark_types.StructField("totals", spark_types.MapType(spark_types.StringType(), spark_types.LongType())),
+    ]
+)
+"""The output of a bucket: blobs of results, late and rejected rows, its watermarks, and one row with all its metrics.
+
+`place` is that of its query among those of one pass; 0 where there is only one. The metrics are in `totals`, by name.
+"""
+
+_NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
+_DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
+
+IDLE: Final = "idle"
+"""The cell in which a partition keeps since when none of its buckets was evaluated."""
+
+_WITH_STATE: Final[set[tuple[str, int]]] = set()
+"""The buckets, each with its query, that have had state in this process."""
+
+
+class MapCells:
+    """Cells in a map of Spark's state store.
+
+    Attributes:
+        may_be_new: True if cells may be missing. Spark logs a warning for each missing value that is read, so it is
+            then asked first.
+    """
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self.may_be_new = True
+
+    def get(self, name: str) -> bytes | None:
+        """Return a cell's bytes, or None if it is empty."""
+        if self.may_be_new and not self._state.containsKey((name,)):
+            return None
+        value = self._state.getValue((name,))
+        return None if value is None else bytes(value[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        """Set a cell."""
+        self._state.updateValue((name,), (data,))
+
+    def remove(self, name: str) -> None:
+        """Empty a cell."""
+        self._state.removeKey((name,))
+
+
+REPARTITIONED: Final = "spark.muntin.repartitioned"
+"""The setting that names a micro-batch in which Spark gave the state another number of partitions, and ran no query."""
+
+_NO_BUCKET: Final = -1
+"""The key of that cell, in every partition."""
+
+
+class BucketProcessor(StatefulProcessor):
+    """Runs the buckets of a streaming query, or of several in one pass.
+
+    It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
+
+    A bucket's state is of the micro-batch before, or something is wrong with the checkpoint. All buckets hear of each
+    micro-batch that has a row; of one without any, the partition itself keeps a note, from its first to its last.
+    """
+
+    def __init__(self, tasks: Mapping[int, bytes], *, has_begun: bool = False) -> None:
+        """Take the packed task of each bucket, and whether the checkpoint is known to have their states."""
+        self._tasks = tasks
+        self._has_begun = has_begun
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
+        self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
+        self._client = client_of_state(handle)  # sets the key of what the cells are of
+        self._is_idle = True
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """Evaluate one bucket."""
+        from muntin_engine.backends.spark.delivery.packed_task import open_task
+        from muntin_engine.backends.spark.failures.worker_errors import module_error_first
+        from muntin_engine.tasks.bucket_task import run_bucket
+        from muntin_engine.tasks.output_blobs import with_totals
+        from muntin_engine.wire.shuffle import collect
+
+        self._is_idle = False
+        bucket = key[0]
+        task = open_task(self._tasks[bucket])
+        origin = _origin_of(bucket)
+
+        bucket_of_query = (origin.query if origin else "", bucket)
+        self._cells.may_be_new = bucket_of_query not in _WITH_STATE
+
+        def was_idle(first: int) -> bool:
+            return origin is not None and self._was_idle(first, origin, task)
+
+        with module_error_first():
+            blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), origin, was_idle)
+            for blob in with_totals(blobs):
+                columns = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
+                yield Row(bucket=bucket, place=task.place, **columns)
+        _WITH_STATE.add(bucket_of_query)
+
+    def close(self) -> None:
+        """Keep that no bucket was evaluated, if none was."""
+        if not self._is_idle:
+            return
+        origin = _origin_of(_NO_BUCKET)
+        if origin is None:
+            return
+        from muntin_engine.state.cells import seal
+
+        with self._cells_of(_NO_BUCKET, origin):
+            first = self._idle_since(origin)
+            if first is None:
+                first = origin.batch
+            self._cells.put(IDLE, seal(IDLE, str(first).encode(), origin))
+
+    def _was_idle(self, first: int, origin: Origin, task: TaskPayload) -> bool:
+        """True if no bucket was evaluated from a micro-batch on, as far as Spark's repartition lets us know.
+
+        Raises:
+            StateMismatchError: A bucket has no state because the state is another query's, which has other buckets.
+        """
+        from muntin_engine.state.bucket_state import BucketMetadata
+        from muntin_engine.state.cells import METADATA, split, unseal
+
+        context = TaskContext.get()
+        repartitioned = None if context is None else context.getLocalProperty(REPARTITIONED)
+        if repartitioned and int(repartitioned) >= first:
+            return True
+        with self._cells_of(_NO_BUCKET, origin):
+            since = self._idle_since(origin)
+        if since is not None and since <= first:
+            return not (first == 0 and self._has_begun)
+        for bucket in self._tasks if first == 0 else ():
+            with self._cells_of(bucket, origin):
+                sealed = self._cells.get(METADATA)
+            if sealed is not None:
+                BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
+        return False
+
+    def _idle_since(self, origin: Origin) -> int | None:
+        """Return since when no bucket was evaluated, until the micro-batch before; None if one was in that."""
+        from muntin_engine.state.cells import unseal
+
+        sealed = self._cells.get(IDLE)
+        if not sealed:
+            return None
+        note = unseal(IDLE, sealed, "a partition")
+        is_of_last_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
+        return int(note.data) if is_of_last_batch else None
+
+    @contextmanager
+    def _cells_of(self, bucket: int, origin: Origin) -> Iterator[None]:
+        """Read and write the cells of another bucket in a block.
+
+        Args:
+            bucket: The other bucket.
+            origin: The origin of the bucket that is evaluated, whose cells they are again after it.
+        """
+        may_be_new = self._cells.may_be_new
+        self._cells.may_be_new = True
+        self._client.set_implicit_key((bucket,))
+        yield
+        self._client.set_implicit_key((origin.bucket,))
+        self._cells.may_be_new = may_be_new
+
+
+def _origin_of(bucket: int) -> Origin | None:
+    """Return the origin of what a task writes; None on the driver, which only asks what state there is."""
+    context = TaskContext.get()
+    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    if context is None or batch is None:
+        return None
+    from muntin_engine.state.cells import Origin
+
+    return Origin(context.getLocalProperty("sql.streaming.queryId") or "", bucket, int(batch))

@@ -1,0 +1,205 @@
+"""From the query writer's words to a plan and the columns that it reads of each input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin import ClipPolicy, EarlyEmission, TimestampPolicy
+from muntin.errors import PolicyError, QueryError
+from muntin.errors.messages import Call, SparkFunction
+from muntin.query_checks import clip_of, timestamps_of
+from muntin.rows import RowWindows
+from muntin.schemas import Field
+from muntin.triggers import Trigger
+from muntin.triggers.elementary import conditions_of
+from muntin.windows.specification import Unwindowed
+from muntin_engine.backends.planned_query import Projection
+from muntin_engine.backends.spark.column_types import field_of
+from muntin_engine.backends.spark.inputs.input_columns import ReadColumns, as_column, check_read, fields_of, read_as
+from muntin_engine.backends.spark.planning.code_in_use import code_in_use
+from muntin_engine.backends.spark.planning.planned_join import plan_join
+from muntin_engine.backends.spark.planning.planned_stream import PlannedStream
+from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.plan import ModulePlan, Plan, plan_module
+from muntin_engine.plan.lengths import AxisScale
+from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
+from muntin_engine.plan.planner import checked_plan
+
+if TYPE_CHECKING:
+    from muntin.modules.call import ModuleCall
+    from muntin_engine.plan.request import WindowRequest
+
+
+@in_session()
+def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
+    """Return the projected inputs of a query, and its plan.
+
+    Raises:
+        QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
+            what the planner raises.
+    """
+    streams = [PlannedStream.of(stream) for stream in request.streams]
+    _check_streams(streams)
+    events = request.events
+    first = streams[0]
+    scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)
+
+    # Each reader of columns adds those that it reads to the inputs of its stream, so all come before the projection.
+    module_plans: list[ModulePlan] = []
+    for output, call in calls.items():
+        module_plan = replace(_plan_call(streams[call.side], output, call, scale), side=call.side)
+        if events.order is not None:
+            module_plan = replace(module_plan, module=module_plan.module.with_order())
+        module_plans.append(module_plan)
+    modules = [module_plan.module for module_plan in module_plans]
+    join = None
+    if request.join is not None:
+        join = plan_join([stream.inputs for stream in streams], request.join)
+    expressions = _plan_expressions(first.inputs, request)
+    reads_order = isinstance(request.specification, RowWindows | Unwindowed)
+    reads_order = reads_order or any(module.reads_order for module in modules)
+    orders: list[list[int]] = []
+    for stream in streams:
+        is_read = stream.request.lifetimes == "edge" or (reads_order and stream is first)
+        orders.append(stream.order() if is_read else [])
+
+    # What the query does not say of lifetimes, the modules do.
+    clip = None if request.clip else clip_of(modules)
+    timestamps = None if request.timestamps else timestamps_of(modules)
+    plan = checked_plan(
+        Plan(
+            inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
+            axis=first.axis,
+            unit=events.unit,
+            places=first.places,
+            window=scale.resolve(request.specification),
+            clip=request.clip or clip or ClipPolicy.NONE,
+            timestamps=request.timestamps or timestamps or TimestampPolicy.ALIGN,
+            emit=scale.resolve(request.emit),
+            written_emit=str(request.emit),
+            modules=tuple(module_plans),
+            buckets=events.buckets if events.keys else 1,
+            expressions=expressions,
+            named_windows={name: scale.resolve(window) for name, window in request.named.items()},
+            wanted=request.evaluator,
+            forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
+            join=join,
+            from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
+        ),
+        DECLARATIONS,
+    )
+
+    projections = tuple(stream.projection(scale) for stream in streams)
+    functions = [] if join is None or join.on is None else [join.on.function]
+    windows_of_plugins = (window for window in plan.windows if "." in window.name)  # others are Muntin's
+    code = code_in_use(chain(modules, windows_of_plugins), (projection.df for projection in projections), functions)
+    return projections, replace(plan, code=code)
+
+
+def _check_streams(streams: Sequence[PlannedStream]) -> None:
+    """Refuse streams that do not make one query.
+
+    Raises:
+        QueryError: Some are static and others are not, or their times are of different kinds.
+    """
+    if len({stream.request.df.isStreaming for stream in streams}) > 1:
+        raise QueryError(
+            "the inputs of a query are all streams, or all static DataFrames; got both\n"
+            "  a table without times is joined before events(): events(df.join(table, 'station'), ...)\n"
+            "  one with times is read as a stream too, with spark.readStream"
+        )
+    if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
+        named = ", ".join(f"{stream.request.name} {stream.spelled_times}" for stream in streams)
+        raise QueryError(
+            "the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
+            "  cast them to timestamp, for example {example}, or give each {events} the same unit",
+            named=named,
+            example=SparkFunction("timestamp_millis", "at"),
+            events=Call("events"),
+        )
+
+
+def _plan_call(stream: PlannedStream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
+    """Return the plan of a module, whose columns become inputs of its stream."""
+    if call.streams:
+        return _plan_streams(stream, output, call, scale)
+    inputs = stream.inputs
+    parts = inputs.parts(call.inputs, call.cls.name)
+
+    def place(number: int, wanted: Field) -> int:
+        return inputs.place(call.inputs[number], parts[number], wanted)
+
+    return plan_module(output, call.cls, call.parameters, _fields(parts), place, scale.resolve)
+
+
+def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
+    """Return the plan of a module whose inputs are streams of a union.
+
+    Raises:
+        QueryError: There is no such stream, or no such column.
+        TypeMismatchError: A column is not what the module reads.
+    """
+    inputs = stream.inputs
+    source = stream.request.source
+    stream_names = {name: columns.stream for name, columns in call.streams.items()}
+    sources = sources_of_inputs(call.cls, stream_names, stream.request.sources)
+    assert source is not None, "events that have sources have a column of them"
+    parts: dict[str, list[spark_types.StructField]] = {}
+    for name, columns in call.streams.items():
+        parts[name] = inputs.parts(columns.columns, f"the input {name} of {call.cls.name}")
+    is_text = isinstance(source, str) and stream.fields["source"].dataType == spark_types.StringType()
+    source_place = inputs.place(
+        source if is_text else as_column(source).cast("string"),
+        spark_types.StructField(SOURCE.name, spark_types.StringType()),
+        SOURCE,
+    )
+
+    def place(name: str, number: int, wanted: Field) -> int:
+        return inputs.place(call.streams[name].columns[number], parts[name][number], wanted)
+
+    fields = {name: _fields(input_parts) for name, input_parts in parts.items()}
+    return plan_several(output, call.cls, call.parameters, sources, fields, source_place, place, scale.resolve)
+
+
+def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, int]:
+    """Return the places of what row windows or a trigger read, as further inputs.
+
+    Raises:
+        PolicyError: A column is not of a type that can be read so.
+    """
+    reader: RowWindows | Trigger
+    if isinstance(request.specification, RowWindows):
+        reader = request.specification
+        reader_name = str(reader)
+    elif isinstance(request.emit, EarlyEmission):
+        reader = request.emit.trigger
+        reader_name = "the trigger"
+    else:
+        return {}
+
+    places: dict[str, int] = {}
+    for expression in reader.reads:
+        column = F.expr(expression)
+        (part,) = fields_of(inputs.df, {expression: column}, {expression: reader_name}).values()
+        wanted = field_of(expression, part.dataType)
+        if isinstance(reader, RowWindows):
+            check_read(reader, expression, part.dataType)
+            wanted = read_as(part)
+        elif expression in conditions_of(reader) and not isinstance(part.dataType, spark_types.BooleanType):
+            raise PolicyError(
+                f"when({expression!r}) is of type {part.dataType.simpleString()}\n"
+                "  expected: a condition, such as 'price > 100'"
+            )
+        places[expression] = inputs.place(column, part, wanted)
+    return places
+
+
+def _fields(parts: Sequence[spark_types.StructField]) -> list[Field]:
+    return [field_of(part.name, part.dataType) for part in parts]

@@ -1,0 +1,63 @@
+"""Passes what the streaming queries of a session report to whatever observes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+from weakref import WeakSet
+
+from muntin_engine.backends.observed_queries import OBSERVERS
+from muntin_engine.backends.spark.private_parts import jvm
+from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
+
+_OBSERVED: Final[WeakSet[AnySession]] = WeakSet()
+"""The sessions that have a listener."""
+
+
+def observe_session(session: AnySession) -> None:
+    """Have the observers follow a session's streaming queries.
+
+    On Spark Connect none does: a listener there keeps a thread that a program without `stop()` never ends.
+    """
+    if session not in _OBSERVED and not is_connect(session):
+        _OBSERVED.add(session)
+        listener: Any = _Listener()
+        session.streams.addListener(listener)
+
+
+class _Listener:
+    """Reads events of the JVM.
+
+    PySpark's own listeners make Python objects of each event, with some hundred calls through the gateway; the JSON
+    text of an event is one call.
+    """
+
+    @property
+    def _jlistener(self) -> Any:
+        """The listener as the JVM sees it, which PySpark asks for."""
+        java = jvm()
+        assert java is not None, "a session that is not remote has a JVM"
+        return java.PythonStreamingQueryListenerWrapper(self)
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryProgress(self, event: Any) -> None:
+        """Pass the progress of a micro-batch on."""
+        progress = json.loads(event.progress().json())
+        for observer in OBSERVERS.all():
+            observer.on_progress(progress)
+
+    def onQueryIdle(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """Say that a run of a query has ended."""
+        run = event.runId().toString()
+        for observer in OBSERVERS.all():
+            observer.on_end(run)
+
+    class Java:
+        """The interface that Py4J lets this class implement."""
+
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)

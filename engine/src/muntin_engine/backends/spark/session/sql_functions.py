@@ -1,0 +1,58 @@
+"""Registering functions of plugins with Spark SQL."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+from pyspark.sql.pandas.functions import pandas_udf
+
+from muntin import Function
+from muntin.catalog import installed
+from muntin.errors import ModuleError
+from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
+from muntin_engine.backends.spark.column_types import spark_type_of
+from muntin_engine.backends.spark.delivery.by_value import by_value
+from muntin_engine.backends.spark.failures.worker_errors import module_error_first
+from muntin_engine.backends.spark.planning.code_in_use import remember_function
+from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.packages.local_code import local_modules
+
+
+def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
+    """Register functions, by full name or themselves, or all installed ones, and return their names in SQL.
+
+    Code of no installed package travels itself, as that of modules does.
+    """
+    chosen = [installed().function(name) if isinstance(name, str) else name for name in named] if named else _all()
+    for function in chosen:
+        with by_value(local_modules()):
+            spark.udf.register(function.sql_name, _udf(function))
+        remember_function(spark, function)
+    return [function.sql_name for function in chosen]
+
+
+def _all() -> list[Function[..., object]]:
+    plugins, failed = installed().plugins()
+    for error in failed:
+        warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
+    return [function for plugin in plugins for function in plugin.functions.values()]
+
+
+def _udf(function: Function[..., object]) -> Any:
+    result = spark_type_of(function.result, spark_types.TimestampType())
+    wrap: Any = pandas_udf if function.is_vectorized else F.udf
+    implementation, label = function.implementation, f"{function.name} {function.version}"
+
+    def call(*columns):  # type: ignore[no-untyped-def]  # Spark would read the annotations, and guess from them
+        with module_error_first():
+            try:
+                return implementation(*columns)
+            except Exception as error:
+                failed = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
+                raise failed from safe_cause(error)
+
+    return wrap(call, result)

@@ -1,0 +1,195 @@
+"""The backend of Spark: each method of the contract, and where in this folder it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pyspark.sql import Column, DataFrame
+
+from muntin_engine.backends.backend import Backend, Changelogs, EventRows, Inputs, KafkaConnector, UnitedStreams
+from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
+from muntin_engine.backends.spark.dataframes import changelogs, outputs
+from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
+from muntin_engine.backends.spark.foreach_batch.closing import close_checkpoint
+from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafkaConnector, has_kafka_connector
+from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
+from muntin_engine.backends.spark.inputs import input_columns
+from muntin_engine.backends.spark.inputs.clock_source import clock_stream
+from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
+from muntin_engine.backends.spark.inputs.united_streams import unite
+from muntin_engine.backends.spark.planning.query_plan import plan_query
+from muntin_engine.backends.spark.session.sql_functions import register
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from muntin import Duration, Function
+    from muntin.modules.call import ModuleCall
+    from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
+    from muntin_engine.plan.plan import Plan
+    from muntin_engine.plan.request import ColumnLike, InputRequest, WindowRequest
+
+
+class SparkInputs(Inputs):
+    """Answers for DataFrames of Spark's, classic and of Spark Connect."""
+
+    def takes(self, thing: object) -> bool:
+        """True if something has what classic DataFrames and those of Spark Connect have in common."""
+        return hasattr(type(thing), "isStreaming")
+
+    def is_stream(self, df: DataFrame) -> bool:
+        """True if a DataFrame was read with `readStream`."""
+        return df.isStreaming
+
+    def column_names(self, df: DataFrame) -> list[str]:
+        """Return the names of the columns of a DataFrame."""
+        return df.columns
+
+    def check_columns(
+        self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> None:
+        """Refuse keys, and columns that order rows, which a DataFrame does not have."""
+        input_columns.keys_of(df, keys)
+        input_columns.fields_of(df, input_columns.orders_by_name(order), {})
+
+    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
+        """Read a condition on the rows of a DataFrame."""
+        return input_columns.condition_of(df, condition, call)
+
+    def key_ranges(
+        self,
+        df: DataFrame,
+        keys: Sequence[ColumnLike],
+        key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
+    ) -> Mapping[str, ColumnLike]:
+        """Name the columns that bound keys."""
+        return input_columns.ranges_of(df, keys, key_ranges)
+
+    def expression(self, text: str) -> Column:
+        """Make a column of an expression in SQL."""
+        return input_columns.expression(text)
+
+    def text_of_column(self, df: DataFrame, column: Column) -> str | None:
+        """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
+        return input_columns.text_of_column(df, column)
+
+    def payload_columns(self, df: DataFrame, event_columns: Sequence[str]) -> Mapping[str, Column]:
+        """Return the columns of events by name, without those that make rows events."""
+        return payload_columns(df, event_columns)
+
+    def with_payload(
+        self,
+        df: DataFrame,
+        change: ColumnLike | None,
+        event_columns: Sequence[str],
+        call: str,
+        names: Sequence[str],
+        columns: Mapping[str, ColumnLike],
+        *,
+        keeps_others: bool,
+    ) -> DataFrame:
+        """Compute columns of events, in the rows that have a payload."""
+        return with_payload(df, change, event_columns, call, names, columns, keeps_others=keeps_others)
+
+    def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
+        """Make one stream of several."""
+        return unite(streams)
+
+    def clock(self, df: DataFrame, every: Duration) -> DataFrame:
+        """Return the readings of the driver's clock as a stream in the session of a DataFrame."""
+        return clock_stream(df.sparkSession, every)
+
+
+class SparkChangelogs(Changelogs):
+    """Adds up changelogs in Spark SQL."""
+
+    def fold(self, changelog_rows: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the table that a whole changelog adds up to."""
+        return changelogs.folded(changelog_rows, key)
+
+    def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the net changes of a micro-batch to a keyed table."""
+        return changelogs.netted(batch, key)
+
+    def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the rows of results that no later micro-batch changes."""
+        return changelogs.final_of(results, watermark, key)
+
+    def live_rows(
+        self, changelog_rows: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
+    ) -> DataFrame:
+        """Apply changes to a table of live rows."""
+        return changelogs.live_rows(changelog_rows, key, table)
+
+    def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
+        """Return the live rows that nothing changes any more."""
+        return changelogs.settled(table, watermark, is_revisable=is_revisable)
+
+
+class SparkBackend(Backend):
+    """Runs queries as DataFrames and streaming queries of Spark."""
+
+    inputs = SparkInputs()
+    changelogs = SparkChangelogs()
+
+    def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
+        """Plan a query: the projection of each of its inputs, and what will be evaluated."""
+        return plan_query(request, calls)
+
+    def select_results(
+        self, query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None
+    ) -> Selection:
+        """Return the selection of a query with other columns, or with one more condition."""
+        return outputs.select_results(query, columns, condition)
+
+    def output_as_events(
+        self, query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> EventRows:
+        """Return an output of a query as events of another one, in one query of Spark's."""
+        return outputs.output_as_events(query, output, order)
+
+    def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
+        """Return the results of a query."""
+        return outputs.results(query, watermark)
+
+    def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
+        """Return the late or the rejected rows of a query."""
+        return outputs.refused_rows(query, output)
+
+    def evicted_rows(self, query: PlannedQuery) -> DataFrame:
+        """Return the second output of a query of a `RowOperator`."""
+        return outputs.evicted_rows(query)
+
+    def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
+        """Print the first results of a query in the order of their windows."""
+        outputs.show(query, rows, truncate=truncate)
+
+    def write(self, request: WriteRequest) -> StreamingQuery:
+        """Start a streaming query that writes to sinks."""
+        return write(request)
+
+    def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+        """Write the last windows of a checkpoint."""
+        close_checkpoint(written, checkpoint)
+
+    def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
+        """Return in words what has changed since a checkpoint; raise unless queries can go on with it."""
+        return check_checkpoint(queries, checkpoint)
+
+    def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:
+        """Return Spark's own connector, if the session of a micro-batch has it."""
+        return SparkKafkaConnector() if has_kafka_connector(batch) else None
+
+    def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
+        """Register functions with Spark SQL, and return their names there."""
+        return register(session, names)
+
+    def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
+        """Send packages to the workers of a session."""
+        return ship_packages(target, packages)
+
+
+BACKEND: Final = SparkBackend()
+"""The backend that `choosing` takes."""

@@ -1,1 +1,0 @@
-"""Spark queries that write: micro-batches handed to sinks, and the checkpoints they go on from."""

@@ -1,0 +1,208 @@
+"""A query whose checkpoint was damaged is refused: the error names the file, what is wrong with it and the way on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import muntin_stats as stats
+from muntin import tumbling
+from muntin.errors import MuntinError
+from muntin_engine import Query, StateError, events, read_state
+from muntin_engine.backends.spark.failures import root_cause as failures
+from muntin_engine.backends.spark.failures.root_cause import root_cause
+from muntin_engine.testing.streaming import setting
+from tests.journeys.running import read_stream, write_batches
+
+KEYS: Final = [f"key {number}" for number in range(6)]
+
+
+def batches(count: int) -> list[pa.Table]:
+    return [
+        pa.table({"key": KEYS, "at": [10 * number + tick for tick in range(6)], "x": [number] * 6})
+        for number in range(count)
+    ]
+
+
+def query(spark: SparkSession, stream: Path) -> Query:
+    keyed = events(read_stream(spark, stream), key="key", at="at", watermark=12, buckets=4)
+    return keyed.window(tumbling(10)).aggregate(total=stats.sum("x"))
+
+
+@dataclass
+class Place:
+    """A query that has run four micro-batches, with another one to come, and a copy of what it left.
+
+    A checkpoint holds its own path, so a copy is put back where it was made.
+    """
+
+    spark: SparkSession
+    folder: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "now" / "checkpoint"
+
+    @property
+    def query(self) -> Query:
+        return query(self.spark, self.folder / "stream")
+
+    def run(self) -> None:
+        results = self.folder / "now" / "results"
+        self.query.write(checkpoint=self.checkpoint, results=results, available_now=True).awaitTermination()
+
+    def keep(self) -> None:
+        shutil.copytree(self.folder / "now", self.folder / "copy")
+
+    def put_back(self) -> None:
+        shutil.rmtree(self.folder / "now")
+        shutil.copytree(self.folder / "copy", self.folder / "now")
+
+    def file(self, pattern: str) -> Path:
+        """The newest file that a pattern matches."""
+        return max(self.checkpoint.glob(pattern), key=lambda file: file.stat().st_mtime_ns)
+
+
+@pytest.fixture(scope="module")
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    place = Place(spark, tmp_path_factory.mktemp("damaged"))
+    with setting(spark, "spark.sql.shuffle.partitions", "2"):
+        write_batches(place.folder / "stream", batches(4))
+        place.run()
+        place.keep()
+        write_batches(place.folder / "stream", batches(5))
+        yield place
+
+
+def truncated(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size * 2 // 3])
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def flipped(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    file.write_bytes(data)
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+WRONG: Final[dict[Callable[[Path], None], str]] = {
+    truncated: r"cut short|is damaged: |bytes, and had [\d,]+|read something else",
+    emptied: r"is empty|is damaged: |has 0 bytes, and had [\d,]+|read something else",
+    flipped: r"is changed|checksum mismatch|is damaged: |cut short or changed|read something else",
+    removed: r"is gone",
+}
+"""What is said of a file after each damage."""
+
+LOGS: Final = ("metadata", "offsets/3", "offsets/2", "commits/3", "sources/0/2", "sources/0/3", "muntin/0/part-*")
+OPERATOR_METADATA: Final = "state/0/_metadata/v2/0"
+STATE: Final = (
+    OPERATOR_METADATA,
+    "state/0/_stateSchema/default/[!.]*",
+    "state/0/0/1.zip",
+    "state/0/0/SSTs/*.sst",
+    "state/0/1/3.changelog",
+    "state/0/1/4.changelog",
+)
+"""A file of each kind that a start needs; of logs the newest, and one before it."""
+
+HARMLESS: Final = (
+    ("commits/3", removed),  # the micro-batch comes again
+    ("muntin/0/part-*", removed),  # the state says what query it is of
+)
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("pattern", [*LOGS, *STATE])
+def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place, pattern: str) -> None:
+    for damage, wrong in WRONG.items():
+        # A flipped bit in the text of a log, or in a path in it, can only be told by the checksum beside it.
+        keeps_checksum = damage is flipped and pattern in (*LOGS, OPERATOR_METADATA)
+        file = damaged(place, pattern, damage, keeps_checksum=keeps_checksum)
+        if (pattern, damage) in HARMLESS:
+            place.run()
+            continue
+        said = refusal(place)
+        name = file.relative_to(place.checkpoint).as_posix()
+        what = f"{damage.__name__} {name}: {said}"
+        assert re.search(wrong, said), what
+        assert is_named(file, place, said), what
+        assert re.search(r"put back|restore|delete the folder", said), what
+        assert "died" not in said, what
+
+
+def test_a_commit_that_is_gone_and_whose_checksum_is_not_is_named_before_the_micro_batch_comes_again(
+    place: Place,
+) -> None:
+    file = damaged(place, "commits/3", removed, keeps_checksum=True)
+    assert re.search(r"commits/3 is gone, and its checksum .*/commits/\.3\.crc is there", refusal(place))
+    file.with_name(".3.crc").unlink()
+    place.run()
+
+
+def test_a_checkpoint_that_is_checked_is_refused_in_the_same_words(place: Place) -> None:
+    file = damaged(place, "state/0/1/4.changelog", truncated)
+    with pytest.raises(
+        StateError, match=rf"is damaged\n  {file.relative_to(place.checkpoint)} is cut short\n  expected:"
+    ):
+        place.query.check(place.checkpoint)
+    with pytest.raises(StateError, match=r"state/0/1/4.changelog is cut short"):
+        read_state(place.spark, place.checkpoint)
+    place.put_back()
+    assert place.query.check(place.checkpoint) == []
+
+
+def test_a_truncated_changelog_is_no_dead_worker_where_a_worker_was_ended_before(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark ends the workers of tasks that it cancels; they are not why the state cannot be read."""
+    monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 1) died while or after stats.sum 0.1.0 ran")
+    damaged(place, "state/0/1/4.changelog", truncated)
+    said = refusal(place)
+    assert "state/0/1/4.changelog is cut short" in said
+    assert "died" not in said
+
+
+def damaged(place: Place, pattern: str, damage: Callable[[Path], None], *, keeps_checksum: bool = False) -> Path:
+    """Put the checkpoint back, damage the newest file that a pattern matches, and return it."""
+    place.put_back()
+    file = place.file(pattern)
+    damage(file)
+    if not keeps_checksum:
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    return file
+
+
+def refusal(place: Place) -> str:
+    with pytest.raises((MuntinError, PySparkException, Py4JError)) as refused:
+        place.run()
+    return root_cause(refused.value)
+
+
+def is_named(file: Path, place: Place, said: str) -> bool:
+    """True if a message has the file; of the record in `muntin`, its folder; of what is gone, what names it."""
+    name = file.relative_to(place.checkpoint).as_posix()
+    names = [name]
+    if name.startswith("muntin/"):
+        names.append("checkpoint/muntin/0 ")
+    if name.endswith(".zip"):
+        names.append("state/0/0/*.zip")
+    if name.endswith(".sst"):
+        names.append("this is about a file of the checkpoint")  # RocksDB alone has a checksum of what is in it
+    return any(name in said for name in names)

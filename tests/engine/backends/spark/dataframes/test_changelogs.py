@@ -1,0 +1,221 @@
+"""What changelogs add up to, against the fold of the SDK."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from muntin import INFINITY, Event
+from muntin.changes import Insertion, Revision, retraction
+from muntin.changes import fold as fold_changes
+from muntin.errors import QueryError
+from muntin_engine import final_rows, fold, net_changes
+from muntin_engine.backends.spark.dataframes.changelogs import settled
+from muntin_engine.sinks.net_table import net_table
+from tests.journeys.running import collect, stream_of
+
+EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+SCHEMA = pa.schema(
+    [
+        ("batch", pa.int64()),
+        ("key", pa.string()),
+        ("window", EXTENT),
+        ("lifetime", EXTENT),
+        ("change", pa.string()),
+        ("event_id", pa.int64()),
+        ("new_end", pa.int64()),
+        ("value", pa.float64()),
+    ]
+)
+KEYS = ("a", "b", None)
+SEED = 20_130_101
+
+Row: TypeAlias = tuple[Any, ...]
+Change: TypeAlias = "Insertion[float] | Revision[float]"
+
+
+def random_changes(draw: random.Random) -> Iterator[Change]:
+    """Yield changes of one key's output, each of which makes sense; no id is used twice."""
+    alive: dict[int, Event[float]] = {}
+    for id in range(40):
+        start = draw.randrange(100)
+        alive[id] = Event(start, _end(draw, start), float(draw.randrange(10)))
+        yield Insertion(id, alive[id])
+        while alive and draw.random() < 0.6:
+            revised = draw.choice(sorted(alive))
+            event = alive[revised]
+            if draw.random() < 0.5:
+                yield retraction(revised, alive.pop(revised))
+            else:
+                alive[revised] = Event(event.start, _end(draw, event.start), event.payload)
+                yield Revision(revised, event, alive[revised].end)
+
+
+def _end(draw: random.Random, start: int) -> int:
+    return draw.choice([start + 1, start + draw.randrange(1, 9), INFINITY])
+
+
+def row(key: str | None, batch: int, change: Change) -> dict[str, Any]:
+    event, kind, new_end = change.event, "insert", None
+    if isinstance(change, Revision):
+        kind = "retract" if change.is_retraction else "revise"
+        new_end = None if change.is_retraction else _finite(change.new_end)
+    return {
+        "batch": batch,
+        "key": key,
+        "window": {"start": event.start // 10 * 10, "end": event.start // 10 * 10 + 10},
+        "lifetime": {"start": event.start, "end": _finite(event.end)},
+        "change": kind,
+        "event_id": change.id,
+        "new_end": new_end,
+        "value": event.payload,
+    }
+
+
+def _finite(tick: int) -> int | None:
+    return None if tick == INFINITY else tick
+
+
+@pytest.fixture(scope="module")
+def histories() -> Mapping[str | None, list[Change]]:
+    """Random changes by key."""
+    draw = random.Random(SEED)
+    return {key: list(random_changes(draw)) for key in KEYS}
+
+
+@pytest.fixture(scope="module")
+def changelog(spark: SparkSession, histories: Mapping[str | None, list[Change]]) -> DataFrame:
+    """Them all as one changelog, of five changes a micro-batch, in any order."""
+    rows = [row(key, place // 5, change) for key, changes in histories.items() for place, change in enumerate(changes)]
+    random.Random(SEED).shuffle(rows)
+    return spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
+
+
+def standing(history: Mapping[tuple[Hashable, int], Event[float]]) -> list[Row]:
+    return sorted((id, event.start, _finite(event.end), event.payload) for (id, _), event in history.items())
+
+
+def test_a_fold_is_the_history_that_the_changes_mean(
+    changelog: DataFrame, histories: Mapping[str | None, list[Change]]
+) -> None:
+    table = fold(changelog.drop("batch"), key="key")
+    assert table.columns == ["key", "window", "lifetime", "value"]
+
+    found: dict[str | None, list[Row]] = defaultdict(list)
+    for kept in collect(table):
+        assert kept["window"]["start"] == kept["lifetime"]["start"] // 10 * 10
+        found[kept["key"]].append((kept["lifetime"]["start"], kept["lifetime"]["end"], kept["value"]))
+    expected = {key: [rest for _, *rest in standing(fold_changes(changes))] for key, changes in histories.items()}
+    assert {key: sorted(map(str, rows)) for key, rows in found.items()} == {
+        key: sorted(str(tuple(row)) for row in rows) for key, rows in expected.items()
+    }
+    assert sum(map(len, expected.values())) > 20
+
+
+def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
+    changelog: DataFrame, histories: Mapping[str | None, list[Change]]
+) -> None:
+    nets = net_changes(changelog, key=["batch", "key"])
+    assert nets.columns == ["batch", "key", "window", "lifetime", "change", "event_id", "value"]
+
+    table: dict[tuple[str | None, int], Row] = {}
+    rows = collect(nets)
+    on_driver = net_table(changelog.toArrow(), ["batch", "key", "event_id"])
+    assert on_driver.column_names == nets.columns
+    assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, nets.toArrow().to_pylist()))
+
+    for net in sorted(rows, key=lambda net: net["batch"]):
+        name = net["key"], net["event_id"]
+        if net["change"] == "delete":
+            del table[name]
+        else:
+            table[name] = (net["event_id"], *net["lifetime"].values(), net["value"])
+    assert {net["change"] for net in rows} == {"upsert", "delete"}
+    assert len({(net["batch"], net["key"], net["event_id"]) for net in rows}) == len(rows) < changelog.count()
+    for key, changes in histories.items():
+        found = sorted(row for (of, _), row in table.items() if of == key)
+        assert found == standing(fold_changes(changes))
+
+
+def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) -> None:
+    revised = changelog.where("change = 'revise'").select("key", "event_id")
+    plain = changelog.join(revised, ["key", "event_id"], "left_anti").where("key is not null")
+    plain = plain.select("change", "event_id", "key", "value")
+    table = fold(plain, key="key")
+    assert table.columns == ["key", "value"]
+
+    taken = {(row.key, row.event_id) for row in plain.where("change = 'retract'").collect()}
+    left = [row for row in plain.where("change = 'insert'").collect() if (row.key, row.event_id) not in taken]
+    assert sorted((row.key, row.value) for row in table.collect()) == sorted((row.key, row.value) for row in left)
+    assert taken
+    assert left
+
+
+def test_rows_that_are_no_changes_of_a_result_do_not_count(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("insert", 1, 5), ("punctuate", None, None)], "change string, event_id long, n int")
+    assert fold(rows, key=()).collect() == [(5,)]
+
+
+def test_a_changelog_whose_keys_are_not_known_is_refused(changelog: DataFrame) -> None:
+    for use in (fold, net_changes):
+        with pytest.raises(QueryError, match=r"does not say what its key columns are.*\n.*\n  .*as in key='station'"):
+            use(changelog)
+
+
+# watermark                     10
+# 1    0 ---- 9                 |
+# 2    0 -------------- 10      |        may get another end, as it has not ended before the watermark
+# 3    0 --------------------------->    the same
+# 4                             10 -- 12 may still be taken away
+def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) -> None:
+    rows = [(1, 0, 9), (2, 0, 10), (3, 0, None), (4, 10, 12)]
+    ticks = spark.createDataFrame(
+        [(n, (start, end)) for n, start, end in rows], "n int, lifetime struct<start: long, end: long>"
+    )
+    micros = "named_struct('start', timestamp_micros({0}.start), 'end', timestamp_micros({0}.end)) AS {0}"
+    times = ticks.selectExpr("n", micros.format("lifetime"))
+    plain = times.selectExpr("n", "CAST(lifetime AS struct<start: timestamp_ntz, end: timestamp_ntz>) AS lifetime")
+    ends = ticks.selectExpr("n", "lifetime AS window")
+    tenths = "CAST(lifetime.{0} / 10 AS decimal(19, 1))"
+    both = ", ".join(f"{tenths.format(bound)} AS {bound}" for bound in ("start", "end"))
+    decimals = ticks.selectExpr("n", f"struct({both}) AS lifetime")
+    found = [
+        {row.n for row in settled(table, watermark, is_revisable=is_revisable).collect()}
+        for table in (ticks, times, plain, ends, decimals)
+        for watermark, is_revisable in [(10, True), (10, False), (2**63 - 1, True), (None, True)]
+    ]
+    assert found == [{1}, {1, 2, 3}, {1, 2, 3, 4}, set()] * 5
+
+
+def test_rows_are_final_by_what_kind_of_results_they_are(spark: SparkSession) -> None:
+    final = spark.createDataFrame([(1, (0, 10)), (2, (10, 20))], "n int, window struct<start: long, end: long>")
+    early = final.selectExpr("*", "'early' AS timing", "0L AS firing")
+    changes = final.selectExpr("*", "'insert' AS change", "CAST(n AS long) AS event_id")
+    gone = changes.where("n = 1").withColumn("change", F.lit("retract"))
+    found = [
+        {row.n for row in final_rows(rows, watermark, key=()).collect()}
+        for rows in (final, early, changes, changes.union(gone))
+        for watermark in (10, INFINITY)
+    ]
+    assert found == [{1, 2}, {1, 2}, {1}, {1, 2}, {1}, {1, 2}, set(), {2}]
+    with pytest.raises(QueryError, match="final by their lifetimes, and these have none: they have n, timing"):
+        final_rows(early.select("n", "timing"), 10)
+
+
+@pytest.mark.parametrize(("dropped", "named"), [("change", "'change'"), ("lifetime", "'lifetime'"), ("key", "'key'")])
+def test_a_column_that_is_missing_is_named(changelog: DataFrame, dropped: str, named: str) -> None:
+    with pytest.raises(QueryError, match=f"this one has no {named}"):
+        fold(changelog.drop(dropped), key="key")
+
+
+def test_a_stream_has_no_last_word_yet(spark: SparkSession, tmp_path: Any) -> None:
+    batch = pa.table({"change": ["insert"], "event_id": [1], "n": [5]})
+    with pytest.raises(QueryError, match="needs a changelog as a whole, and this one is a stream"):
+        fold(stream_of(spark, tmp_path, [batch]), key=())

@@ -1,0 +1,79 @@
+"""The private parts of PySpark are in one file, by name, and the PySpark that is installed has each of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from inspect import getsource
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+import muntin_engine
+from muntin_engine.backends.spark import private_parts
+
+FOLDER = Path(muntin_engine.__file__).parent
+OURS = {"_replace", "_asdict", "_fields", "_make"}
+"""The names of a named tuple that begin with an underscore and are public."""
+OWNERS = {"self", "cls", "other"}
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Yield the private attributes of something else that a file takes, except what all named tuples have."""
+    defined = set[str]()
+    taken: list[tuple[str, int]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            defined.add(node.name)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if isinstance(node.ctx, ast.Store) and owner in OWNERS:
+                defined.add(node.attr)
+            if owner not in OWNERS and node.attr not in OURS:
+                taken.append((node.attr, node.lineno))
+    for name, line in taken:
+        if name not in defined:
+            yield f"{path.name}:{line} takes {name}"
+
+
+def test_only_one_file_takes_private_parts_of_pyspark() -> None:
+    taken: list[str] = []
+    for path in sorted((FOLDER / "backends" / "spark").rglob("*.py")):
+        if path.name != "private_parts.py":
+            taken += private_names(path)
+    assert taken == []
+
+
+def test_a_classic_session_has_the_private_parts(spark: SparkSession) -> None:
+    df = spark.range(1)
+    assert private_parts.has_java_context(spark)
+    assert private_parts.jvm_of(spark) is private_parts.jvm() is not None
+    assert private_parts.java_configuration(spark).get("spark.app.name")
+    assert len(private_parts.java_session_id(spark)) == 36
+    assert "Range" in private_parts.analyzed_plan(df)
+    assert private_parts.active_context() is spark.sparkContext
+    assert private_parts.gateway().proc.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("owner", "names"),
+    [
+        (StatefulProcessorHandle, ["_statefulProcessorApiClient"]),
+        (StreamingQuery, ["_jsq"]),
+        (SparkSession, ["_instantiatedSession", "_activeSession", "_jsparkSession"]),
+    ],
+)
+def test_a_class_of_pyspark_has_the_names(owner: type, names: list[str]) -> None:
+    source = getsource(owner)
+    assert [name for name in names if name not in source] == []
+
+
+def test_an_error_has_the_cause_that_it_was_given_before_that_of_python() -> None:
+    error, captured = ValueError("of the driver"), KeyError("of the JVM")
+    error.__cause__ = OSError("of Python")
+    assert private_parts.cause_of(error) is error.__cause__
+    private_parts.set_cause(error, captured)
+    assert private_parts.cause_of(error) is captured

@@ -1,0 +1,48 @@
+"""The backend of an input, chosen by its type."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine.backends.choosing import SPARK, backend_of, is_input, is_stream, spark_backend
+from tests.engine.api.frames import Frame, StaticFrame
+
+
+class DerivedFrame(Frame):
+    """A DataFrame of a class that its user wrote."""
+
+    __module__ = "of_a_user"
+
+
+class Column:
+    """Belongs to Spark, and is no DataFrame."""
+
+    __module__ = "pyspark.sql.column"
+
+
+def test_a_type_belongs_to_the_backend_of_the_package_that_it_or_its_base_is_of() -> None:
+    assert backend_of(Frame()) is backend_of(DerivedFrame()) is spark_backend()
+    assert type(spark_backend()).__module__ == SPARK
+
+
+def test_a_dataframe_is_an_input_and_nothing_else_is() -> None:
+    assert [is_input(thing) for thing in (Frame(), Column(), pd.DataFrame(), None, "rides")] == [True, *[False] * 4]
+    assert is_stream(Frame())  # type: ignore[arg-type]  # it stands for one
+    assert not is_stream(StaticFrame())  # type: ignore[arg-type]
+
+
+def test_what_no_backend_takes_is_refused_by_its_type() -> None:
+    with pytest.raises(QueryError, match=r"a DataFrame is no input of a query\n  expected a DataFrame of Spark's"):
+        backend_of(pd.DataFrame())
+
+
+def test_nothing_is_imported_to_find_out_that_something_is_no_input() -> None:
+    code = "import sys; from muntin_engine.backends.choosing import is_input; is_input(5)"
+    code += "; print(*sorted({'pyspark', 'pyarrow', 'muntin_engine.backends.spark'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

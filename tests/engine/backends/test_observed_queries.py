@@ -1,0 +1,73 @@
+"""What observes queries attaches itself, and Spark's part tells each observer of every query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin import tumbling
+from muntin_engine import events, module
+from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver, QueryObservers
+from muntin_engine.backends.spark.foreach_batch import written_query
+from muntin_engine.backends.spark.session import session_listener
+from muntin_engine.monitoring.observer import Warner
+from tests.engine.monitoring.test_metrics_listener import seconds
+from tests.modules.members import Members
+
+
+class Notes(QueryObserver):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.batches: Queue[int] = Queue()
+        self.ended: Queue[str] = Queue()
+
+    def on_progress(self, progress: Mapping[str, Any]) -> None:
+        self.batches.put(int(progress["batchId"]))
+
+    def on_end(self, run: str) -> None:
+        self.ended.put(run)
+
+    def describe(self, query: Any, *, is_active: bool) -> Sequence[str]:
+        return [f"it runs <{is_active}>"]
+
+
+def test_warnings_are_given_of_every_query() -> None:
+    assert Warner in {type(observer) for observer in OBSERVERS.all()}
+
+
+def test_an_observer_is_made_once_and_when_it_is_asked_for() -> None:
+    observers = QueryObservers()
+    made: list[QueryObserver] = []
+
+    def make_notes() -> QueryObserver:
+        made.append(Notes())
+        return made[-1]
+
+    observers.attach(make_notes)
+    assert made == []
+    assert list(observers.all()) == list(observers.all()) == made
+
+
+def test_an_observer_is_told_of_a_query_and_describes_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes()
+    observers = QueryObservers()
+    observers.attach(lambda: notes)
+    monkeypatch.setattr(written_query, "OBSERVERS", observers)
+    monkeypatch.setattr(session_listener, "OBSERVERS", observers)
+    rows = seconds(spark, tmp_path / "input", [[1, 2]])
+    query = (
+        events(rows, at="at", watermark="5 seconds").window(tumbling("10 seconds")).aggregate(n=module(Members, "x"))
+    )
+    running = query.write(checkpoint=tmp_path / "checkpoint", results=str(tmp_path / "results"), available_now=True)
+    running.awaitTermination()
+    assert notes.batches.get(timeout=60) == 0
+    assert notes.ended.get(timeout=60) == str(running.runId)
+    assert "<pre>it runs &lt;False&gt;</pre>" in running._repr_html_()  # type: ignore[attr-defined]  # notebooks ask
