@@ -11,15 +11,18 @@ from muntin.errors import QueryError
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.kinds import GivenClasses
 from muntin_engine.api.text.reading import QueryReader
+from muntin_engine.backends.choosing import backend_of, is_stream, spark_backend
 from muntin_engine.needed import needed
+from muntin_engine.plan.query_checks import check_progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-    from muntin_engine.backends.spark.session.kinds import AnySession
 
-
-def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **tables: DataFrame) -> Query:
+def sql(
+    spark: SparkSession | ConnectSession, text: str, /, *, modules: Iterable[Any] = (), **tables: DataFrame
+) -> Query:
     """Return the query that a text says in SQL.
 
     It is Spark's SQL with the window functions of the standard and of Flink, `TUMBLE`, `HOP`, `CUMULATE` and `SESSION`,
@@ -45,8 +48,6 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         ... ''', rides=df)  # doctest: +SKIP
     """
     needed("sqlglot", "sql(...)", "sql")
-    from muntin_engine.backends.spark.dataframes.pipeline import check_progress
-    from muntin_engine.backends.spark.inputs.sql_tables import table_of
     from muntin_engine.sql_text.call_errors import call_error
     from muntin_engine.sql_text.query_reading import read
     from muntin_engine.sql_text.sql_source import SqlText
@@ -59,7 +60,7 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         return bool(getattr(classes.get(name) or installed().module(name), "is_operator", False))
 
     def read_table(name: str) -> DataFrame:
-        return table_of(spark, name, tables)
+        return backend_of(spark).table(spark, name, tables)
 
     source = SqlText(text)
     steps = read(source, is_operator, classes)
@@ -67,7 +68,7 @@ def sql(spark: AnySession, text: str, /, *, modules: Iterable[Any] = (), **table
         raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
     try:
         query = QueryReader(read_table, program_modules).query(packed(steps))
-        if query.source.df.isStreaming:
+        if is_stream(query.source.df):
             for plan in query.plans:
                 check_progress(plan)
     except QueryError as error:
@@ -100,7 +101,6 @@ def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContex
         QueryError: Spark refused the text, or failed on a row.
         ModuleError: Python code that the query calls failed.
     """
-    from muntin_engine.backends.spark.failures.failing_block import failures_as
     from muntin_engine.sql_text.spark_errors import from_spark
 
-    return failures_as(lambda error: from_spark(text, error, tables))
+    return spark_backend().failures_as(lambda error: from_spark(text, error, tables))

@@ -12,7 +12,8 @@ There is one backend for each kind of DataFrame, which `choosing` knows by the t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin import Duration, Function
+    from muntin.errors import QueryError
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
@@ -375,7 +377,32 @@ class Backend(ABC):
         """Return what sends the rows of a micro-batch to Kafka from where they are; None to send them from here."""
         return None
 
-    # The workers of a session
+    # A session: its tables, its failures, its workers
+
+    @abstractmethod
+    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, DataFrame]) -> DataFrame:
+        """Read a table of a session, or the rows of a query in SQL.
+
+        Args:
+            session: The session, whose tables and views may be named.
+            table: The name, or an object with the query as `sql`.
+            tables: DataFrames that are read by these names.
+
+        Raises:
+            QueryError: There is no such table, or the query is refused.
+        """
+
+    @abstractmethod
+    def failures_as(self, query_error: Callable[[Exception], QueryError]) -> AbstractContextManager[None]:
+        """Raise what the backend raises in a block as errors of ours.
+
+        Args:
+            query_error: Returns the error for a query that the backend refused, or that failed on a row.
+
+        Raises:
+            QueryError: A query was refused, or failed on a row.
+            ModuleError: Python code that a query calls failed.
+        """
 
     @abstractmethod
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:

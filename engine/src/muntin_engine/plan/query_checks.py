@@ -400,3 +400,19 @@ def _why_no_shedding(plan: Plan, name: str) -> str:
         f"{name} sheds events, and a join would lose rows of the other stream with them\n"
         "  leave out shedding(); end lifetimes sooner to hold less"
     )
+
+
+def check_progress(plan: Plan) -> None:
+    """Refuse a query that keeps state of a stream that never says how complete it is.
+
+    Raises:
+        QueryError: Its windows would never be final.
+    """
+    if not plan.says_when_complete and plan.choice.keeps_state:
+        raise QueryError(
+            "this stream never says how complete it is, so no window would ever be final\n"
+            "  give {events} a delay, such as {delay}, another progress policy, or a change column with punctuation "
+            "rows\n  a withWatermark() of the input is not read",
+            events=Call("events"),
+            delay=Argument("watermark", "10 minutes"),
+        )

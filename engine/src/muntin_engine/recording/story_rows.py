@@ -35,7 +35,7 @@ class StoryRows:
         self.all: list[StoryRow] = []
         self.events = EventLifetimes()
         self._task = task
-        self._insertions = _Insertions()
+        self._insertions = _InsertedRows()
         self._without_number = _RowsWithoutNumber()
         self._changes_of_event: dict[int, list[int]] = defaultdict(list)
 
@@ -144,7 +144,7 @@ class StoryRows:
         self.events.put(row.key or (), row.event, start, INFINITY if end is None else end)
 
 
-class _Insertions:
+class _InsertedRows:
     """The rows that brought events, by which later rows name them; a change may come before its event."""
 
     def __init__(self) -> None:

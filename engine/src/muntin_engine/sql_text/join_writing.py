@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from muntin_engine.api.arguments import columns_by_name
 from muntin_engine.sql_text.clauses import JOINS, write_clauses
 from muntin_engine.sql_text.join_columns import ALWAYS, columns_in
 from muntin_engine.sql_text.join_reading import never_null
@@ -115,7 +114,7 @@ class JoinedQuery:
         columns = {key: qualified(key, _LEFT) for key in self.left.keys}
         columns["lifetime"] = "lifetime"
         for parameter, alias in (("left_columns", _LEFT), ("right_columns", _RIGHT)):
-            for name, text in columns_by_name(parameter, self.arguments.get(parameter, ())).items():
+            for name, text in _columns_by_name(self.arguments.get(parameter, ())).items():
                 columns[name] = qualified(text, alias)
         return columns
 
@@ -128,3 +127,11 @@ class JoinedQuery:
         for name in columns:
             if name not in read_names:
                 raise ValueError(f"the column {name} is asked for and not selected")
+
+
+def _columns_by_name(columns: str | Sequence[str] | Mapping[str, str]) -> Mapping[str, str]:
+    """Return the columns that an argument names: one, several, or those of a mapping."""
+    if isinstance(columns, Mapping):
+        return columns
+    names = [columns] if isinstance(columns, str) else columns
+    return {name: name for name in names}

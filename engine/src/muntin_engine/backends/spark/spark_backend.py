@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,12 +13,14 @@ from muntin_engine.backends.backend import Backend, Changelogs, EventRows, Input
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.spark.dataframes import changelogs, outputs
 from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
+from muntin_engine.backends.spark.failures.failing_block import failures_as
 from muntin_engine.backends.spark.foreach_batch.closing import close_checkpoint
 from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafkaConnector, has_kafka_connector
 from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
 from muntin_engine.backends.spark.inputs import input_columns
 from muntin_engine.backends.spark.inputs.clock_source import clock_stream
 from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
+from muntin_engine.backends.spark.inputs.sql_tables import table_of
 from muntin_engine.backends.spark.inputs.united_streams import unite
 from muntin_engine.backends.spark.planning.query_plan import plan_query
 from muntin_engine.backends.spark.session.sql_functions import register
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin import Duration, Function
+    from muntin.errors import QueryError
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
@@ -181,6 +185,14 @@ class SparkBackend(Backend):
     def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:
         """Return Spark's own connector, if the session of a micro-batch has it."""
         return SparkKafkaConnector() if has_kafka_connector(batch) else None
+
+    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, DataFrame]) -> DataFrame:
+        """Read a table or a view of the session, or the rows of a query in Spark's SQL."""
+        return table_of(session, table, tables)
+
+    def failures_as(self, query_error: Callable[[Exception], QueryError]) -> AbstractContextManager[None]:
+        """Raise what Spark raises as errors of ours."""
+        return failures_as(query_error)
 
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
         """Register functions with Spark SQL, and return their names there."""

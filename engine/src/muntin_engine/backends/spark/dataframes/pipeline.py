@@ -27,8 +27,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin.errors import QueryError
-from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.spark.column_types import arrow_schema_of, spark_schema_of
 from muntin_engine.backends.spark.dataframes.combined_inputs import shared, united
 from muntin_engine.backends.spark.dataframes.observed_metrics import with_observed_metrics
@@ -47,8 +45,9 @@ from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT, Buck
 from muntin_engine.backends.spark.session.preconditions import check_session
 from muntin_engine.backends.spark.session.session_listener import observe_session
 from muntin_engine.backends.spark.session.worker_settings import settings_of
-from muntin_engine.plan import Plan, check_trigger
+from muntin_engine.plan import check_trigger
 from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.query_checks import check_progress
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.tasks.output_blobs import STREAMS
 from muntin_engine.wire.blob_readers import BlobReader
@@ -196,22 +195,6 @@ def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
         worker=settings_of(query.source.df.sparkSession),
         place=place,
     )
-
-
-def check_progress(plan: Plan) -> None:
-    """Refuse a query that keeps state of a stream that never says how complete it is.
-
-    Raises:
-        QueryError: Its windows would never be final.
-    """
-    if not plan.says_when_complete and plan.choice.keeps_state:
-        raise QueryError(
-            "this stream never says how complete it is, so no window would ever be final\n"
-            "  give {events} a delay, such as {delay}, another progress policy, or a change column with punctuation "
-            "rows\n  a withWatermark() of the input is not read",
-            events=Call("events"),
-            delay=Argument("watermark", "10 minutes"),
-        )
 
 
 def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:
