@@ -97,7 +97,7 @@ SDK_STILL_UP: Mapping[str, tuple[str, ...]] = {
     "triggers": ("catalog",),  # `named` finds a plugin's trigger, and the catalog checks the triggers of plugins
     "testing": ("testing.laws",),  # the names of laws, imported when they are first used
 }
-FOUNDATION = tuple(f"muntin_engine.{name}" for name in ("errors", "needed"))
+FOUNDATION = tuple(f"muntin_engine.{name}" for name in ("errors", "needed", "backend_modules"))
 
 ENGINE = (
     Room("time"),
@@ -115,9 +115,9 @@ ENGINE = (
     Room("evaluators.arrays", needs=(*ARRAYS, "msgpack")),
     Room("evaluators.joins", needs=(*ARRAYS, "sortedcontainers")),
     Room("tasks", needs=ARRAYS),
-    Room("backends", types=("pyarrow", "pyspark")),
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),
     Room("sinks.recordings", needs=ARRAYS),
+    Room("backends", types=("pyarrow", "pyspark")),
     Room("backends.local", needs=ARRAYS),
     Room("backends.spark", needs=("*",), avoids=("backends.local",)),
     Room("sql_text", needs=("sqlglot",)),

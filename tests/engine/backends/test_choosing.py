@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine.backends.choosing import SPARK, backend_of, is_input, is_stream, spark_backend
+from muntin_engine.backend_modules import SPARK
+from muntin_engine.backends.choosing import backend_of, is_input, is_stream, spark_backend
 from tests.engine.api.frames import Frame, StaticFrame
 
 

@@ -4,9 +4,9 @@ There is one backend for each kind of DataFrame, which `choosing` knows by the t
 
 - `Inputs` answers what a query writer's calls ask of a DataFrame and of its columns, before there is a query;
 - `Backend` plans a query over its inputs, runs it, and writes its output;
-- `Changelogs` adds up results that may be retracted, for who reads them and for sinks.
+- `DistributedRows`, of `sinks`, is what sinks ask of it: it adds up results that may be retracted.
 
-`api` calls these and nothing else of a backend. Sinks call `Changelogs`.
+`api` calls these and nothing else of a backend.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from muntin_engine.sinks.distributed_rows import DistributedRows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -178,99 +180,14 @@ class Inputs(ABC):
         """
 
 
-class Changelogs(ABC):
-    """Adds up results that may be retracted. The key columns are None where the changelog says them itself."""
-
-    @abstractmethod
-    def fold(self, changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-        """Return the table that a whole changelog adds up to; see `muntin_engine.fold`.
-
-        Raises:
-            QueryError: A column is missing, the keys are not known, or the changelog is a stream.
-        """
-
-    @abstractmethod
-    def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-        """Return the net changes of a micro-batch to a keyed table; see `muntin_engine.net_changes`.
-
-        Raises:
-            QueryError: A column is missing, or the keys are not known.
-        """
-
-    @abstractmethod
-    def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
-        """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
-
-        Raises:
-            QueryError: As for `fold`; or the rows have no lifetime.
-        """
-
-    @abstractmethod
-    def live_rows(
-        self, changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
-    ) -> DataFrame:
-        """Apply changes to a table of live rows, each with its id.
-
-        Args:
-            changelog: The changes.
-            key: The key columns.
-            table: The live rows before them, as this method returned them; None for none.
-
-        Raises:
-            QueryError: A column is missing, or the keys are not known.
-        """
-
-    @abstractmethod
-    def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
-        """Return the live rows that nothing changes any more.
-
-        Args:
-            table: The live rows.
-            watermark: The tick before which nothing changes; None if none is known.
-            is_revisable: True if lifetimes may get other ends.
-
-        Raises:
-            QueryError: The rows have no lifetime.
-        """
-
-
-class KafkaConnector(ABC):
-    """Sends the rows of micro-batches to Kafka from where they are."""
-
-    @abstractmethod
-    def send(  # a topic, and the parts of a message
-        self,
-        batch: DataFrame,
-        keys: Sequence[str],
-        query_id: str,
-        batch_id: int,
-        servers: str,
-        topic: str,
-        options: Mapping[str, str],
-    ) -> None:
-        """Send the rows of a micro-batch, and wait until all are acknowledged.
-
-        Args:
-            batch: The rows.
-            keys: The names of the key columns.
-            query_id: The id of the query, which is part of the ids of rows.
-            batch_id: The number of the micro-batch.
-            servers: The addresses of the brokers.
-            topic: The topic.
-            options: Options of the client.
-        """
-
-
-class Backend(ABC):
+class Backend(DistributedRows):
     """Plans queries over inputs of one kind, runs them and writes their output.
 
     Attributes:
         inputs: The part that knows DataFrames and columns.
-        changelogs: The part that adds up results.
     """
 
     inputs: ClassVar[Inputs]
-    changelogs: ClassVar[Changelogs]
 
     # A query, before it runs
 
@@ -372,10 +289,6 @@ class Backend(ABC):
             StateMismatchError: The checkpoint is of other queries.
             StateError: The checkpoint is damaged, closed, or of another version of Muntin.
         """
-
-    def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:  # for backends that have one
-        """Return what sends the rows of a micro-batch to Kafka from where they are; None to send them from here."""
-        return None
 
     # A session: its tables, its failures, its workers
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.sinks.distributed_rows import changelogs_of
 from muntin_engine.sinks.local_folder import address, reading_address
 from muntin_engine.sinks.sink import InformedSink, WrittenBatch
 from muntin_engine.sinks.table_versions import Pointer, TableVersions
@@ -151,7 +151,7 @@ class ChangelogTable(InformedSink):
         """
         current = self._current()
         rows = spark.read.parquet(reading_address(current.rows(self.folder)))
-        return backend_of(rows).changelogs.settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
+        return changelogs_of(rows).settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
 
     def _current(self) -> Pointer:
         current = self._versions.current
@@ -162,7 +162,7 @@ class ChangelogTable(InformedSink):
     def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
         """Return the rows of the table after the changes of a micro-batch."""
         table = None if current_rows is None else batch.sparkSession.read.parquet(reading_address(current_rows))
-        return backend_of(batch).changelogs.live_rows(batch, self._keys, table)
+        return changelogs_of(batch).live_rows(batch, self._keys, table)
 
 
 def _names(key: object) -> list[str]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from muntin.errors import QueryError
-from muntin_engine.backends.choosing import backend_of, is_input
 from muntin_engine.errors import SetupError
 from muntin_engine.needed import needed
+from muntin_engine.sinks.distributed_rows import backend_of_rows
 from muntin_engine.sinks.json_text import json_of
 from muntin_engine.sinks.sink import Sink
 
@@ -109,7 +109,8 @@ class KafkaTopic(Sink):
         Raises:
             SetupError: Some were not, or no client for Kafka is installed.
         """
-        connector = backend_of(batch).kafka_connector(batch) if is_input(batch) else None
+        backend = backend_of_rows(batch)
+        connector = None if backend is None else backend.kafka_connector(batch)
         if connector is not None:
             connector.send(batch, self._keys, self._query_id, batch_id, self._servers, self._topic, self._options)
             return

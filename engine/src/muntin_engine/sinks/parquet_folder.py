@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
-from muntin_engine.backends.choosing import backend_of
 from muntin_engine.sinks.batch_folders import COLUMN, BatchFolders
+from muntin_engine.sinks.distributed_rows import changelogs_of
 from muntin_engine.sinks.local_folder import address, reading_address
 from muntin_engine.sinks.rows_on_driver import write_file
 from muntin_engine.sinks.sink import InformedSink, WrittenBatch
@@ -135,4 +135,4 @@ class ParquetFolder(InformedSink):
             rows = spark.read.parquet(reading_address(self._folders.path)).drop(COLUMN)
             if self._folders.last == kept:  # nothing was replaced while Spark listed the files
                 watermark = None if kept is None else kept.tick
-                return backend_of(rows).changelogs.final_rows(rows, watermark, key=None)
+                return changelogs_of(rows).final_rows(rows, watermark, key=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.sinks.distributed_rows import changelogs_of
 from muntin_engine.sinks.net_table import net_table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def net_batches(batch: DataFrame, names: Sequence[str], count: int | None = None
     Cost: up to `MANY` changes are added up here, more by Spark.
     """
     if not _are_few(count):
-        net_changes = backend_of(batch).changelogs.net_changes(batch, names[:-1])
+        net_changes = changelogs_of(batch).net_changes(batch, names[:-1])
         return record_batches(net_changes, count)
     return _reader(net_table(batch.toArrow(), names))
 

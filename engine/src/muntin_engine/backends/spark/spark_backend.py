@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark.sql import Column, DataFrame
 
-from muntin_engine.backends.backend import Backend, Changelogs, EventRows, Inputs, KafkaConnector, UnitedStreams
+from muntin_engine.backends.backend import Backend, EventRows, Inputs, UnitedStreams
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.spark.dataframes import changelogs, outputs
 from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
@@ -24,6 +24,7 @@ from muntin_engine.backends.spark.inputs.sql_tables import table_of
 from muntin_engine.backends.spark.inputs.united_streams import unite
 from muntin_engine.backends.spark.planning.query_plan import plan_query
 from muntin_engine.backends.spark.session.sql_functions import register
+from muntin_engine.sinks.distributed_rows import Changelogs, KafkaConnector
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.backend import KafkaConnector
 from muntin_engine.backends.spark.private_parts import jvm_of
+from muntin_engine.sinks.distributed_rows import KafkaConnector
 
 _JSON = {
     "ignoreNullFields": "false",

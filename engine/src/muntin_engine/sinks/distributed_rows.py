@@ -1,0 +1,125 @@
+"""What sinks ask of rows that lie where a backend has them, and not on the driver."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from muntin_engine.backend_modules import backend_module
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Changelogs(ABC):
+    """Adds up results that may be retracted. The key columns are None where the changelog says them itself."""
+
+    @abstractmethod
+    def fold(self, changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the table that a whole changelog adds up to; see `muntin_engine.fold`.
+
+        Raises:
+            QueryError: A column is missing, the keys are not known, or the changelog is a stream.
+        """
+
+    @abstractmethod
+    def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the net changes of a micro-batch to a keyed table; see `muntin_engine.net_changes`.
+
+        Raises:
+            QueryError: A column is missing, or the keys are not known.
+        """
+
+    @abstractmethod
+    def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
+        """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
+
+        Raises:
+            QueryError: As for `fold`; or the rows have no lifetime.
+        """
+
+    @abstractmethod
+    def live_rows(
+        self, changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
+    ) -> DataFrame:
+        """Apply changes to a table of live rows, each with its id.
+
+        Args:
+            changelog: The changes.
+            key: The key columns.
+            table: The live rows before them, as this method returned them; None for none.
+
+        Raises:
+            QueryError: A column is missing, or the keys are not known.
+        """
+
+    @abstractmethod
+    def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
+        """Return the live rows that nothing changes any more.
+
+        Args:
+            table: The live rows.
+            watermark: The tick before which nothing changes; None if none is known.
+            is_revisable: True if lifetimes may get other ends.
+
+        Raises:
+            QueryError: The rows have no lifetime.
+        """
+
+
+class KafkaConnector(ABC):
+    """Sends the rows of micro-batches to Kafka from where they are."""
+
+    @abstractmethod
+    def send(  # a topic, and the parts of a message
+        self,
+        batch: DataFrame,
+        keys: Sequence[str],
+        query_id: str,
+        batch_id: int,
+        servers: str,
+        topic: str,
+        options: Mapping[str, str],
+    ) -> None:
+        """Send the rows of a micro-batch, and wait until all are acknowledged.
+
+        Args:
+            batch: The rows.
+            keys: The names of the key columns.
+            query_id: The id of the query, which is part of the ids of rows.
+            batch_id: The number of the micro-batch.
+            servers: The addresses of the brokers.
+            topic: The topic.
+            options: Options of the client.
+        """
+
+
+class DistributedRows(ABC):
+    """The part of a backend that sinks call.
+
+    Attributes:
+        changelogs: Adds up results.
+    """
+
+    changelogs: ClassVar[Changelogs]
+
+    def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:  # for backends that have one
+        """Return what sends the rows of a micro-batch to Kafka from where they are; None to send them from here."""
+        return None
+
+
+def changelogs_of(rows: object) -> Changelogs:
+    """Return what adds up rows that a backend has."""
+    backend = backend_of_rows(rows)
+    assert backend is not None, "rows on the driver are added up there: see `net_table`"
+    return backend.changelogs
+
+
+def backend_of_rows(rows: object) -> DistributedRows | None:
+    """Return the backend whose rows something is; None for rows on the driver, such as Arrow tables."""
+    module = backend_module(type(rows))
+    if module is None:
+        return None
+    backend: DistributedRows = module.BACKEND
+    return backend
