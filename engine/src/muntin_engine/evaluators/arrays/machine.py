@@ -18,7 +18,7 @@ from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_me
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.batch import BucketBatch, advance
 from muntin_engine.state.bucket_state import BucketState, StateSize
-from muntin_engine.state.log import StoredEntry
+from muntin_engine.state.log import LogEntry
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
 
@@ -101,7 +101,7 @@ def process(
 def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress) -> StoreT:
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
-    def restored(entries: Sequence[StoredEntry]) -> StoreT:
+    def restored(entries: Sequence[LogEntry]) -> StoreT:
         store = query.geometry.new_store()
         query.geometry.restore(store, entries, state.cells, previous)
         store.last_event_id = state.metadata.serial

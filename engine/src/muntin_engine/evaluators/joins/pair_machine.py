@@ -18,7 +18,7 @@ from muntin_engine.evaluators.batch import BucketBatch, advance
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.log import StoredEntry
+from muntin_engine.state.log import LogEntry
 from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
@@ -114,7 +114,7 @@ def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
 def _open(query: PairQuery, state: BucketState, previous: InputsProgress) -> PairStore:
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
-    def restored(entries: Sequence[StoredEntry]) -> PairStore:
+    def restored(entries: Sequence[LogEntry]) -> PairStore:
         store = query.new_store()
         store.restore(entries, watermarks_of(previous))
         return store

@@ -21,7 +21,7 @@ from muntin_engine.evaluators.keyed.timer_index import TimerIndex
 from muntin_engine.state.bucket_state import NO_TIMER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import FULL_ENTRY, Entry, StoredEntry
+from muntin_engine.state.log import FULL_ENTRY, Entry, LogEntry
 
 LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
@@ -170,7 +170,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.items()
 
     @classmethod
-    def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore[StateT]:
+    def of(cls, codec: Codec, entries: Iterable[LogEntry], keys: int) -> KeyStore[StateT]:
         """Rebuild a store from the entries of its log.
 
         Raises:
@@ -321,7 +321,7 @@ class KeyStore(Generic[StateT]):
         in_order = sorted(self.items(), key=_NAME)
         return self._entries((name, key_records.timer, key_records.records) for name, key_records in in_order)
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible."""
         del first_live  # an entry has keys that end at any time
         in_order = sorted(merge_records(self._codec, entries).items(), key=_NAME)
@@ -374,7 +374,7 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
         state.keep(store, store.memory)
 
 
-def merge_records(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
+def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
     """Merge log entries: for each key its timer, its last whole record, and the records of changes after it."""
     merged: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:
