@@ -11,7 +11,7 @@ from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.declaration import Combinations
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.window_steps import steps_of, why_ends_move, why_keys_differ, why_no_grid, why_results_change
-from muntin_engine.time.slice_grid import share_slices
+from muntin_engine.time.slice_grid import SliceGrid, share_slices
 
 
 def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPlan | str:
@@ -31,7 +31,19 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
     parts = ArrayPlan(geometry, arrivals, held, gap, slides)
-    return next(_reasons_against(plan, parts, combinations), parts)
+    for reason in _reasons_against(plan, parts, combinations):
+        return reason
+    return replace(parts, grids=_grids(plan)) if parts.is_on_grid else parts
+
+
+def _grids(plan: Plan) -> tuple[SliceGrid, ...]:
+    """Return the slices of each specification of a query, whose windows are regular and share slices."""
+    regular_windows = []
+    for window in plan.windows:
+        regular = window.grid() or window.growing()
+        assert regular is not None, "why_no_grid says no"
+        regular_windows.append(regular)
+    return SliceGrid.shared(regular_windows)
 
 
 def _stretches(plan: Plan) -> tuple[Geometry, int] | None:

@@ -22,7 +22,7 @@ from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.windows import WindowKind
 from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.plan import Plan

@@ -18,7 +18,7 @@ from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
-from muntin_engine.time.lifetimes import Align, LifetimeChange
+from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_engine.time.progress_tracker import implied
 
 _NO_VALUE: Final = (
@@ -117,10 +117,11 @@ def _check_policy(policy: ProgressPolicy) -> None:
 
 
 def _check_change(change: LifetimeChange, input: Input) -> None:
-    if isinstance(change, Align):
-        check_windows(change.windows)
-        change.windows.check_lengths(LONGEST_WINDOW)
-        check_zone(change.windows, input.columns.start)
+    windows = change.aligned_to
+    if windows is not None:
+        check_windows(windows)
+        windows.check_lengths(LONGEST_WINDOW)
+        check_zone(windows, input.columns.start)
     for length in change.identity()[1:]:
         if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
             raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")

@@ -13,7 +13,7 @@ from muntin.errors import ModuleContractError, ModuleError, ParameterError, mess
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, describe
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_columns
 

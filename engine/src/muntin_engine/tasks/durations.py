@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.modules.calls import clock
+from muntin_engine.modules.meter import clock
 from muntin_engine.plan.metrics import STAGES, module_metric, stage_metric
 from muntin_engine.wire.task_payload import TaskPayload
 

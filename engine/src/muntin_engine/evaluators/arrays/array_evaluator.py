@@ -109,7 +109,7 @@ def _output_watermark(plan: Plan, result: ArrayResult) -> int:
 
 
 def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
-    """Return the values of the metrics that the evaluator of a plan reports."""
+    """Return the values of metrics, also of those that the plan's evaluator does not report."""
     metrics = {
         "keys": result.admitted.keys,
         "windows_closed": result.completed,
@@ -119,7 +119,7 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
     if plan.emission.may_retract:
         metrics["windows_revisable"] = result.sizes.windows
         metrics["retractions"] = sum(int(np.count_nonzero(table.windows.weight < 0)) for table in result.windows)
-    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
+    return metrics
 
 
 def _late_by(batch: BucketBatch, result: ArrayResult) -> int:

@@ -19,7 +19,7 @@ from muntin_engine.evaluators.arrays.result_emission import StoredResults
 from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.choice import Held
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
@@ -31,7 +31,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 
 _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
     ScalarKind.BOOLEAN: pa.bool_(),

@@ -18,7 +18,6 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.plan_words import spell_state_sizes
 from muntin_engine.plan.window_steps import steps_of
-from muntin_engine.time.slice_grid import SliceGrid
 
 
 class Words(NamedTuple):
@@ -47,7 +46,7 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row_into_slice(plan: Plan) -> str:
-    slices = SliceGrid.shared(steps_of(plan))[0]
+    slices = plan.arrays.grids[0]
     spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
     count = len(slices.cuts)

@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.machine import ArrayResult
 from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
-from muntin_engine.evaluators.batch import BucketBatch, advance
+from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.bucket_state import BucketState
@@ -85,7 +85,9 @@ def process_pairs(
         trackers: The tracker of the progress of each input.
         batch: The part of the micro-batch that the bucket gets.
     """
-    previous, progress = advance(state.metadata, trackers, batch.reports)
+    previous = progress_in(state.metadata, trackers)
+    progress = progress_after(previous, trackers, batch.reports)
+    state.metadata.tracked = progress.to_data()
     watermarks = watermarks_of(progress)
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         sizes = write_metadata(state)

@@ -12,7 +12,7 @@ from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult, KeyedRun
 from muntin_engine.evaluators.keyed.output_tables import evicted_tables, result_tables
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
@@ -21,7 +21,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -73,7 +73,7 @@ class KeyedEvaluator(KeepsState):
 
 
 def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
-    """Return the values of the metrics that the evaluator of a plan reports."""
+    """Return the values of metrics, also of those that the plan's evaluator does not report."""
     metrics = {
         "keys": result.keys,
         "windows_closed": result.windows_closed,
@@ -89,7 +89,7 @@ def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
         changes = [change for _, key_changes in result.output for change in key_changes]
         metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
         metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
-    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
+    return metrics
 
 
 class KeyedInMemory:

@@ -20,7 +20,8 @@ from muntin.errors.safe_text import safe_cause
 from muntin.modules.columnar_aggregate import Form
 from muntin.schemas import Field, Scalar, Struct
 from muntin.schemas.components import ColumnarState
-from muntin_engine.modules.calls import CURRENT_CALL, Meter
+from muntin_engine.modules.current_call import CURRENT_CALL
+from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.plan import Plan
 from muntin_engine.wire.sums import Sums, finished
