@@ -148,13 +148,19 @@ def _layer_of_sdk_room(place: int, room: Room) -> Layer:
     )
 
 
+def _files_in(package: str) -> list[str]:
+    folders = {module.rpartition(".")[0] for module in FILES}
+    return [module for module in FILES if module.rpartition(".")[0] == package and module not in folders]
+
+
 def _layer_of_room(place: int, room: Room) -> Layer:
     below = tuple(f"muntin_engine.{other.name}" for other in ENGINE[: place + 1] if other.name not in LEAVES)
     own = f"muntin_engine.{room.name}"
-    # Of a folder and the room that it is in, the files of that room itself are above it.
-    above = tuple(
-        f"muntin_engine.{other.name}" for other in ENGINE[place + 1 :] if not room.name.startswith(f"{other.name}.")
-    )
+    above: list[str] = []
+    for other in ENGINE[place + 1 :]:
+        name = f"muntin_engine.{other.name}"
+        # A folder of its own may stand before the room that it lies in: then the files of that room are above it.
+        above += _files_in(name) if own.startswith(f"{name}.") else [name]
     avoided = tuple(f"muntin_engine.{name}" for name in room.avoids)
     return Layer(
         own,

@@ -68,7 +68,7 @@ class KeepsState(ABC):
             bucket: The bucket.
 
         Raises:
-            StateError: It is damaged.
+            StateError: The state is damaged.
         """
 
     @abstractmethod

@@ -75,11 +75,11 @@ def check_columns(named: Set[str], *, is_edge: bool) -> None:
         is_edge: True if events are samples.
 
     Raises:
-        QueryError: They do not.
+        QueryError: A column is missing, or there are columns that exclude each other.
     """
     if ("start" in named) == ("at" in named):
-        given = "both" if "at" in named else "neither"
-        raise QueryError(f"events need either start (with end) or at, for points and samples; got {given}")
+        got = "both" if "at" in named else "neither"
+        raise QueryError(f"events need either start (with end) or at, for points and samples; got {got}")
     if {"at", "end"} <= named:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
     if is_edge and "at" not in named:

@@ -41,7 +41,7 @@ def check_plans(
         reached: Returns how far each of them is in the checkpoint; nothing if that is not known.
 
     Raises:
-        StateMismatchError: It cannot.
+        StateMismatchError: A query cannot go on.
     """
     if len(plans) != len(stored):
         number = Difference("queries one after the other", str(len(stored)), str(len(plans)))
@@ -86,7 +86,7 @@ def _which_query(count: int, names: Sequence[str]) -> list[str]:
 
 
 def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Iterator[str]:
-    """Say what the changes of a query mean for its results, given its progress in the checkpoint."""
+    """Yield the consequences that the changes of a query have for its results, given its progress in the checkpoint."""
     spell = plan.words.axis.spell
     since = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():

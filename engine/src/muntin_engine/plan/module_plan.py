@@ -27,7 +27,7 @@ class StreamInput:
         name: Its name, as the module gives it.
         sources: The sources of the stream.
         columns: The places of its columns in the payload.
-        reads: For each of them, what the module reads of it.
+        reads: The field that the module reads, for each column.
     """
 
     name: str
@@ -43,9 +43,9 @@ class ModulePlan:
     Attributes:
         output: The name of its result column; empty for an operator, whose row gives the names.
         module: The module, made with the query's parameters.
-        parameters: Those parameters.
+        parameters: The parameters with which it was made.
         columns: The places of its columns in the payload of its input.
-        reads: For each of them, what the module reads of it.
+        reads: The field that the module reads, for each column.
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: The computation on arrays for columns of these types; None if there is none.
@@ -130,8 +130,8 @@ def make_module(
     Args:
         cls: Its class.
         parameters: The parameters.
-        read_length: Makes ticks of the query's axis of the durations that the constructor reads; None where there is no
-            query.
+        read_length: Converts the durations that the constructor reads to ticks of the query's axis; None where there is
+            no query.
 
     Raises:
         ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
@@ -162,10 +162,10 @@ def plan_module(
         cls: The module's class.
         parameters: Its constructor's parameters.
         columns: The types of the columns that the query gives it.
-        place_of: Takes a column into the inputs of the query, given its number among the module's own and what the
-            module reads of it, and returns its place there.
-        read_length: Makes ticks of the query's axis of its durations, as for `make_module`.
-        module: The module itself, where it is made already.
+        place_of: Adds a column to the payload of the query's input, by its number among the module's columns and the
+            field that the module reads, and returns its place in the payload.
+        read_length: Converts durations to ticks, as for `make_module`.
+        module: The module, where it is made already.
 
     Raises:
         ParameterError: The parameters do not fit.
@@ -199,19 +199,19 @@ def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
     if not hasattr(module, "columnar_form"):
         return None
-    wanted = module.input_field()
+    input_field = module.input_field()
     if len(known) == 1:
         read = known[0]
     elif known:
-        read = Field(wanted.name, Struct(tuple(known), dict), is_nullable=False)
+        read = Field(input_field.name, Struct(tuple(known), dict), is_nullable=False)
     else:
-        read = Field(wanted.name, wanted.type, is_nullable=True)
+        read = Field(input_field.name, input_field.type, is_nullable=True)
     form: Form | None = module.columnar_form(read)
     return form
 
 
 SOURCE: Final = Field("source", Scalar(ScalarKind.STRING), is_nullable=True)
-"""The source of a row, of which a module that reads several inputs makes out what the row is."""
+"""The source of a row, by which a module that reads several inputs knows the input of the row."""
 
 
 def sources_of_inputs(
@@ -227,21 +227,22 @@ def sources_of_inputs(
     Raises:
         QueryError: There is no such stream, or two inputs read one.
     """
-    named = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
+    streams_of_union = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
     if not sources:
         raise QueryError(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"
-            f"  make one stream of all: union({named}).window(...)"
+            f"  make one stream of all: union({streams_of_union}).window(...)"
         )
-    sources_by_input = {
-        name: tuple(source for source in sources if _is_of(source, stream)) for name, stream in streams.items()
-    }
+    sources_by_input: dict[str, tuple[str, ...]] = {}
+    for name, stream in streams.items():
+        sources_by_input[name] = tuple([source for source in sources if _is_of(source, stream)])
+
     for name, stream in streams.items():
         if not sources_by_input[name]:
-            there = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
+            stream_names = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
             raise QueryError(
-                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {there}\n"
-                f"  name it so, union({named}), or say which it is: {name}=from_stream('<stream>', '<column>')"
+                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {stream_names}\n"
+                f"  name it so, union({streams_of_union}), or say which it is: {name}=from_stream('<stream>', '<column>')"
             )
         for other in streams:
             if other != name and set(sources_by_input[other]) & set(sources_by_input[name]):
@@ -253,6 +254,7 @@ def sources_of_inputs(
 
 
 def _is_of(source: str, stream: str) -> bool:
+    """Return True if a source is a stream of a union, or one of the sources of that stream."""
     return source == stream or source.startswith(f"{stream}.")
 
 

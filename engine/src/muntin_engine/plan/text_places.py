@@ -25,7 +25,7 @@ class PlacedError(QueryError):
 
     Attributes:
         place: The place, such as `query[2].aggregate.p90`.
-        fault: What is wrong there: the message without the place.
+        fault: The message without the place.
     """
 
     def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
@@ -72,7 +72,7 @@ def plain(data: Any, here: str) -> Any:
     """Return data as JSON has them, which may come from YAML.
 
     Raises:
-        PlacedError: They hold something that JSON has not, or are too large or too deep; all of YAML's circles are.
+        PlacedError: The data hold something that JSON has not, or are too large or too deep, as all circles of YAML are.
     """
     return _PlainReader().plain(data, here, 0)
 

@@ -97,7 +97,7 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
         classes: Classes that may not be imported yet, by their paths, or by their names behind a colon.
 
     Raises:
-        QueryError: It names a class that is not there, or is not what this version writes.
+        QueryError: The data name a class that is not there, or this version does not write such data.
     """
     if isinstance(data, list):
         return tuple(value_from_data(part, classes) for part in data)
@@ -151,7 +151,7 @@ def path_of(cls: type) -> str:
 
 
 def imported(path: str) -> Any:
-    """Return what the process has at a path already; None if it has not imported it."""
+    """Return the object at a path, of those that the process has imported; None if it has not."""
     module, _, name = path.partition(":")
     value: Any = sys.modules.get(module)
     for part in name.split("."):

@@ -85,7 +85,7 @@ class Compatibility:
             stored: The identity of the query that wrote the state.
 
         Raises:
-            StateMismatchError: It cannot.
+            StateMismatchError: The query cannot go on with the state.
         """
         continued = self._continued(stored)
         differences = differences_between(continued, self.identity)

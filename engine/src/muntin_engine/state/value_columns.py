@@ -37,7 +37,7 @@ def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -
         depth: The number of columns that they are nested in.
 
     Raises:
-        StateError: They are nested too deeply.
+        StateError: The values are nested too deeply.
     """
     if depth > DEEPEST:
         raise too_deep()

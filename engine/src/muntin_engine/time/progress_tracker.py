@@ -162,7 +162,7 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
 
     Raises:
         ModuleError: The policy raises an exception.
-        ModuleContractError: It returns something that is not a time.
+        ModuleContractError: The policy returns something that is not a time.
 
     Example:
         >>> from muntin.progress import BoundedDelay, BoundedDisorder, Periodic

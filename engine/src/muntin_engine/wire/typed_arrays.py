@@ -317,7 +317,7 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
     """Raise if Arrow refuses a value.
 
     Raises:
-        MisfitError: It does.
+        MisfitError: Arrow refuses the value.
     """
     try:
         pa.array([value], arrow_type)

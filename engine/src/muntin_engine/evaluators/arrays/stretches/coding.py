@@ -187,7 +187,7 @@ def product(*sizes: int) -> int:
     """Return the number of combinations of codes.
 
     Raises:
-        OverflowError: They cannot be numbered with 64 bits.
+        OverflowError: 64 bits are too few to number the combinations.
     """
     total = 1
     for size in sizes:

@@ -74,7 +74,7 @@ def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
 
     Raises:
         ModuleFailedError: The form raised an exception.
-        ModuleContractError: It returned something else than one result per window.
+        ModuleContractError: The module returned something else than one result per window.
     """
     payloads = windows.payloads(place)
     with_payloads = np.flatnonzero(payloads)
