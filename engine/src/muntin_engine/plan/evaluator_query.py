@@ -47,10 +47,10 @@ class EvaluatorQuery(MakesOnce):
         late: The policy for late rows.
         waits_for_watermark: True if a window is first emitted when the watermark passes its end. It needs
             `emit=SPECULATIVE`.
-        axis: The quantity that ticks measure: messages spell it, and times of some quantities are no lengths.
+        axis: The quantity that ticks measure, for messages, and to refuse a length in the place of a time.
         order: The function from an event's payload to its place among the rows of its time; None if the input names no
             order.
-        keeps: The function from an event's payload to True if the filter of the query lets it in; None without a filter.
+        keeps: The function from an event's payload to True if the query's filter lets it in; None without a filter.
         most_held: The number of events from which on a key sheds new ones; None if none are shed.
         fails_when_full: True if the query fails instead.
         forget_keys_after: The ticks of silence of a key after which its next event begins a new life; None if a key is

@@ -110,7 +110,7 @@ class Input(InputPolicies):
     is_chained: bool = False
 
     def order_of_rows(self) -> Callable[[Any], Any] | None:
-        """Return the function from a payload to its place among the rows of its time; None if the query names no order."""
+        """Return the function from a payload to its place among the rows of its time; None without an order."""
         if self.order is None:
             return None
         if self.then_by:
@@ -164,11 +164,12 @@ class Input(InputPolicies):
 
     @property
     def says_when_complete(self) -> bool:
-        """True if it can ever close a window: by what its rows imply, or by rows of punctuation."""
-        if self.columns.change is not None:
+        """True if its watermark ever advances: by punctuation, by other rows, or by a clock while it is idle."""
+        if self.columns.change is not None or self.heartbeats > 0:
             return True
-        implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
-        return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
+        if not isinstance(self.progress, Punctuated):
+            return True
+        return self.progress.idle is not None and self.progress.idle.lag is not None
 
     def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""

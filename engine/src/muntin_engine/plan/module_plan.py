@@ -162,8 +162,8 @@ def plan_module(
         cls: The module's class.
         parameters: Its constructor's parameters.
         columns: The types of the columns that the query gives it.
-        place_of: Adds a column to the payload of the query's input, by its number among the module's columns and the
-            field that the module reads, and returns its place in the payload.
+        place_of: Adds a column to the payload of the query's input, given its number among the module's columns and
+            the field that the module reads, and returns its place in the payload.
         read_length: Converts durations to ticks, as for `make_module`.
         module: The module, where it is made already.
 
@@ -227,11 +227,12 @@ def sources_of_inputs(
     Raises:
         QueryError: There is no such stream, or two inputs read one.
     """
-    streams_of_union = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
+    arguments = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
+    union = f"union({arguments})"
     if not sources:
         raise QueryError(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"
-            f"  make one stream of all: union({streams_of_union}).window(...)"
+            f"  make one stream of all: {union}.window(...)"
         )
     sources_by_input: dict[str, tuple[str, ...]] = {}
     for name, stream in streams.items():
@@ -239,10 +240,10 @@ def sources_of_inputs(
 
     for name, stream in streams.items():
         if not sources_by_input[name]:
-            stream_names = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
+            names = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
             raise QueryError(
-                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {stream_names}\n"
-                f"  name it so, union({streams_of_union}), or say which it is: {name}=from_stream('<stream>', '<column>')"
+                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {names}\n"
+                f"  name it so, {union}, or say which it is: {name}=from_stream('<stream>', '<column>')"
             )
         for other in streams:
             if other != name and set(sources_by_input[other]) & set(sources_by_input[name]):

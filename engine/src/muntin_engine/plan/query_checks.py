@@ -66,17 +66,21 @@ def check_query(plan: Plan) -> None:
 
 
 def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> None:
-    """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
+    """Refuse windows that a module cannot run over; the message has lengths in the units in which they are written.
 
     Raises:
         PolicyError: The windows are of the wrong kind, or their reach is too short.
     """
     needs = module.module.needs
     lacking = needs.lacks(window, plan.axis)
-    if lacking and plan.unit is not None:
+    if not lacking:
+        return
+
+    # On an axis of numbers, the reason has ticks: say it anew in time, or in decimals.
+    if plan.unit is not None:
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
         lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
-    if lacking and plan.places is not None and isinstance(window, needs.windows):
+    if plan.places is not None and isinstance(window, needs.windows):
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
@@ -84,12 +88,11 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
             windows=WrittenWindows(window_in_decimals(window, plan.places)),
             least=DecimalLength.of(needs.reach, plan.places),
         )
-    if lacking:
-        raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
+    raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
 
 
 def check_shape(plan: Plan, window: WindowSpecification) -> None:
-    """Refuse what a script refuses too, in the words and units of the query.
+    """Refuse windows, modules, events and policies that do not go together, as `muntin.query_checks` does in scripts.
 
     Raises:
         QueryError: Windows, modules and events do not belong together.

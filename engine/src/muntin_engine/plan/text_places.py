@@ -72,7 +72,7 @@ def plain(data: Any, here: str) -> Any:
     """Return data as JSON has them, which may come from YAML.
 
     Raises:
-        PlacedError: The data hold something that JSON has not, or are too large or too deep, as all circles of YAML are.
+        PlacedError: The data hold something that JSON has not, or are too large or too deep, as circles of YAML are.
     """
     return _PlainReader().plain(data, here, 0)
 
