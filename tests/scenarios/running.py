@@ -345,7 +345,7 @@ class Run:
             "partition",
             "ends_window",
         }
-        outputs = dict.fromkeys(part.name for part in (*self.task.outputs, *self.task.plan.evicted))
+        outputs = dict.fromkeys(part.name for part in (*self.task.plan.outputs, *self.task.plan.evicted))
         lifetime = extent(row["lifetime"] if "lifetime" in row else row["window"])
         window = extent(row["window"]) if "window" in row else lifetime
         more = tuple(value for name, value in row.items() if name not in roles and name not in outputs)

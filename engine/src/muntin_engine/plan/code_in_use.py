@@ -53,7 +53,10 @@ def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity
 
 
 def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, str, str, str]]:
-    """Return the modules and functions of the same version with other code: name, version, the hash then and now."""
+    """Return the modules and functions whose code changed under an unchanged version.
+
+    Each has its name, its version, and the hashes of its code in the checkpoint and now.
+    """
     stored_code = stored.get("code", {})
     changed = []
     for name, (code, version, _) in wanted["code"].items():

@@ -196,9 +196,10 @@ class StateReader:
 
 def waiting_row(input_identity: QueryIdentity, row: InputChange) -> StateRow:
     """Return a row that waits for others of its event; a revision has the end that it expects, and the new one."""
+    value: dict[str, Any] = payload_of(input_identity, row.payload)
+    if row.new_end is not None:
+        value = {"end": row.end, "new_end": row.new_end}
     end = INFINITY if row.end is None else row.end
-    is_revision = row.new_end is not None
-    value = {"end": row.end, "new_end": row.new_end} if is_revision else payload_of(input_identity, row.payload)
     return StateRow("waiting", (), row.start, end, value, id=row.id)
 
 

@@ -232,7 +232,12 @@ def classes_in(annotation: object) -> set[type]:
 
 
 def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
-    """Return True if values of a type hold no bytes, and nothing of which that is not known."""
+    """Return True if it is certain that values of a type hold no bytes, at any depth.
+
+    Args:
+        annotation: The type.
+        records: The classes whose fields are known.
+    """
     pending = [annotation]
     entered_records: set[type] = set()  # one may mention itself
     while pending:

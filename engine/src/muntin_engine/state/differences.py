@@ -1,4 +1,4 @@
-"""The identity of a query, the properties that its state depends on; and in words, where two of them differ."""
+"""The identity of a query, the properties that its state depends on; and the differences of two, in words."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class StatelessEvaluation:
         Raises:
             ModuleFailedError: The module raised an exception.
         """
-        with without_collector(), windows_in_words(self._task):
+        with without_collector(), windows_in_words(self._task.plan.words):
             read, good_rows, rejected = self._read(batch)
             results = self._evaluate(good_rows)
             blobs = self._encode(results, rejected)

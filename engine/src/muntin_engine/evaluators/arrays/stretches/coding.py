@@ -231,16 +231,21 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
 
 
 def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
-    """Merge neighbours of the same code in pairs until each code has one value."""
+    """Merge neighbours of the same code in pairs until each code has one value.
+
+    Cost: logarithmically many merges of arrays in the size of the largest group.
+    """
     order = stable_order(codes, size)
     codes = codes[order]
     values = values[order]
     while len(codes) > 1:
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-        rank = np.arange(len(codes)) - np.repeat(starts, np.diff(np.r_[starts, len(codes)]))
-        is_left = rank % 2 == 0
+        # In each group of a code, the first and the second value make a pair, the third and the fourth, and so on.
+        group_starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        group_sizes = np.diff(np.r_[group_starts, len(codes)])
+        rank_in_group = np.arange(len(codes)) - np.repeat(group_starts, group_sizes)
+        is_left = rank_in_group % 2 == 0
         left = np.flatnonzero(is_left)
-        has_right = np.append(~is_left, False)[left + 1]
+        has_right = np.append(~is_left, False)[left + 1]  # not the last one of a group of odd size
         if not has_right.any():
             break
         merged = values[left]
