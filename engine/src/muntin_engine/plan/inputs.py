@@ -173,10 +173,11 @@ class Input(InputPolicies):
 
     def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""
+        columns = self.columns
         identity: dict[str, Any] = {
-            "id": None if self.columns.id is None else self.columns.id.type,
-            "inputs": [[column.name, column.type] for column in self.columns.payload],
-            "where": [condition.name for condition in self.columns.conditions],
+            "id": None if columns.id is None else columns.id.type,
+            "inputs": [[column.name, column.type] for column in columns.payload],
+            "where": [condition.name for condition in columns.conditions],
             "lifetimes": self.lifetimes,
         }
         if self.lifetime_changes:
@@ -185,7 +186,9 @@ class Input(InputPolicies):
         identity["sources"] = list(self.sources)
         if self.rules:
             identity["rules"] = [_rule_identity(rule) for rule in self.rules]
-        identity["late"] = self.late.spell(lambda length: str(int(length))) if self.late.corrects else ""
+        identity["late"] = ""
+        if self.late.corrects:
+            identity["late"] = self.late.spell(lambda length: str(int(length)))
         if self.order is not None:
             identity["order"] = self.order
         if self.then_by:

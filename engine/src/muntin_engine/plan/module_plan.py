@@ -49,7 +49,7 @@ class ModulePlan:
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: The computation on arrays for columns of these types; None if there is none.
-        known: As `reads`, with type variables bound.
+        bound_reads: As `reads`, with type variables bound.
         side: The place of its input among those of the query.
         evicted: The type of a row of its second output; None if it has none.
         inputs: Its inputs, if it reads several: `columns` and `reads` then begin with the source of a row, after which
@@ -64,7 +64,7 @@ class ModulePlan:
     select: Callable[[tuple[Any, ...]], Any]
     result: Field
     form: Form | None = None
-    known: tuple[Field, ...] = ()
+    bound_reads: tuple[Field, ...] = ()
     side: int = 0
     evicted: Field | None = None
     inputs: tuple[StreamInput, ...] = ()
@@ -110,15 +110,20 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        States of a module that does not accept every row are kept with the number of those it took.
+        The state of a module that does not accept every row has the number of the rows in it (`"counted"`).
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
-        columns = [[self.side, place] for place in self.columns] if self.side else list(self.columns)
+        columns: list[Any] = list(self.columns)
+        if self.side:  # columns of the first input go by their places alone
+            columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
         if self.is_choosy and self.module.is_incremental:
             identity.append("counted")
         if self.inputs:
-            identity.append({part.name: [list(part.sources), list(part.columns)] for part in self.inputs})
+            streams: dict[str, Any] = {}
+            for stream in self.inputs:
+                streams[stream.name] = [list(stream.sources), list(stream.columns)]
+            identity.append(streams)
         return identity
 
 
@@ -175,7 +180,7 @@ def plan_module(
     if module is None:
         module = make_module(cls, parameters, read_length)
     places = tuple(place_of(number, field) for number, field in enumerate(bound.reads))
-    known = tuple(map(_known_field, bound.reads, columns))
+    bound_reads = tuple(map(_bound_field, bound.reads, columns))
     return ModulePlan(
         output=output,
         module=module,
@@ -184,26 +189,26 @@ def plan_module(
         reads=bound.reads,
         select=bound.selector(places),
         result=bound.result,
-        form=_columnar_form(module, known),
-        known=known,
+        form=_columnar_form(module, bound_reads),
+        bound_reads=bound_reads,
         evicted=bound.evicted,
     )
 
 
-def _known_field(read: Field, column: Field) -> Field:
+def _bound_field(read: Field, column: Field) -> Field:
     """Return the field that a module reads, with the column's type where the module takes any."""
     return Field(read.name, column.type, read.is_nullable) if isinstance(read.type, Variable) else read
 
 
-def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
+def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
     if not hasattr(module, "columnar_form"):
         return None
     input_field = module.input_field()
-    if len(known) == 1:
-        read = known[0]
-    elif known:
-        read = Field(input_field.name, Struct(tuple(known), dict), is_nullable=False)
+    if len(bound_reads) == 1:
+        read = bound_reads[0]
+    elif bound_reads:
+        read = Field(input_field.name, Struct(tuple(bound_reads), dict), is_nullable=False)
     else:
         read = Field(input_field.name, input_field.type, is_nullable=True)
     form: Form | None = module.columnar_form(read)

@@ -46,7 +46,7 @@ class KeyTimer(NamedTuple):
     right_closing: int = INFINITY
 
     def is_reached(self, due: Due) -> bool:
-        """True if there is work at this progress."""
+        """Return True if there is work at this progress."""
         return (
             self.closing <= due.closing
             or self.visibility <= due.visibility

@@ -183,7 +183,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
     def __init__(self, plan: Plan, codec: Codec) -> None:
         """Prepare a query, whose results a codec packs where they are stored."""
         meters = [Meter() for _ in plan.modules]
-        self._fields = [module.known[0] for module in plan.modules]
+        self._fields = [module.bound_reads[0] for module in plan.modules]
         self._codec = codec
         parts = QueryParts(plan, evaluator_query(plan, meters), meters, codec, self)
         self._forms = parts.forms

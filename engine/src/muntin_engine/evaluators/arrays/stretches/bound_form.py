@@ -210,7 +210,9 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     forms: list[BoundForm] = []
     for module, meter in zip(plan.modules, meters, strict=True):
         assert module.form is not None, "the planner gives it modules with forms alone"
-        forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
+        forms.append(
+            BoundForm(module.form, module.label, module.columns, module.bound_reads, meter, module.empty_result)
+        )
     return tuple(forms)
 
 
