@@ -138,7 +138,8 @@ class _VariableFit(Fit):
     variable: Variable
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        name, stored = self.variable.name, self.column.type
+        name = self.variable.name
+        stored = self.column.type
         if not self._takes(stored):
             yield Misfit(path, self.wanted, self.column)
         elif name and bound.setdefault(name, Field(name, stored)).type != stored:

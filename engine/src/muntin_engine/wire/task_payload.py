@@ -200,6 +200,11 @@ class TaskPayload(MakesOnce):
         """The inputs, as the tasks that read their rows see them."""
         return tuple(InputTask(self, side) for side, _ in enumerate(self.columns))
 
+    @cached_property
+    def trackers(self) -> tuple[ProgressTracker, ...]:
+        """The tracker of the progress of each input."""
+        return tuple([input_task.tracker for input_task in self.inputs])
+
     @property
     def input(self) -> InputTask:
         """The input of a query that has only one."""

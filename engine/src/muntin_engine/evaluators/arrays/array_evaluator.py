@@ -41,8 +41,7 @@ class ArrayEvaluator(KeepsState, LiftsRows):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
         state = bucket_state(task, bucket, cells)
-        trackers = [input_task.tracker for input_task in task.inputs]
-        result = process(task.once(array_query), state, trackers, batch)
+        result = process(task.once(array_query), state, task.trackers, batch)
         tables = (table for windows in result.windows for table in result_tables(task, windows))
         return evaluated(task, batch, result, tables)
 

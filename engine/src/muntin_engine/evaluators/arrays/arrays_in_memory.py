@@ -148,10 +148,18 @@ class ArraysInMemory:
 
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
         key, window, value, id, kind = row
-        start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
+        start = window.start
+        end = window.end
+        if self._at_end:
+            start = window.end
+            end = start + 1
         if isinstance(value, Event):
-            start, end, value = value.start, value.end, value.payload
-        return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
+            start = value.start
+            end = value.end
+            value = value.payload
+        if id is None:
+            id = window.start
+        return key, OutputChange(kind, id, window, start, end, value)
 
 
 class WindowsInMemory(RunsInMemory):

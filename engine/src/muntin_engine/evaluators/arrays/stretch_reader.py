@@ -212,7 +212,9 @@ def _components(version: SchemaVersion) -> dict[Part, Component]:
 def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[EntryStretches]:
     """Merge the stretches of one schema version as the next micro-batch does, unless that needs a module."""
     version = tables[0].version
-    merges = {Merge(merge) for components in version.components for _, merge, *_ in components}
+    merges: set[Merge] = set()
+    for components in version.components:
+        merges |= {Merge(merge) for _, merge, *_ in components}
     if geometry is Geometry.SNAPSHOTS or Merge.CUSTOM in merges:
         return tables
     joined = concat([table.stretches for table in tables])

@@ -46,8 +46,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         plan = task.plan
         late_rows = LateRows(plan.words.axis, values_in) if plan.keeps_late_rows else None
         query = PairQuery(_join(plan).on, late_rows)
-        trackers = [input_task.tracker for input_task in task.inputs]
-        result = process_pairs(query, bucket_state(task, bucket, cells), trackers, batch)
+        result = process_pairs(query, bucket_state(task, bucket, cells), task.trackers, batch)
         tables = (table for pairs in result.windows for table in pair_tables(task, pairs))
         return evaluated(task, batch, result, tables)
 

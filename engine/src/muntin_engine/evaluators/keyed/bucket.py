@@ -130,15 +130,17 @@ class KeyedBucket:
         for spelled_key, rows in changes:
             key = canonical(spelled_key)
             name = self._codec.pack(list(key))
-            known = work.get(name)
-            # Keys may be equal that the map side told apart, such as 0.0 and -0.0.
-            work[name] = KeyWork(key, rows) if known is None else known._replace(rows=[*known.rows, *rows])
+            key_work = work.get(name)
+            if key_work is None:
+                work[name] = KeyWork(key, rows)
+            else:  # keys may be equal that the map side told apart, such as 0.0 and -0.0
+                work[name] = key_work._replace(rows=[*key_work.rows, *rows])
         for report in reports:
             for spelled_key, watermark in report.key_watermarks:
                 key = canonical(spelled_key)
                 name = self._codec.pack(list(key))
-                known = work.get(name, KeyWork(key))
-                work[name] = known._replace(watermarks=[*known.watermarks, watermark])
+                key_work = work.get(name, KeyWork(key))
+                work[name] = key_work._replace(watermarks=[*key_work.watermarks, watermark])
         return work
 
     def _advanced_patterns(

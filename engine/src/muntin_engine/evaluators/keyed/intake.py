@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 
 from muntin import EARLIEST, LatePolicy
 from muntin_engine.evaluators.keyed.admission import Admission
-from muntin_engine.evaluators.keyed.allowed_lateness import effective
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.evaluators.keyed.lateness import LateRule
+from muntin_engine.evaluators.keyed.lateness import LateRule, with_allowed_lateness
 from muntin_engine.evaluators.keyed.net_changes import NetChanges
 from muntin_engine.evaluators.keyed.shedding import Shedding
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -68,8 +67,8 @@ class KeyIntake:
         self._query = query
         self._reported_previous = previous.inputs[side]
         self._reported_progress = progress.inputs[side]
-        self.previous = effective(query, self._reported_previous)
-        self.progress = effective(query, self._reported_progress)
+        self.previous = with_allowed_lateness(query, self._reported_previous)
+        self.progress = with_allowed_lateness(query, self._reported_progress)
         self._late_rule = LateRule(
             self.previous.watermark,
             previous.to_the_tick[side],
@@ -105,14 +104,14 @@ class KeyIntake:
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             known = max(state.key_watermark, pattern_watermarks[0])
             if known > EARLIEST:
-                previous = effective(self._query, for_key(self._reported_previous, known))
+                previous = with_allowed_lateness(self._query, for_key(self._reported_previous, known))
                 late_rule = late_rule._replace(
                     watermark=previous.watermark,
                     watermark_to_the_tick=max(late_rule.watermark_to_the_tick, known),
                 )
             furthest = max(known, key_watermark, pattern_watermarks[1])
             if furthest > EARLIEST:
-                progress = effective(self._query, for_key(self._reported_progress, furthest))
+                progress = with_allowed_lateness(self._query, for_key(self._reported_progress, furthest))
             is_ahead = key_watermark > self.progress.watermark
             state.key_watermark = key_watermark if is_ahead else EARLIEST
         if not rows and not state.pending:

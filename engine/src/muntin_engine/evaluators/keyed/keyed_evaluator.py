@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muntin import EarlyEmission, EmitPolicy
@@ -49,7 +49,7 @@ class KeyedEvaluator(KeepsState):
             cells,
             task.codec,
             task.identity,
-            [input_task.tracker for input_task in task.inputs],
+            task.trackers,
             cache=None if task.is_static else STORE_CACHE,
             name=(task.cache_token, bucket),
         )
@@ -106,7 +106,14 @@ class KeyedInMemory:
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Process a micro-batch, write the state and return the changes of the output."""
-        changes = [(key, [row]) for key, row in rows]
-        result = self._bucket.process(changes, [InputReport(arrived)] * self._inputs)
-        self.evicted = [(key, change) for key, key_changes in result.evicted for change in key_changes]
-        return [(key, change) for key, key_changes in result.output for change in key_changes]
+        rows_by_key = [(key, [row]) for key, row in rows]
+        result = self._bucket.process(rows_by_key, [InputReport(arrived)] * self._inputs)
+        self.evicted = list(_one_by_one(result.evicted))
+        return list(_one_by_one(result.output))
+
+
+def _one_by_one(output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[tuple[Key, OutputChange]]:
+    """Yield each change of an output with its key."""
+    for key, changes in output:
+        for change in changes:
+            yield key, change
