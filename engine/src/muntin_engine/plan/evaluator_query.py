@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, Self, TypeVar, cast
 
 from muntin import (
     Axis,
@@ -24,9 +24,24 @@ from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.key_patterns import MOST_PATTERNS
+
+T = TypeVar("T")
+
+
+class MakesOnce:
+    """A constant description of a query, which keeps what functions make of it.
+
+    Evaluators derive the same for every key, and for every micro-batch.
+    """
+
+    def once(self, make: Callable[[Self], T]) -> T:
+        """Return the result of a function of this, which is called the first time only."""
+        results: dict[object, T] = self.__dict__.setdefault("_made", {})
+        if make not in results:
+            results[make] = make(self)
+        return results[make]
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from muntin.schemas import Field
 from muntin_engine.modules.meter import Meter, clock
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan import Input, Plan
-from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, MakesOnce, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
-from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
