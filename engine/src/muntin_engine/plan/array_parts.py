@@ -61,21 +61,22 @@ def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
 
 
 def _states_slide(plan: Plan) -> bool:
-    """Return True if states of rows go on from window to window: all modules have such, and windows share points.
+    """Return True if states of rows go on from window to window: all modules have such, and windows share most rows.
 
-    Over two hops to a window it costs as much to compute each from all its rows.
+    Where windows share half their rows or fewer, computing each from all its rows costs no more.
     """
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
-    share_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
-    return share_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
+    share_most_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
+    return share_most_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 
 def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -> Iterator[str]:
     """Yield why some parts cannot evaluate a query."""
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
-    if combination is None and parts.held is not Held.COMPONENTS:  # what components lack says more
+    if combination is None and parts.held is not Held.COMPONENTS:
+        # The reasons against components say more than that there is no such combination.
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 
     emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)
