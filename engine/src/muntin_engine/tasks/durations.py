@@ -21,6 +21,9 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")
 
+_STAGE_METRICS: Final = tuple(map(stage_metric, STAGES))
+"""The metrics of the stages, in order."""
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 Nanoseconds: TypeAlias = npt.NDArray[np.int64]
@@ -65,7 +68,7 @@ class Durations:
         durations = self._reset()
         for data in packed:
             durations = durations + np.frombuffer(data, _WIRE)
-        names = [stage_metric(stage) for stage in STAGES]
+        names = list(_STAGE_METRICS)
         names += [module_metric(module.metric_label) for module in self._task.plan.modules]
         return dict(zip(names, (durations // 1000).tolist(), strict=True))
 
