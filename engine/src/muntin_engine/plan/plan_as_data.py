@@ -178,6 +178,9 @@ class NamedCode:
 
 def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
     module_class = type(module.module)
+    inputs = {}
+    for stream in module.inputs:
+        inputs[stream.name] = {"sources": list(stream.sources), "columns": list(stream.columns)}
     return {
         "output": module.output,
         "name": module.module.name,
@@ -187,7 +190,7 @@ def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
         "ordered": are_ordered and module.module.reads_order is not module_class.reads_order,
         "side": module.side,
         "columns": list(module.columns),
-        "inputs": {part.name: {"sources": list(part.sources), "columns": list(part.columns)} for part in module.inputs},
+        "inputs": inputs,
     }
 
 

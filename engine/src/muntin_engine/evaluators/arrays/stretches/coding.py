@@ -60,8 +60,8 @@ def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
     """Number codes without gaps, in their order; return the new codes, and how many there are.
 
     Args:
-        codes: From 0 up to but not including `size`.
-        size: May be much larger than the number of codes.
+        codes: The codes, from 0 up to but not including `size`.
+        size: The limit of the codes, which may be much larger than their number.
     """
     if fits_table(size, len(codes)):
         is_used = np.zeros(size, bool)
@@ -150,7 +150,7 @@ def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return, for each member of groups in a row, the place of its group and its place in that.
+    """Return, for the members of all groups one after the other, the place of the group and the place in the group.
 
     Example:
         >>> owners, within = expanded(np.array([2, 0, 1]))
@@ -158,7 +158,8 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
         ([0, 0, 2], [0, 1, 0])
     """
     owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    group_starts = np.cumsum(counts) - counts
+    return owners, np.arange(len(owners)) - np.repeat(group_starts, counts)
 
 
 def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
