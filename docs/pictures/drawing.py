@@ -21,7 +21,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.testing.reference_output import progress_of
 from muntin_engine.time.changes import InputChange, OutputChange, OutputKind, Timing
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 
 Part: TypeAlias = Iterable[Bar | str] | str
 """Bars below one another, or a line of text above those that follow."""

@@ -112,7 +112,12 @@ ENGINE = (
     Room("evaluators.keyed", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.general", needs=(*ARRAYS, "sortedcontainers")),
     Room("evaluators.ordered", needs=(*ARRAYS, "sortedcontainers")),
-    Room("evaluators.arrays", needs=(*ARRAYS, "msgpack")),
+    Room("evaluators.arrays.stretches", needs=(*ARRAYS, "msgpack")),
+    Room("evaluators.arrays.values", needs=ARRAYS),
+    Room("evaluators.arrays.store", needs=(*ARRAYS, "msgpack")),
+    Room("evaluators.arrays.geometry", needs=ARRAYS),
+    Room("evaluators.arrays.admission", needs=ARRAYS),
+    Room("evaluators.arrays", needs=ARRAYS),
     Room("evaluators.joins", needs=(*ARRAYS, "sortedcontainers")),
     Room("tasks", needs=ARRAYS),
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),
@@ -143,10 +148,19 @@ def _layer_of_sdk_room(place: int, room: Room) -> Layer:
     )
 
 
+def _files_in(package: str) -> list[str]:
+    folders = {module.rpartition(".")[0] for module in FILES}
+    return [module for module in FILES if module.rpartition(".")[0] == package and module not in folders]
+
+
 def _layer_of_room(place: int, room: Room) -> Layer:
     below = tuple(f"muntin_engine.{other.name}" for other in ENGINE[: place + 1] if other.name not in LEAVES)
     own = f"muntin_engine.{room.name}"
-    above = tuple(f"muntin_engine.{other.name}" for other in ENGINE[place + 1 :])
+    above: list[str] = []
+    for other in ENGINE[place + 1 :]:
+        name = f"muntin_engine.{other.name}"
+        # A folder of its own may stand before the room that it lies in: then the files of that room are above it.
+        above += _files_in(name) if own.startswith(f"{name}.") else [name]
     avoided = tuple(f"muntin_engine.{name}" for name in room.avoids)
     return Layer(
         own,
@@ -303,6 +317,11 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.wire.anything", "from muntin_engine.tasks import evaluator_registry"),
         ("muntin_engine.wire.anything", "from muntin_engine.tasks import bucket_task"),
         ("muntin_engine.evaluators.arrays.anything", "from muntin_engine.tasks import bucket_task"),
+        (
+            "muntin_engine.evaluators.arrays.values.anything",
+            "from muntin_engine.evaluators.arrays.store import x",
+        ),
+        ("muntin_engine.evaluators.arrays.geometry.anything", "from muntin_engine.evaluators.arrays import machine"),
         ("muntin_engine.evaluators.declarations.anything", "import numpy"),
         ("muntin_engine.evaluators.declarations.anything", "from muntin_engine.tasks import evaluator_registry"),
         ("muntin_engine.time.anything", "from muntin_engine.testing import crash_everywhere"),
@@ -346,6 +365,11 @@ def test_a_broken_row_is_reported(module: str, source: str) -> None:
         ("muntin.testing.laws", "from muntin.modules.aggregate import Aggregate\nimport hypothesis.strategies"),
         ("muntin_engine.state.anything", "import msgpack\nfrom muntin_engine.time import changes"),
         ("muntin_engine.evaluators.arrays.anything", "import numpy\nfrom muntin_engine.time import anything"),
+        (
+            "muntin_engine.evaluators.arrays.store.anything",
+            "from muntin_engine.evaluators.arrays.values import x",
+        ),
+        ("muntin_engine.evaluators.arrays.anything", "from muntin_engine.evaluators.arrays.geometry import anything"),
         ("muntin_engine.backends.spark.anything", "from muntin_engine.backends.planned_query import PlannedQuery"),
         ("muntin_engine.backends.spark.anything", "import pyspark, numpy\nfrom muntin_engine.wire import anything"),
         ("muntin_engine.api.query", "def late():\n    from muntin_engine.backends import choosing"),

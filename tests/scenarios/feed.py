@@ -125,7 +125,7 @@ class Feed:
 
     def restart(self) -> None:
         """Go on in new processes, which have the cells alone."""
-        self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=0))
+        self.task = replace(self.task, worker=replace(self.task.worker, cache_bytes=0))
 
     @property
     def is_empty(self) -> bool:

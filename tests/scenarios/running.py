@@ -195,8 +195,8 @@ class Run:
     def _restart(self) -> None:
         """Continue in a new process, which may keep no state between micro-batches: its successor then reads all."""
         self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
-        kept_bytes = self._random.choice((0, CACHE_BYTES))
-        self.task = replace(self.task, worker=replace(self.task.worker, kept_bytes=kept_bytes))
+        cache_bytes = self._random.choice((0, CACHE_BYTES))
+        self.task = replace(self.task, worker=replace(self.task.worker, cache_bytes=cache_bytes))
 
     def _upgrade(self, version: int) -> None:
         """Continue in a new process, with modules of a version."""
@@ -345,7 +345,7 @@ class Run:
             "partition",
             "ends_window",
         }
-        outputs = dict.fromkeys(part.name for part in (*self.task.outputs, *self.task.plan.evicted))
+        outputs = dict.fromkeys(part.name for part in (*self.task.plan.outputs, *self.task.plan.evicted))
         lifetime = extent(row["lifetime"] if "lifetime" in row else row["window"])
         window = extent(row["window"]) if "window" in row else lifetime
         more = tuple(value for name, value in row.items() if name not in roles and name not in outputs)

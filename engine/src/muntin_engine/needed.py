@@ -1,4 +1,4 @@
-"""Import what an extra of the package brings."""
+"""Import the packages of an extra, which a user may lack."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def needed(module: str, what: str, extra: str) -> ModuleType:
     """Return a module of another package.
 
     Args:
-        module: Its name.
-        what: What needs it, as users call it.
+        module: The name of the module.
+        what: The part of Muntin that needs it, as users call that.
         extra: The extra of `muntin-engine` that brings it.
 
     Raises:
-        SetupError: It is not installed.
+        SetupError: The package is not installed.
     """
     try:
         return import_module(module)

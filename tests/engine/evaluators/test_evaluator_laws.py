@@ -141,7 +141,7 @@ def depends_on_order(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -
 
 
 def reads_back_less(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    return PROCESS(own, task, bucket, cells, batch if task.worker.kept_bytes else replace(batch, evaluator_blobs=()))
+    return PROCESS(own, task, bucket, cells, batch if task.worker.cache_bytes else replace(batch, evaluator_blobs=()))
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_the_laws_refuse_needs_that_contradict_the_module() -> None:
 
 def test_a_plan_of_the_engine_takes_parameters_into_account() -> None:
     module = plan_module(
-        "", FollowedBy, {"within": 30}, planned(FollowedBy, "", within=1).known, lambda place, _: place
+        "", FollowedBy, {"within": 30}, planned(FollowedBy, "", within=1).bound_reads, lambda place, _: place
     )
     with pytest.raises(PolicyError, match=r"write: tumbling\(20, reach=31\)"):
         plan_of(module, window=tumbling(20, reach=11), axis=Axis.TICKS)

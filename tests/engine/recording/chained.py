@@ -115,7 +115,7 @@ class ChainedRun(RecordedRun):
     def _projected(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a result as Spark would project it for the second query."""
         lifetime = row[self.task.plan.lifetime_column]
-        values = tuple(plain(row[part.name]) for part in self.task.outputs)
+        values = tuple(plain(row[part.name]) for part in self.task.plan.outputs)
         projected = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
         if row[CHANGE] in ("punctuate", "close"):
             return {**projected, "key": None, "id": None, "new_end": None}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from muntin import EARLIEST, INFINITY
+from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
 
-def held(cells: Cells) -> list[HeldRow]:
+def held(cells: Cells) -> list[StateRow]:
     """Return what the cells of a bucket hold, read without its query."""
-    stored = StoredBucket(cells)
-    return list(KEEPS_STATE[stored.identity["evaluator"]].held_rows(stored))
+    stored = BucketReader(cells)
+    return list(KEEPS_STATE[stored.identity["evaluator"]].state_rows(stored))
 
 
 def told(cells: Cells) -> list[str]:
@@ -19,7 +19,7 @@ def told(cells: Cells) -> list[str]:
     return sorted(map(_spelled, held(cells)))
 
 
-def _spelled(row: HeldRow) -> str:
+def _spelled(row: StateRow) -> str:
     ends = ["" if tick in (EARLIEST, INFINITY) else str(tick) for tick in (row.start, row.end)]
     parts = [row.kind, "/".join(map(str, row.key)), f"[{ends[0]},{ends[1]})"]
     parts += [row.input] if row.input else []

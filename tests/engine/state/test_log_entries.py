@@ -14,7 +14,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.log import MOST_ALIKE, Entry, StateLog, StoredEntry
+from muntin_engine.state.log import MOST_ALIKE, Entry, LogEntry, StateLog
 
 
 class Sums:
@@ -28,7 +28,7 @@ class Sums:
     def forget(self, first_live: int) -> None:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
 
-    def restore(self, entry: StoredEntry) -> None:
+    def restore(self, entry: LogEntry) -> None:
         for number, total in json.loads(entry.data.strip()).items():
             self.sums[int(number)] = self.sums.get(int(number), 0) + total
 
@@ -36,7 +36,7 @@ class Sums:
         live = sorted(number for number in delta if number >= first_live)
         return [self._entry({number: delta[number] for number in some}) for some in self._pieces(live)]
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         merged = Sums()
         for entry in entries:
             merged.restore(entry)

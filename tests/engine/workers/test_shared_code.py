@@ -19,7 +19,7 @@ import pytest
 from muntin import Aggregate, Axis, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
 from muntin_engine.errors import StateError
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import output_blobs

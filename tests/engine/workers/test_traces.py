@@ -14,7 +14,7 @@ from pyspark.util import handle_worker_exception
 
 from muntin import Axis, Window
 from muntin.errors import ModuleFailedError
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.workers import traces_folder
 from muntin_engine.workers.oversight import overseen

@@ -10,7 +10,7 @@ from muntin_engine.state.bucket_state import BucketMetadata
 from muntin_engine.time.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,26 +45,31 @@ class BucketBatch:
     signals: frozenset[str] = frozenset()
 
 
-def advance(
-    metadata: BucketMetadata, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
-) -> tuple[InputsProgress, InputsProgress]:
-    """Advance the progress of a bucket's inputs, and return that before a micro-batch, and that after it.
-
-    Rows are late by the progress before it.
+def progress_in(metadata: BucketMetadata, trackers: Sequence[ProgressTracker]) -> InputsProgress:
+    """Return the progress of a bucket's inputs after the last micro-batch, by which rows are late.
 
     Args:
-        metadata: The metadata of the bucket, where the progress is replaced.
+        metadata: The metadata of the bucket.
+        trackers: The tracker of the progress of each input.
+    """
+    if not metadata.tracked:
+        return InputsProgress.start(len(trackers))
+    return InputsProgress.from_data(metadata.tracked)
+
+
+def progress_after(
+    previous: InputsProgress, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
+) -> InputsProgress:
+    """Return the progress of a bucket's inputs after a micro-batch.
+
+    Args:
+        previous: The progress before it.
         trackers: The tracker of the progress of each input.
         reports: The report on each input.
     """
-    previous = InputsProgress.start(len(trackers))
-    if metadata.tracked:
-        previous = InputsProgress.from_data(metadata.tracked)
     arrived = [report.arrived for report in reports]
     observed = [report.observed for report in reports]
-    progress = previous.advance(trackers, arrived, observed)
-    metadata.tracked = progress.to_data()
-    return previous, progress
+    return previous.advance(trackers, arrived, observed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ class Evaluated:
         accepted: The number of rows that took effect.
         output_watermark: No later output of the bucket changes anything before it.
         progress: The progress of all inputs together, after the micro-batch.
-        metrics: Values of the metrics that the evaluator reports, by name.
+        metrics: Values of the evaluator's metrics by name; those that it declares as unreported are left out later.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
         late_by: The largest distance of one of these behind the watermark; 0 if there are none.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.time.changes import InputChange, Key, OutputChange, Progress
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class KeepsState(ABC):
         """
 
     @abstractmethod
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the rows of a bucket of a checkpoint, part by part; neither its query nor its modules are at hand.
 
         Args:
-            stored: The bucket.
+            bucket: The bucket.
 
         Raises:
-            StateError: It is damaged.
+            StateError: The state is damaged.
         """
 
     @abstractmethod

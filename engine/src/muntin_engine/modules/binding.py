@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin import Module, RowOperator, StreamOperator
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.plain_results import Plain, PlainRow, plain_of
 from muntin_engine.modules.skipping import Accepted, BySource, Choosy, Present
 

@@ -94,9 +94,17 @@ class _PlainRecord:
 
     def __call__(self, value: object) -> object:
         if isinstance(value, Mapping):
-            return {name: self.parts[name](item) if name in self.parts else item for name, item in value.items()}
+            plain_fields = dict(value)
+            for name, plain in self.parts.items():
+                if name in plain_fields:
+                    plain_fields[name] = plain(plain_fields[name])
+            return plain_fields
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
-            return tuple(self.places[at](item) if at in self.places else item for at, item in enumerate(value))
+            plain_items = list(value)
+            for place, plain in self.places.items():
+                if place < len(plain_items):
+                    plain_items[place] = plain(plain_items[place])
+            return tuple(plain_items)
         if isinstance(value, tuple):
             return value._replace(**self._changed(value))  # type: ignore[attr-defined]  # it has fields
         if not is_dataclass(value) or isinstance(value, type):
@@ -133,8 +141,11 @@ def listing(
         module_rows = method(*arguments)
         if module_rows is None:
             return []
-        rows = list(module_rows) if plain is None else [plain(row) for row in module_rows]
-        return [deepcopy(row) for row in rows] if is_copied else rows
+        # Made plain one by one: a module may change a row once it has yielded it.
+        rows = list(module_rows if plain is None else map(plain, module_rows))
+        if is_copied:
+            rows = [deepcopy(row) for row in rows]
+        return rows
 
     return call
 

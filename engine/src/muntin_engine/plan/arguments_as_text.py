@@ -32,7 +32,7 @@ def write_value(value: Any) -> Any:
     """Return an argument of a call as data: what JSON has, or an object with the function that makes it as `kind`.
 
     Raises:
-        QueryError: It is nothing that text can hold, such as a function.
+        QueryError: Text cannot hold the value, such as a function.
 
     Example:
         >>> from muntin import hopping
@@ -60,7 +60,7 @@ def write_parameter(value: Any) -> Any:
     """Return a parameter of a module as data, from which `GivenClasses.parameter` makes an equal one.
 
     Raises:
-        QueryError: It is nothing that text can hold.
+        QueryError: Text cannot hold the value.
     """
     if type(value) is list:
         return [write_parameter(part) for part in value]

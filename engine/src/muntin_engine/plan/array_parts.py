@@ -11,7 +11,7 @@ from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
 from muntin_engine.plan.declaration import Combinations
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.window_steps import steps_of, why_ends_move, why_keys_differ, why_no_grid, why_results_change
-from muntin_engine.time.slice_grid import share_slices
+from muntin_engine.time.slice_grid import SliceGrid, share_slices
 
 
 def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPlan | str:
@@ -31,7 +31,19 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
     parts = ArrayPlan(geometry, arrivals, held, gap, slides)
-    return next(_reasons_against(plan, parts, combinations), parts)
+    for reason in _reasons_against(plan, parts, combinations):
+        return reason
+    return replace(parts, grids=_grids(plan)) if parts.is_on_grid else parts
+
+
+def _grids(plan: Plan) -> tuple[SliceGrid, ...]:
+    """Return the slices of each specification of a query, whose windows are regular and share slices."""
+    regular_windows = []
+    for window in plan.windows:
+        regular = window.grid() or window.growing()
+        assert regular is not None, "why_no_grid says no"
+        regular_windows.append(regular)
+    return SliceGrid.shared(regular_windows)
 
 
 def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
@@ -49,21 +61,22 @@ def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
 
 
 def _states_slide(plan: Plan) -> bool:
-    """Return True if states of rows go on from window to window: all modules have such, and windows share points.
+    """Return True if states of rows go on from window to window: all modules have such, and windows share most rows.
 
-    Over two hops to a window it costs as much to compute each from all its rows.
+    Where windows share half their rows or fewer, computing each from all its rows costs no more.
     """
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
-    share_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
-    return share_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
+    share_most_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
+    return share_most_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 
 def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -> Iterator[str]:
     """Yield why some parts cannot evaluate a query."""
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
-    if combination is None and parts.held is not Held.COMPONENTS:  # what components lack says more
+    if combination is None and parts.held is not Held.COMPONENTS:
+        # The reasons against components say more than that there is no such combination.
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 
     emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from muntin_engine.time.slice_grid import SliceGrid
+
 
 class Geometry(StrEnum):
     """The stretches of the axis that rows become, and so how these become windows."""
@@ -52,6 +54,7 @@ class ArrayPlan:
         gap: An event counts until so many ticks after its last one, where stretches are ticks: 1 unless a session has a
             longer gap.
         slides: True if stretches hold rows, and states of these go on from window to window.
+        grids: The slices of each specification of windows, which are the same for all; none where windows have no grid.
     """
 
     geometry: Geometry
@@ -59,6 +62,7 @@ class ArrayPlan:
     held: Held
     gap: int = 1
     slides: bool = False
+    grids: tuple[SliceGrid, ...] = ()
 
     def identity(self) -> dict[str, str]:
         """Return the parts as plain data, from which a checkpoint is read without its query."""

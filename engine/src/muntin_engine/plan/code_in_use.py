@@ -45,7 +45,7 @@ def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
 
 
 def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
-    """Return the identity of a query with the hashes that a checkpoint began with, as far as versions are the same."""
+    """Return the identity of a query with the hashes of a checkpoint in place of its own, where versions are equal."""
     code = dict(identity["code"])
     for name, *_ in other_code(stored, identity):
         code[name] = [stored["code"][name][_HASH], *code[name][1:]]
@@ -53,7 +53,10 @@ def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity
 
 
 def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, str, str, str]]:
-    """Return the modules and functions of the same version with other code: name, version, the hash then and now."""
+    """Return the modules and functions whose code changed under an unchanged version.
+
+    Each has its name, its version, and the hashes of its code in the checkpoint and now.
+    """
     stored_code = stored.get("code", {})
     changed = []
     for name, (code, version, _) in wanted["code"].items():
@@ -66,7 +69,7 @@ def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, 
 
 
 def describe_other_code(name: str, version: str, old: str, new: str) -> str:
-    """Say what it means that code changed and its version did not."""
+    """Describe changed code of an unchanged version, and what to do about it."""
     return (
         f"{name} {version} goes on with what other code of the same version wrote: {old} then, {new} now\n"
         "  if results mean the same, say so by a new version with continues_since\n"

@@ -38,7 +38,7 @@ class Misfit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fit(ABC):
-    """What a module reads, and the column that it is given for it; a class for each form of types that meet.
+    """A field that a module reads, and the column that a query gives it; a subclass for each form of types that meet.
 
     Attributes:
         wanted: The field that is read.
@@ -50,7 +50,7 @@ class Fit(ABC):
 
     @abstractmethod
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        """Yield the parts of the column that are not what is read, the column itself where no part of it is to blame.
+        """Yield the parts of the column that do not fit, or the column itself if that does not fit as a whole.
 
         Args:
             bound: The types that type variables are bound to, to which those of this column are added.
@@ -58,10 +58,10 @@ class Fit(ABC):
         """
 
     def widened(self) -> Iterator[tuple[str, Field]]:
-        """Yield the type variables that stand for a wider type than a column's.
+        """Yield the type variables that stand for a wider type than the column's, each with that type.
 
-        That is none of those which they may stand for. Of several wider ones the first is meant: whole numbers are
-        floats where floats and decimals are read.
+        The column's own type is then none of the variable's choices. Of several wider choices it is the first: whole
+        numbers become floats where a variable stands for floats and decimals.
         """
         return iter(())
 
@@ -99,16 +99,21 @@ def _struct_fit(wanted: Field, column: Field, record: Struct, stored: Struct) ->
 def matching(struct: Struct, column: Struct) -> list[tuple[int, Field]] | None:
     """Return the fields of a record that a struct column fills, each with its place in the struct.
 
-    Fields go by name, those of a plain tuple by place; what has a default may be missing, and what the record does
-    not know is left alone. None if a field is missing, or a tuple is of another length.
+    Fields go by name, those of a plain tuple by place. A field with a default may be missing in the column, which may
+    have further fields, too. None if another field is missing, or a tuple is of another length.
     """
-    names = [part.name for part in column.fields]
     if is_tuple(struct):
-        return list(enumerate(struct.fields)) if len(names) == len(struct.fields) else None
+        has_same_length = len(column.fields) == len(struct.fields)
+        return list(enumerate(struct.fields)) if has_same_length else None
+    names = [part.name for part in column.fields]
     defaults = defaults_of(struct.make)
-    if any(part.name not in names and part.name not in defaults for part in struct.fields):
-        return None
-    return [(names.index(part.name), part) for part in struct.fields if part.name in names]
+    matched = []
+    for part in struct.fields:
+        if part.name in names:
+            matched.append((names.index(part.name), part))
+        elif part.name not in defaults:
+            return None
+    return matched
 
 
 def defaults_of(make: object) -> set[str]:
@@ -133,7 +138,8 @@ class _VariableFit(Fit):
     variable: Variable
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        name, stored = self.variable.name, self.column.type
+        name = self.variable.name
+        stored = self.column.type
         if not self._takes(stored):
             yield Misfit(path, self.wanted, self.column)
         elif name and bound.setdefault(name, Field(name, stored)).type != stored:
@@ -170,8 +176,9 @@ class _ScalarFit(Fit):
     stored: Scalar
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        kinds = (self.stored.kind, self.reads.kind)
-        if kinds[0] != kinds[1] and kinds not in WIDENED_KINDS:
+        stored_kind = self.stored.kind
+        read_kind = self.reads.kind
+        if stored_kind != read_kind and (stored_kind, read_kind) not in WIDENED_KINDS:
             yield Misfit(path, self.wanted, self.column)
 
 

@@ -52,7 +52,11 @@ class Columns:
     @property
     def bounded_keys(self) -> list[NamedColumn]:
         """The keys whose values rows of punctuation may bound."""
-        return [key for place, key in enumerate(self.keys) if {f"low{place}", f"high{place}"} & self.ranges.keys()]
+        bounded = []
+        for place, key in enumerate(self.keys):
+            if f"low{place}" in self.ranges or f"high{place}" in self.ranges:
+                bounded.append(key)
+        return bounded
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -60,11 +64,14 @@ class Columns:
 
         Columns that the query does not name are left out.
         """
-        roles = {name: getattr(self, name) for name in ("change", "id", "start", "end", "new_end", "signal", "source")}
-        named = {f"k{place}": key for place, key in enumerate(self.keys)} | dict(self.ranges)
-        named |= {name: column for name, column in roles.items() if column is not None}
-        named |= {f"i{place}": column for place, column in enumerate(self.payload)}
-        return {name: column.name for name, column in named.items()}
+        names = {f"k{place}": key.name for place, key in enumerate(self.keys)}
+        names |= {name: column.name for name, column in self.ranges.items()}
+        for role in ("change", "id", "start", "end", "new_end", "signal", "source"):
+            column: NamedColumn | None = getattr(self, role)
+            if column is not None:
+                names[role] = column.name
+        names |= {f"i{place}": column.name for place, column in enumerate(self.payload)}
+        return names
 
 
 def check_columns(named: Set[str], *, is_edge: bool) -> None:
@@ -75,11 +82,11 @@ def check_columns(named: Set[str], *, is_edge: bool) -> None:
         is_edge: True if events are samples.
 
     Raises:
-        QueryError: They do not.
+        QueryError: A column is missing, or there are columns that exclude each other.
     """
     if ("start" in named) == ("at" in named):
-        given = "both" if "at" in named else "neither"
-        raise QueryError(f"events need either start (with end) or at, for points and samples; got {given}")
+        got = "both" if "at" in named else "neither"
+        raise QueryError(f"events need either start (with end) or at, for points and samples; got {got}")
     if {"at", "end"} <= named:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
     if is_edge and "at" not in named:

@@ -29,8 +29,8 @@ def check_plans(
     """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
 
     Returns:
-        In words, what has the version that it had when the checkpoint began with it, and other code; and what was added
-        or removed.
+        Warnings: on code that changed under an unchanged version, and on modules and sources that were added or
+        removed.
 
     Args:
         plans: The plans, that of the query last; or, of one pass, those of all its queries last.
@@ -38,55 +38,55 @@ def check_plans(
         checkpoint: The checkpoint, for the error.
         declarations: The evaluators that there are, the cheapest first.
         names: The names of the queries of one pass, in order.
-        reached: Returns how far each of them is in the checkpoint; nothing if that is not known.
+        reached: Returns the progress of each query in the checkpoint; empty if it is not known.
 
     Raises:
-        StateMismatchError: It cannot.
+        StateMismatchError: A query cannot go on.
     """
     if len(plans) != len(stored):
         number = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([number], checkpoint=checkpoint)
-    which = _which_query(len(plans), names)
     compatibilities = [plan_compatibility(plan) for plan in plans]
-    queries = list(zip(plans, compatibilities, stored, which, strict=True))
+    queries = list(zip(plans, compatibilities, stored, _words_for_queries(len(plans), names), strict=True))
 
     differences: list[Difference] = []
     remedies: list[str] = []
-    for plan, compatibility, identity, of_query in queries:
+    for plan, compatibility, identity, query_words in queries:
         mismatch = _mismatch(compatibility, identity)
         if mismatch is None:
             continue
         for difference in mismatch.differences:
-            differences.append(replace(difference, subject=difference.subject + of_query))
+            differences.append(replace(difference, subject=difference.subject + query_words))
         remedies += mismatch.remedies
         if {difference.subject for difference in mismatch.differences} == {"evaluator"}:
             remedies += _evaluator_remedies(plan, identity, declarations)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
 
-    texts = []
+    warnings = []
     for _, compatibility, identity, _ in queries:
-        texts += [describe_other_code(*change) for change in other_code(identity, compatibility.identity)]
-    changes = [compatibility.changes(identity) for _, compatibility, identity, _ in queries]
-    if any(map(any, changes)):
+        warnings += [describe_other_code(*change) for change in other_code(identity, compatibility.identity)]
+    changes_by_query = [compatibility.changes(identity) for _, compatibility, identity, _ in queries]
+    if any(map(any, changes_by_query)):  # the progress is read from the checkpoint only if it is needed
         progress_by_query = list(reached()) or [Progress()] * len(plans)
-        for (plan, _, _, of_query), changed, progress in zip(queries, changes, progress_by_query, strict=True):
-            texts += [f"{text}{of_query}" for text in _describe_changes(plan, changed, progress)]
-    return texts
+        for query, changes, progress in zip(queries, changes_by_query, progress_by_query, strict=True):
+            plan, _, _, query_words = query
+            warnings += [f"{text}{query_words}" for text in _describe_changes(plan, changes, progress)]
+    return warnings
 
 
-def _which_query(count: int, names: Sequence[str]) -> list[str]:
-    """Return for each query the words that tell it from the others, as they follow its part; none for one alone."""
-    which = [f" of query {number} of {count}" for number in range(1, count + 1)]
+def _words_for_queries(count: int, names: Sequence[str]) -> list[str]:
+    """Return the words that tell each query from the others, such as ` of 'trips'`; empty for one alone."""
+    words = [f" of query {number} of {count}" for number in range(1, count + 1)]
     if count == 1:
-        which = [""]
+        words = [""]
     if names:
-        which[-len(names) :] = [f" of {name!r}" for name in names]
-    return which
+        words[-len(names) :] = [f" of {name!r}" for name in names]
+    return words
 
 
 def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Iterator[str]:
-    """Say what the changes of a query mean for its results, given its progress in the checkpoint."""
+    """Yield the consequences that the changes of a query have for its results, given its progress in the checkpoint."""
     spell = plan.words.axis.spell
     since = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():

@@ -15,10 +15,10 @@ Demand: TypeAlias = Callable[[Plan], str | None]
 
 
 class Combination(NamedTuple):
-    """The demands and the abilities of a combination of parts on arrays.
+    """A combination of parts on arrays: its conditions, and the emissions that it is capable of.
 
     Attributes:
-        demands: What it demands of the modules of a query.
+        demands: The conditions that the modules of a query have to meet.
         emits: The emissions that it is capable of.
     """
 
@@ -40,7 +40,7 @@ class Declaration:
         name: Its name, in queries and checkpoints.
         advantage: Why it is chosen, where no cheaper one was in question.
         explain: Returns the evaluation of a query in words, given a plan that has this choice.
-        demands: What it demands of a query; the first that is not met is why it cannot run it.
+        demands: The conditions that a query has to meet; the first that it does not meet is why it cannot be run.
         holds: The values of stretches, if it works on arrays of these.
         combinations: The combinations of parts on arrays, from which its own are those that hold such values.
         takes_inputs: The numbers of inputs that a query may have.

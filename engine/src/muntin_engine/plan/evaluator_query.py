@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, Self, TypeVar, cast
 
 from muntin import (
     Axis,
@@ -22,11 +22,26 @@ from muntin.modules.stream_operator import MOST_WAKE_UPS
 from muntin.windows import WindowKind
 from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.key_patterns import MOST_PATTERNS
+
+T = TypeVar("T")
+
+
+class MakesOnce:
+    """A constant description of a query, which keeps what functions make of it.
+
+    Evaluators derive the same for every key, and for every micro-batch.
+    """
+
+    def once(self, make: Callable[[Self], T]) -> T:
+        """Return the result of a function of this, which is called the first time only."""
+        results: dict[object, T] = self.__dict__.setdefault("_made", {})
+        if make not in results:
+            results[make] = make(self)
+        return results[make]
 
 
 @dataclass(frozen=True)
@@ -36,23 +51,25 @@ class EvaluatorQuery(MakesOnce):
     Attributes:
         window: The kind of windows.
         bindings: One operator, or any number of aggregates.
-        clip: What time-sensitive modules see of their events.
-        timestamps: Which lifetime the output gets.
+        clip: The part of lifetimes that time-sensitive modules see.
+        timestamps: The lifetime that the output gets.
         emit: The emission of results.
         contract: The guarantee about the lifetimes of the output, as `Plan.contract` says it.
         is_edge: True if events are samples that last until the next one of their key.
         has_ids: True if the input names its events, so that it may revise them.
-        expressions: How an event's payload gives the values that the trigger of early results reads, by expression.
+        expressions: Functions from an event's payload to the values that the trigger of early results reads, by
+            expression.
         late: The policy for late rows.
         waits_for_watermark: True if a window is first emitted when the watermark passes its end. It needs
             `emit=SPECULATIVE`.
-        axis: What ticks measure; only messages depend on it, and what is refused as a length in the place of a time.
-        order: How an event's payload gives its place among the rows of its time; None if the input names none.
-        keeps: Whether the filter of the query lets an event in, by its payload; None if there is no filter.
-        most_held: How many events a key may hold before new ones are shed; None if none are.
+        axis: The quantity that ticks measure, for messages, and to refuse a length in the place of a time.
+        order: The function from an event's payload to its place among the rows of its time; None if the input names no
+            order.
+        keeps: The function from an event's payload to True if the query's filter lets it in; None without a filter.
+        most_held: The number of events from which on a key sheds new ones; None if none are shed.
         fails_when_full: True if the query fails instead.
-        forget_keys_after: For how long a key may be silent before its next event begins a new life, in ticks; None if
-            a key is not forgotten.
+        forget_keys_after: The ticks of silence of a key after which its next event begins a new life; None if a key is
+            not forgotten.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
         most_patterns: The most patterns of keys that are complete beyond the watermark.
     """
@@ -131,7 +148,12 @@ class EvaluatorQuery(MakesOnce):
 
 
 def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
-    """Return a plan of one input in the terms of the evaluators, with what measures the calls of each module."""
+    """Return a plan of one input in the terms of the evaluators.
+
+    Args:
+        plan: The plan.
+        meters: The meter of the calls of each module.
+    """
     input = plan.input
     bindings = []
     for module, meter in zip(plan.modules, meters, strict=True):
@@ -152,7 +174,7 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
 
 
 def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
-    """Return one input of a plan in the terms of the evaluators, without modules: how its events come and are kept."""
+    """Describe the events of one input of a plan in the terms of the evaluators, without modules."""
     return EvaluatorQuery(
         window=cast(WindowKind, plan.window),  # row windows, and joins, have evaluators that do not read it
         bindings=(),

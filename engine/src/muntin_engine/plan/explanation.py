@@ -18,20 +18,29 @@ from muntin_engine.plan.plan_words import spell_emission, spell_windows
 def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     """Return the evaluation of a query in words, a line per topic.
 
+    The topics of every query, in order:
+
+    - `window`: the windows, their policies, and the emission;
+    - `key`: the keys, and the number of buckets over which they are spread;
+    - `progress`: the origins of the watermark, per input;
+    - `late`: the treatment of rows behind the watermark, per input;
+    - `evaluator`: the evaluator, and why it is this one;
+    - `module`: the computation of a module, and why it is this one, per module;
+    - `row`: the cost of a row;
+    - `state`: the state that is kept between micro-batches, and its bound;
+    - `output`: the time at which the output is complete;
+    - `lag`: the distance of the output's watermark behind the input's, and why.
+
+    The topics that only some queries have, between these: `lifetimes` (those that a module returns are discarded),
+    `order` (of events at one time), `where` (the conditions of a filter), `samples` (of one time), `events` (the
+    changes of their lifetimes), `shedding` (the events at which a key is full), `join` or `results` (the pairs of two
+    inputs, or the events themselves), `forgetting` (the silence after which a key is forgotten), `context` (the events
+    that windows follow from), `inputs` (the streams of a module that reads several), and `early` (the emission of open
+    windows).
+
     Args:
         plan: The query.
         inner: The queries whose results it reads, each after those that it reads itself; they are explained as well.
-
-    The topics: `window` and its policies; `lifetimes`, if those that a module returns are discarded; `key` and how keys
-    are spread; `where`, what new events must meet, if there is a filter; `events`, what becomes of their lifetimes and
-    so of the watermark, if they change; `progress`, what says how complete the input is; `join`, what becomes of two
-    inputs, or `results`, if these are the events themselves; `late`, what becomes of rows that come behind that;
-    `shedding`, when a key takes no more events, and `forgetting`, after which silence it is forgotten, if it ever does
-    or is; `context`, what the windows of an event follow from, if there are windows; `evaluator`, and why it is this
-    one; a line per `module` with how it is computed, and why, and another one with its `inputs`, if it reads several;
-    `early`, when open windows are emitted, if they are; `row`, what one costs; `state`, what is kept between
-    micro-batches, and its bound; `output`, when it is complete; and `lag`, how far the output's watermark is behind the
-    input's, and why.
     """
     explanations = []
     for query in (*inner, plan):
@@ -41,15 +50,17 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
 
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
-    """Return the lines of `explain_plan` on one query, each as its topic and what is said of it."""
+    """Return the lines of `explain_plan` on one query, each as its topic and its text."""
     explanation = plan.explanation
     emit = f"emit {spell_emission(plan)}"
     if plan.is_windowed:
         windows = f"{spell_windows(plan)}, {_explain_policies(plan)}"
-        output, lag = _explain_completeness(plan), _explain_lag(plan)
+        output = _explain_completeness(plan)
+        lag = _explain_lag(plan)
     else:
         windows = "none, each event by itself"
-        output, lag = explanation.output, explanation.lag
+        output = explanation.output
+        lag = explanation.lag
 
     topics = [("window", f"{windows}, {emit}")]
     if _discards_lifetimes(plan):
@@ -90,7 +101,7 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
 
 
 def _explain_samples(input: Input) -> str:
-    """Say which of several samples of one time holds."""
+    """Explain which of several samples of one time holds."""
     if input.order is None:
         return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
     return f"of one time, the last by {input.columns.payload[input.order].name}"
@@ -115,7 +126,7 @@ _CHAINED: Final = "up to where the results of the query before are settled"
 
 
 def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield how each module is computed, and what it reads of each stream if it reads several."""
+    """Yield the computation of each module, and the columns of each stream if it reads several streams."""
     for module, computation in zip(plan.modules, plan.explanation.modules, strict=True):
         yield "module", f"{_name(module)}: {computation}"
         if module.inputs:
@@ -163,16 +174,21 @@ def _explain_key(plan: Plan) -> str:
 
 def _explain_join(plan: Plan) -> list[tuple[str, str]]:
     """Return the line of `explain_plan` on the join, or on events that are the results; none without either."""
-    join, inputs = plan.join, plan.inputs
+    join = plan.join
     if join is None:
         return []
     if plan.passes_events:
         names = ", ".join(column.field.name for column in join.columns)
-        return [("results", f"the events themselves, {f'with {names}' if names else 'without other columns'}")]
-    kind = _JOINS[join.kind].format(*(input.name for input in inputs))
-    on = "" if join.on is None else f"; only events that meet {join.on} count, asked for each pair that may overlap"
-    columns = ", ".join(f"{column.field.name} of {inputs[column.side].name}" for column in join.columns)
-    return [("join", f"{join.kind}, {kind}{on}; {columns}")]
+        columns = f"with {names}" if names else "without other columns"
+        return [("results", f"the events themselves, {columns}")]
+
+    input_names = [input.name for input in plan.inputs]
+    kind = _JOINS[join.kind].format(*input_names)
+    condition = ""
+    if join.on is not None:
+        condition = f"; only events that meet {join.on} count, asked for each pair that may overlap"
+    columns = ", ".join(f"{column.field.name} of {input_names[column.side]}" for column in join.columns)
+    return [("join", f"{join.kind}, {kind}{condition}; {columns}")]
 
 
 _JOINS: Final = {
@@ -185,7 +201,7 @@ _JOINS: Final = {
 
 
 def _explain_order(plan: Plan) -> str:
-    """Say in which order events come; nothing where they come in none."""
+    """Explain the order in which events are processed; empty where they have none."""
     columns = []
     for input in plan.inputs:
         if input.order is not None:
@@ -250,33 +266,39 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
 
 
 def _explain_late(plan: Plan, input: Input) -> str:
-    late = input.late
-    if late.corrects:
-        allowed, rows = plan.words.spell_length(late.allowed), "rows up to {} behind the watermark"
-        if plan.window.grid() is not None and not plan.event_ends_move:  # a window then closes at its end alone
-            rows = "rows of windows that ended less than {} before the watermark"
-        return f"{rows.format(allowed)} correct results, others go to late_rows()"
-    return _LATE[late.policy]
+    if not input.late.corrects:
+        return _LATE[input.late.policy]
+    allowed = plan.words.spell_length(input.late.allowed)
+    closes_at_end_alone = plan.window.grid() is not None and not plan.event_ends_move
+    if closes_at_end_alone:
+        rows = f"rows of windows that ended less than {allowed} before the watermark"
+    else:
+        rows = f"rows up to {allowed} behind the watermark"
+    return f"{rows} correct results, others go to late_rows()"
 
 
 def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
     things = "events" if plan.rows is None else "rows"
     if input.fails_when_full:
         return f"a key that holds {most_held:,} {things} fails the micro-batch that brings it more"
-    where = "" if input.late.policy is LatePolicy.DROP else " and go to late_rows()"
+    side_output = "" if input.late.policy is LatePolicy.DROP else " and go to late_rows()"
     may_stay_full = plan.rows is not None and not _makes_room(plan.rows)
+    warning = "; rows leave when others come: a full key may stay full" if may_stay_full else ""
     return (
         f"a key that holds {most_held:,} {things} takes no new ones until some leave; those are counted as shed"
-        f"{where}, and its results are of a part of its {things}, the earliest of each micro-batch"
-        + ("; rows leave when others come: a full key may stay full" if may_stay_full else "")
+        f"{side_output}, and its results are of a part of its {things}, the earliest of each micro-batch{warning}"
     )
 
 
 def _makes_room(windows: RowWindows) -> bool:
     """Return True if rows leave in time, or by a number that a key cannot hold several times."""
-    evicts, partitions = getattr(windows, "evicts", None), getattr(windows, "partitions", None)
-    is_aged = partitions is not None and partitions.age is not None
-    return is_aged or isinstance(evicts, ElapsedPolicy) or (isinstance(evicts, CountPolicy) and partitions is None)
+    evicts = getattr(windows, "evicts", None)
+    partitions = getattr(windows, "partitions", None)
+    if partitions is not None and partitions.age is not None:
+        return True
+    if isinstance(evicts, CountPolicy):
+        return partitions is None  # each partition holds as many rows
+    return isinstance(evicts, ElapsedPolicy)
 
 
 def _explain_early(early: EarlyEmission) -> str:
@@ -331,37 +353,39 @@ def _explain_lag(plan: Plan) -> str:
         return "none"
     if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back forever"
-    if plan.window.waits_for_events and (plan.rows is None or plan.timestamps is TimestampPolicy.ALIGN):
-        held = "the earliest window of any key is open" if plan.rows is None else "any key's oldest row is in a window"
-        return f"as long as {held}, as windows are cut by each key's own {'rows' if plan.rows else 'events'}"
+    if plan.window.waits_for_events and plan.rows is None:
+        return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
+    if plan.window.waits_for_events and plan.timestamps is TimestampPolicy.ALIGN:
+        return "as long as any key's oldest row is in a window, as windows are cut by each key's own rows"
     allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:
         length = f"less than {plan.words.spell_length(allowed)}" if allowed else "none"
         return f"{length}, as results lie where their windows end{corrected}"
-    lengths = [window.longest for window in plan.windows]
-    known = [length for length in lengths if length is not None]
-    if len(known) < len(lengths):
-        return f"as long as a window, as results start where their windows do{corrected}"
-    length = plan.words.spell_length(max(known) + allowed)
+    longest = 0
+    for window in plan.windows:
+        if window.longest is None:
+            return f"as long as a window, as results start where their windows do{corrected}"
+        longest = max(longest, window.longest)
+    length = plan.words.spell_length(longest + allowed)
     return f"less than {length}, as results start where their windows do{corrected}"
 
 
 def text_of(plan: Plan) -> str:
     """Return a query in three lines: its windows and keys, its modules, and the columns of its results."""
     keys = [key.name for key in plan.keys]
-    modules = [f"{module.output} = {module.label}" if module.output else module.label for module in plan.modules]
-    over = f"over {spell_windows(plan)}" if plan.is_windowed else "without windows,"
-    grouped = f"by {', '.join(keys)}" if keys else "of all rows"
-    lines = [f"Query {over} {grouped}, emit {spell_emission(plan)}"]
+    windows = f"over {spell_windows(plan)}" if plan.is_windowed else "without windows,"
+    grouping = f"by {', '.join(keys)}" if keys else "of all rows"
+    lines = [f"Query {windows} {grouping}, emit {spell_emission(plan)}"]
     if plan.passes_events:
         lines.append("  events: returned themselves")
     elif plan.join is not None:
-        lines.append(f"  join: {plan.join.kind}, of {' and '.join(input.name for input in plan.inputs)}")
-    if modules:
-        lines.append(f"  modules: {', '.join(modules)}")
-    columns = [*keys, *plan.added, *(part.name for part in plan.outputs)]
-    lines.append(f"  results: {', '.join(columns)}")
+        input_names = [input.name for input in plan.inputs]
+        lines.append(f"  join: {plan.join.kind}, of {' and '.join(input_names)}")
+    if plan.modules:
+        lines.append(f"  modules: {', '.join(map(_name, plan.modules))}")
+    outputs = [field.name for field in plan.outputs]
+    lines.append(f"  results: {', '.join([*keys, *plan.added, *outputs])}")
     return "\n".join(lines)
 
 

@@ -84,7 +84,7 @@ def _emission_identity(plan: Plan) -> object:
 
 
 def _kept_results(plan: Plan) -> list[str]:
-    """Return the types of results, which are kept where they may be retracted; the names of an operator's too."""
+    """Return the types of results where the state has live results, to retract them; with names for an operator."""
     if not plan.emission.may_retract:
         return []
     if plan.is_operator:

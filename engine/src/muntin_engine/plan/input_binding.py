@@ -24,7 +24,10 @@ _CASTS: Final = {
     ScalarKind.DATE: "date",
     ScalarKind.TIMESTAMP: "timestamp",
 }
-"""Spark's names of kinds that text is cast to. All of them are cast to text, and the first four to one another."""
+"""Spark's names of kinds that text is cast to, and that are cast to text."""
+
+_CAST_TO_ONE_ANOTHER: Final = frozenset({ScalarKind.BOOLEAN, ScalarKind.INTEGER, ScalarKind.FLOAT, ScalarKind.DECIMAL})
+"""The kinds that are cast to one another as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +237,15 @@ def _spell_wanted(wanted: Field) -> str:
 def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
     """Spell what is read, with the kinds that are widened to it; of a bound type variable none is."""
     reads = bind(wanted, bound)
-    kinds = _kinds(wanted) if reads == wanted else []
-    more = []
+    if reads != wanted:
+        return _spell_wanted(reads)  # a type variable that is bound
+    kinds = _kinds(wanted)
+    widened = []
     for kind in kinds:
         narrower = [stored for stored, wide in WIDENED_KINDS if wide is kind and stored not in kinds]
         if narrower:
-            more.append(f"{' or '.join(narrower)} as {kind}")
-    return f"{_spell_wanted(reads)} ({', '.join(more)})" if more else _spell_wanted(reads)
+            widened.append(f"{' or '.join(narrower)} as {kind}")
+    return f"{_spell_wanted(reads)} ({', '.join(widened)})" if widened else _spell_wanted(reads)
 
 
 def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
@@ -249,9 +254,10 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
     wanted_kinds = _kinds(wanted)
     if not column_kinds or not wanted_kinds:
         return ErrorMessage()
-    ends = {column_kinds[0], wanted_kinds[0]}
-    are_one_another = ends <= set(list(_CASTS)[:4])
-    if not ends <= set(_CASTS) or not (ScalarKind.STRING in ends or are_one_another):
+    cast_kinds = {column_kinds[0], wanted_kinds[0]}
+    has_text = ScalarKind.STRING in cast_kinds
+    are_castable = cast_kinds <= set(_CASTS) if has_text else cast_kinds <= _CAST_TO_ONE_ANOTHER
+    if not are_castable:
         return ErrorMessage()
 
     # Of several kinds a double loses least of what text may say.

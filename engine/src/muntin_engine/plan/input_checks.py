@@ -1,4 +1,4 @@
-"""Checks of the inputs of a query: whether they belong together, and what each can say."""
+"""Checks of the inputs of a query: that they belong together, and that policies fit each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
-from muntin_engine.time.lifetimes import Align, LifetimeChange
+from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_engine.time.progress_tracker import implied
 
 _NO_VALUE: Final = (
@@ -28,17 +28,17 @@ _NO_VALUE: Final = (
 
 
 def check_inputs(plan: Plan) -> None:
-    """Refuse inputs that do not belong together, and what an input cannot say or do.
+    """Refuse inputs that do not belong together, and policies that an input does not fit.
 
     Raises:
         QueryError: The keys or times of inputs are of different types, or their names are not different ones.
         PolicyError: The policies do not fit an input.
     """
-    first, *others = plan.inputs
+    first, *further_inputs = plan.inputs
     names = [input.name for input in plan.inputs]
-    if others and (not all(names) or len(set(names)) < len(names)):
+    if further_inputs and (not all(names) or len(set(names)) < len(names)):
         raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
-    for other in others:
+    for other in further_inputs:
         first_keys = [key.type for key in first.columns.keys]
         other_keys = [key.type for key in other.columns.keys]
         if first_keys != other_keys:
@@ -96,31 +96,32 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """Refuse a progress policy that would fail in the workers, by asking it about one row.
 
     Raises:
-        PolicyError: It cannot be copied or asked, or answers with what is not a time.
+        PolicyError: The policy cannot be copied or asked, or answers with something that is not a time.
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
         is_value = replace(policy) == policy
-        kept = policy.starts_kept
+        starts_kept = policy.starts_kept
     except Exception as error:
         raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
     if not is_value:
         raise PolicyError(f"{name} {_NO_VALUE.format('a copy is not equal to it')}")
-    if type(kept) is not int or not 0 <= kept <= MOST_ROWS + 1:
+    if type(starts_kept) is not int or not 0 <= starts_kept <= MOST_ROWS + 1:
         raise PolicyError(
-            f"{name} keeps {safe_repr(kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
+            f"{name} keeps {safe_repr(starts_kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
         )
     try:
-        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:kept]))
+        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept]))
     except ModuleError as error:
         raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 
 
 def _check_change(change: LifetimeChange, input: Input) -> None:
-    if isinstance(change, Align):
-        check_windows(change.windows)
-        change.windows.check_lengths(LONGEST_WINDOW)
-        check_zone(change.windows, input.columns.start)
+    windows = change.aligned_to
+    if windows is not None:
+        check_windows(windows)
+        windows.check_lengths(LONGEST_WINDOW)
+        check_zone(windows, input.columns.start)
     for length in change.identity()[1:]:
         if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
             raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
@@ -132,19 +133,19 @@ def check_shedding(plan: Plan) -> None:
     Raises:
         PolicyError: A window needs more events than that to go on.
     """
-    window, modules = plan.window, [module.module for module in plan.modules]
+    modules = [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
-    least = 1 if replaces_rows else window.least_events
+    least_for_window = 1 if replaces_rows else plan.window.least_events
     for input in plan.inputs:
-        needed = max(least, 2) if input.has_samples else least
+        needed = max(least_for_window, 2) if input.has_samples else least_for_window
         if input.most_held is not None and input.most_held < needed:
-            is_for_sample = input.has_samples and least < needed
+            is_for_sample = input.has_samples and least_for_window < needed
             raise PolicyError(
                 "{what} needs room for {needed:,} events of a key, and shedding(most_held={value:_}) would shed all "
                 "that come\n  give most_held={needed:_} at least, and better many times that",
                 argument="most_held",
                 value=input.most_held,
-                what="a sample, which lasts until the next one," if is_for_sample else WrittenWindows(window),
+                what="a sample, which lasts until the next one," if is_for_sample else WrittenWindows(plan.window),
                 needed=needed,
             )
 

@@ -50,7 +50,7 @@ class SeveralOrders:
 
 @dataclass(frozen=True, kw_only=True)
 class InputPolicies:
-    """The policies of an input: how complete it is, which rows are late, and what becomes of its events.
+    """The policies of an input: its progress, the treatment of late rows, and the changes of its lifetimes.
 
     The query writer's lengths may be in words; those of a plan are ticks.
 
@@ -60,10 +60,10 @@ class InputPolicies:
         late: The treatment of late rows.
         is_edge: True if events come as samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
-        most_held: How many events a key may hold before new ones are shed; None if none are. A checkpoint goes on with
-            another limit, as what is held means the same under any.
-        fails_when_full: True if the query fails instead.
-        lifetime_changes: What becomes of the lifetimes of events, one change after the other.
+        most_held: The number of events from which on a key sheds new ones; None if none are shed. A checkpoint goes on
+            with another limit, as events mean the same under any.
+        fails_when_full: True if the query fails where it would shed events.
+        lifetime_changes: The changes of the lifetimes of events, the first one first.
         rules: The rules of each source, where these were streams of their own that were united; they come before those
             of the input. None otherwise.
     """
@@ -110,7 +110,7 @@ class Input(InputPolicies):
     is_chained: bool = False
 
     def order_of_rows(self) -> Callable[[Any], Any] | None:
-        """Return what gives a payload's place among the rows of its time; None if the query names no order."""
+        """Return the function from a payload to its place among the rows of its time; None without an order."""
         if self.order is None:
             return None
         if self.then_by:
@@ -164,18 +164,20 @@ class Input(InputPolicies):
 
     @property
     def says_when_complete(self) -> bool:
-        """True if it can ever close a window: by what its rows imply, or by rows of punctuation."""
-        if self.columns.change is not None:
+        """True if its watermark ever advances: by punctuation, by other rows, or by a clock while it is idle."""
+        if self.columns.change is not None or self.heartbeats > 0:
             return True
-        implies = not isinstance(self.progress, Punctuated) or self.heartbeats > 0
-        return implies or (self.progress.idle is not None and self.progress.idle.lag is not None)
+        if not isinstance(self.progress, Punctuated):
+            return True
+        return self.progress.idle is not None and self.progress.idle.lag is not None
 
     def identity(self) -> QueryIdentity:
         """Return the part of the input that the state in a checkpoint depends on, as plain data."""
+        columns = self.columns
         identity: dict[str, Any] = {
-            "id": None if self.columns.id is None else self.columns.id.type,
-            "inputs": [[column.name, column.type] for column in self.columns.payload],
-            "where": [condition.name for condition in self.columns.conditions],
+            "id": None if columns.id is None else columns.id.type,
+            "inputs": [[column.name, column.type] for column in columns.payload],
+            "where": [condition.name for condition in columns.conditions],
             "lifetimes": self.lifetimes,
         }
         if self.lifetime_changes:
@@ -184,7 +186,9 @@ class Input(InputPolicies):
         identity["sources"] = list(self.sources)
         if self.rules:
             identity["rules"] = [_rule_identity(rule) for rule in self.rules]
-        identity["late"] = self.late.spell(lambda length: str(int(length))) if self.late.corrects else ""
+        identity["late"] = ""
+        if self.late.corrects:
+            identity["late"] = self.late.spell(lambda length: str(int(length)))
         if self.order is not None:
             identity["order"] = self.order
         if self.then_by:
@@ -201,8 +205,8 @@ def check_sources(column: object | None, sources: Sequence[str]) -> None:
     """Refuse sources that cannot be told apart.
 
     Raises:
-        QueryError: They are one text and no list of names. There is a column of sources and no declared source, or the
-            other way round; or a name comes twice.
+        QueryError: The sources are one text and no list of names. There is a column of sources and no declared source,
+            or the other way round; or a name comes twice.
     """
     if isinstance(sources, str):
         raise QueryError(
@@ -212,11 +216,11 @@ def check_sources(column: object | None, sources: Sequence[str]) -> None:
             listed=Argument("sources", [sources]),
         )
     if (column is None) != (not sources):
-        given = "sources and no column" if column is None else "a column and no sources"
+        got = "sources and no column" if column is None else "a column and no sources"
         raise QueryError(
-            "an input of several sources needs their names and a column that says which one a row is of; got {given}\n"
+            "an input of several sources needs their names and a column that says which one a row is of; got {got}\n"
             "  for example {example}",
-            given=given,
+            got=got,
             example=Call("events", ..., Argument("source", "link"), Argument("sources", ["north", "south"])),
         )
     if not all(isinstance(source, str) for source in sources):

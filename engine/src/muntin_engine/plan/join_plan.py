@@ -13,7 +13,7 @@ from muntin.errors import ModuleContractError, ModuleError, ParameterError, mess
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, describe
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.input_binding import bind_columns
 
@@ -25,7 +25,7 @@ class PairCondition:
     Attributes:
         function: The function, with its version.
         parameters: Its arguments that are no columns.
-        columns: For each of the others, the place of the stream and that of the column in its payload.
+        columns: For each argument that is a column, the place of the stream and that of the column in its payload.
         select: Calls the function with a row of these columns; `SKIPPED` if that holds a null that it does not take.
         names: The names of the columns.
     """
@@ -41,36 +41,37 @@ class PairCondition:
 
         Raises:
             ModuleError: The function raises an error.
-            ModuleContractError: It returns what is not a boolean.
+            ModuleContractError: The function returns something that is not a boolean.
         """
-        both = (left, right)
-        row = tuple(both[side][place] for side, place in self.columns)
+        payloads = (left, right)
+        row = tuple([payloads[side][place] for side, place in self.columns])
         if CURRENT_CALL.label != self.label:
             CURRENT_CALL.set_module(self.label)
         try:
-            met = self.select(row)
+            answer = self.select(row)
         except Exception as error:
             message = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
             raise ModuleError(message) from safe_cause(error)
-        if met is None or met is SKIPPED:
+        if answer is None or answer is SKIPPED:
             return False
-        if hasattr(met, "item"):  # of NumPy
-            met = met.item()
-        if not isinstance(met, bool):
+        if hasattr(answer, "item"):  # a boolean of NumPy
+            answer = answer.item()
+        if not isinstance(answer, bool):
             raise ModuleContractError(
-                f"{self.label} returned {safe_repr(met)} for {safe_repr(row)}\n"
+                f"{self.label} returned {safe_repr(answer)} for {safe_repr(row)}\n"
                 "  expected: True, False, or None if that is not known, as events meet or do not"
             )
-        return met
+        return answer
 
     @cached_property
     def label(self) -> str:
-        """Name and version."""
+        """The name and the version of the function."""
         return f"{self.function.name} {self.function.version}"
 
     def __str__(self) -> str:
-        parameters = (f"{name}={spell(value)}" for name, value in self.parameters.items())
-        return f"{self.function.name}({', '.join([*self.names, *parameters])})"
+        arguments = list(self.names)
+        arguments += [f"{name}={spell(value)}" for name, value in self.parameters.items()]
+        return f"{self.function.name}({', '.join(arguments)})"
 
     def identity(self) -> list[object]:
         """Return the condition as a checkpoint stores it, as plain data; versions are among those of all functions."""
@@ -157,5 +158,8 @@ class JoinPlan:
 
     def identity(self) -> list[object]:
         """Return the part of the join on which the state in a checkpoint depends, as plain data."""
-        columns = ([column.field.name, column.side, column.place] for column in self.columns)
-        return [str(self.kind), *columns, *([] if self.on is None else [{"on": self.on.identity()}])]
+        identity: list[object] = [str(self.kind)]
+        identity += [[column.field.name, column.side, column.place] for column in self.columns]
+        if self.on is not None:
+            identity.append({"on": self.on.identity()})
+        return identity

@@ -111,8 +111,9 @@ class AxisScale:
         """Return a policy with all its lengths in ticks of the axis, as plain integers.
 
         Args:
-            policy: A window, a progress policy, a trigger or any other dataclass with lengths, at any depth; or one.
-            name: Its name, for messages.
+            policy: A window, a progress policy, a trigger or any other dataclass with lengths, at any depth; or a
+                length.
+            name: The name of the length, for messages.
 
         Raises:
             QueryError: A length of time on an axis that does not measure time, or that is not a whole number of its

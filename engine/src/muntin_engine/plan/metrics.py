@@ -47,8 +47,8 @@ class Metric:
         name: Its name among the observed metrics.
         unit: The unit that it counts.
         total: The way in which the values of several buckets become one.
-        is_level: True if it says how things stand after the batch, and is null when no bucket was asked; otherwise it
-            says what happened in the batch, and is zero when nothing did.
+        is_level: True for a gauge: its value is that after the batch, and null when no bucket reports. False for a
+            counter: its value is that of the batch, and zero when no bucket reports.
     """
 
     name: str
@@ -102,10 +102,10 @@ METRICS: Final = (
     Metric("clock", Unit.MICROSECONDS, Total.LARGEST, is_level=True),
     *(Metric(_STAGE.format(stage), Unit.MICROSECONDS) for stage in STAGES),
 )
-"""All that any query reports, but for the times of its modules."""
+"""The metrics that queries report, besides those by module, by source and by result column."""
 
 LEVELS: Final = frozenset(metric.name for metric in METRICS if metric.is_level)
-"""The names of those that say how things stand."""
+"""The names of the gauges."""
 
 _NAMES: Final = frozenset(metric.name for metric in METRICS)
 
@@ -183,7 +183,7 @@ def overflowing_column(metric: str) -> str | None:
 
 
 def is_count(metric: str) -> bool:
-    """True for what happened and can be added up: a metric that is neither a level nor a time, or one of a source.
+    """Return True for a counter that is no duration: its values over batches can be added up.
 
     Example:
         >>> is_count("windows_closed"), is_count("rows_web"), is_count("newest"), is_count("module_us:km")
@@ -196,7 +196,7 @@ def is_count(metric: str) -> bool:
 
 
 def is_level(metric: str) -> bool:
-    """True for what is so after a micro-batch, and is reported where it is 0 too.
+    """Return True for a gauge, which is reported where it is 0 too.
 
     Example:
         >>> is_level("watermark_web"), is_level("evaluate_us"), is_level("accepted")
@@ -218,16 +218,21 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     metrics = [metric for metric in METRICS if metric.name not in absent]
 
     if plan.join is None:
-        columns = dict.fromkeys(field.name for field in (*plan.outputs, *plan.evicted) if _may_overflow(field))
+        columns: dict[str, None] = {}  # both outputs may have a column of one name
+        for field in (*plan.outputs, *plan.evicted):
+            if _may_overflow(field):
+                columns[field.name] = None
         metrics += [Metric(overflow_metric(column), Unit.VALUES) for column in columns]
-    metrics += [Metric(skipped_metric(module.metric_label), Unit.ROWS) for module in plan.modules if module.is_choosy]
+    for module in plan.modules:
+        if module.is_choosy:
+            metrics.append(Metric(skipped_metric(module.metric_label), Unit.ROWS))
     if is_timed:
         metrics += [Metric(module_metric(module.metric_label), Unit.MICROSECONDS) for module in plan.modules]
     return metrics
 
 
 def _unreported_metrics(plan: Plan) -> set[str]:
-    """Return the metrics that a query has nothing to report of."""
+    """Return the names of metrics that a query does not report, by its evaluator and by what it leaves out."""
     absent = set(plan.choice.unreported)
     if not any(input.columns.conditions or input.changes_lifetimes for input in plan.inputs):
         absent.add("filtered")

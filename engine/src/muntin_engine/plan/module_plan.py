@@ -27,7 +27,7 @@ class StreamInput:
         name: Its name, as the module gives it.
         sources: The sources of the stream.
         columns: The places of its columns in the payload.
-        reads: For each of them, what the module reads of it.
+        reads: The field that the module reads, for each column.
     """
 
     name: str
@@ -43,13 +43,13 @@ class ModulePlan:
     Attributes:
         output: The name of its result column; empty for an operator, whose row gives the names.
         module: The module, made with the query's parameters.
-        parameters: Those parameters.
+        parameters: The parameters with which it was made.
         columns: The places of its columns in the payload of its input.
-        reads: For each of them, what the module reads of it.
+        reads: The field that the module reads, for each column.
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: The computation on arrays for columns of these types; None if there is none.
-        known: As `reads`, with type variables bound.
+        bound_reads: As `reads`, with type variables bound.
         side: The place of its input among those of the query.
         evicted: The type of a row of its second output; None if it has none.
         inputs: Its inputs, if it reads several: `columns` and `reads` then begin with the source of a row, after which
@@ -64,7 +64,7 @@ class ModulePlan:
     select: Callable[[tuple[Any, ...]], Any]
     result: Field
     form: Form | None = None
-    known: tuple[Field, ...] = ()
+    bound_reads: tuple[Field, ...] = ()
     side: int = 0
     evicted: Field | None = None
     inputs: tuple[StreamInput, ...] = ()
@@ -110,15 +110,20 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        States of a module that does not accept every row are kept with the number of those it took.
+        The state of a module that does not accept every row has the number of the rows in it (`"counted"`).
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
-        columns = [[self.side, place] for place in self.columns] if self.side else list(self.columns)
+        columns: list[Any] = list(self.columns)
+        if self.side:  # columns of the first input go by their places alone
+            columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
         if self.is_choosy and self.module.is_incremental:
             identity.append("counted")
         if self.inputs:
-            identity.append({part.name: [list(part.sources), list(part.columns)] for part in self.inputs})
+            streams: dict[str, Any] = {}
+            for stream in self.inputs:
+                streams[stream.name] = [list(stream.sources), list(stream.columns)]
+            identity.append(streams)
         return identity
 
 
@@ -130,8 +135,8 @@ def make_module(
     Args:
         cls: Its class.
         parameters: The parameters.
-        read_length: Makes ticks of the query's axis of the durations that the constructor reads; None where there is no
-            query.
+        read_length: Converts the durations that the constructor reads to ticks of the query's axis; None where there is
+            no query.
 
     Raises:
         ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
@@ -162,10 +167,10 @@ def plan_module(
         cls: The module's class.
         parameters: Its constructor's parameters.
         columns: The types of the columns that the query gives it.
-        place_of: Takes a column into the inputs of the query, given its number among the module's own and what the
-            module reads of it, and returns its place there.
-        read_length: Makes ticks of the query's axis of its durations, as for `make_module`.
-        module: The module itself, where it is made already.
+        place_of: Adds a column to the payload of the query's input, given its number among the module's columns and
+            the field that the module reads, and returns its place in the payload.
+        read_length: Converts durations to ticks, as for `make_module`.
+        module: The module, where it is made already.
 
     Raises:
         ParameterError: The parameters do not fit.
@@ -175,7 +180,7 @@ def plan_module(
     if module is None:
         module = make_module(cls, parameters, read_length)
     places = tuple(place_of(number, field) for number, field in enumerate(bound.reads))
-    known = tuple(map(_known_field, bound.reads, columns))
+    bound_reads = tuple(map(_bound_field, bound.reads, columns))
     return ModulePlan(
         output=output,
         module=module,
@@ -184,34 +189,34 @@ def plan_module(
         reads=bound.reads,
         select=bound.selector(places),
         result=bound.result,
-        form=_columnar_form(module, known),
-        known=known,
+        form=_columnar_form(module, bound_reads),
+        bound_reads=bound_reads,
         evicted=bound.evicted,
     )
 
 
-def _known_field(read: Field, column: Field) -> Field:
+def _bound_field(read: Field, column: Field) -> Field:
     """Return the field that a module reads, with the column's type where the module takes any."""
     return Field(read.name, column.type, read.is_nullable) if isinstance(read.type, Variable) else read
 
 
-def _columnar_form(module: Module, known: Sequence[Field]) -> Form | None:
+def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
     """Return the form for these columns; a module that reads none is asked about nulls."""
     if not hasattr(module, "columnar_form"):
         return None
-    wanted = module.input_field()
-    if len(known) == 1:
-        read = known[0]
-    elif known:
-        read = Field(wanted.name, Struct(tuple(known), dict), is_nullable=False)
+    input_field = module.input_field()
+    if len(bound_reads) == 1:
+        read = bound_reads[0]
+    elif bound_reads:
+        read = Field(input_field.name, Struct(tuple(bound_reads), dict), is_nullable=False)
     else:
-        read = Field(wanted.name, wanted.type, is_nullable=True)
+        read = Field(input_field.name, input_field.type, is_nullable=True)
     form: Form | None = module.columnar_form(read)
     return form
 
 
 SOURCE: Final = Field("source", Scalar(ScalarKind.STRING), is_nullable=True)
-"""The source of a row, of which a module that reads several inputs makes out what the row is."""
+"""The source of a row, by which a module that reads several inputs knows the input of the row."""
 
 
 def sources_of_inputs(
@@ -227,21 +232,23 @@ def sources_of_inputs(
     Raises:
         QueryError: There is no such stream, or two inputs read one.
     """
-    named = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
+    arguments = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
+    union = f"union({arguments})"
     if not sources:
         raise QueryError(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"
-            f"  make one stream of all: union({named}).window(...)"
+            f"  make one stream of all: {union}.window(...)"
         )
-    sources_by_input = {
-        name: tuple(source for source in sources if _is_of(source, stream)) for name, stream in streams.items()
-    }
+    sources_by_input: dict[str, tuple[str, ...]] = {}
+    for name, stream in streams.items():
+        sources_by_input[name] = tuple([source for source in sources if _is_of(source, stream)])
+
     for name, stream in streams.items():
         if not sources_by_input[name]:
-            there = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
+            names = ", ".join(dict.fromkeys(source.partition(".")[0] for source in sources))
             raise QueryError(
-                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {there}\n"
-                f"  name it so, union({named}), or say which it is: {name}=from_stream('<stream>', '<column>')"
+                f"the input {name} of {cls.name} is the stream {stream}, and there is none of this name: {names}\n"
+                f"  name it so, {union}, or say which it is: {name}=from_stream('<stream>', '<column>')"
             )
         for other in streams:
             if other != name and set(sources_by_input[other]) & set(sources_by_input[name]):
@@ -253,6 +260,7 @@ def sources_of_inputs(
 
 
 def _is_of(source: str, stream: str) -> bool:
+    """Return True if a source is a stream of a union, or one of the sources of that stream."""
     return source == stream or source.startswith(f"{stream}.")
 
 

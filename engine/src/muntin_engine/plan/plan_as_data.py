@@ -90,15 +90,15 @@ def unwritten_parameters(data: Data) -> list[str]:
 
 @dataclass(frozen=True)
 class NamedCode:
-    """The modules, functions and classes of policies that data names: those that were given, and what is installed.
+    """The modules, functions and classes that data names: those that a program passes, and those that are installed.
 
     Attributes:
-        modules: Modules that were given, by name: classes, or modules themselves, which are then used as they are. The
-            second use of a name in a query gets the second one of them, if there are two.
-        functions: Functions that were given, by name.
-        classes: Other classes that were given, by their paths, and by their names behind a colon: a script that ran is
-            of another module than one that was imported.
-        differences: The modules and functions that are not of the version that was written, in words; filled while a
+        modules: Modules by name: classes, or modules themselves, which are then used as they are. The second use of a
+            name in a query gets the second one of them, if there are two.
+        functions: Functions by name.
+        classes: Other classes by their paths, and by their names behind a colon: a class of a script has another path
+            when the script runs than when it is imported.
+        differences: The modules and functions that are of another version than in the data, in words; filled while a
             plan is read.
     """
 
@@ -109,7 +109,7 @@ class NamedCode:
 
     @classmethod
     def of(cls, things: Iterable[Any]) -> NamedCode:
-        """Sort what was given: modules, their classes, functions, and classes of windows, triggers and policies.
+        """Sort modules, their classes, functions, and classes of windows, triggers and policies.
 
         Raises:
             QueryError: Something is none of these.
@@ -143,9 +143,10 @@ class NamedCode:
         Raises:
             QueryError: There is none.
         """
-        given = self.modules.get(data["name"], ())
-        named = given[min(use, len(given) - 1)] if given else imported(data["class"])
-        module: type[Module] | Module = self._checked(named, data, "module")
+        candidates = self.modules.get(data["name"], ())
+        last = len(candidates) - 1
+        code = candidates[min(use, last)] if candidates else imported(data["class"])
+        module: type[Module] | Module = self._checked(code, data, "module")
         return module
 
     def function(self, data: Data) -> Any:
@@ -177,6 +178,9 @@ class NamedCode:
 
 def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
     module_class = type(module.module)
+    inputs = {}
+    for stream in module.inputs:
+        inputs[stream.name] = {"sources": list(stream.sources), "columns": list(stream.columns)}
     return {
         "output": module.output,
         "name": module.module.name,
@@ -186,7 +190,7 @@ def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
         "ordered": are_ordered and module.module.reads_order is not module_class.reads_order,
         "side": module.side,
         "columns": list(module.columns),
-        "inputs": {part.name: {"sources": list(part.sources), "columns": list(part.columns)} for part in module.inputs},
+        "inputs": inputs,
     }
 
 

@@ -15,14 +15,16 @@ def spell_windows(plan: Plan) -> str:
 
 
 def spell_grouping(plan: Plan) -> str:
-    """Return the windows of a query and its key; without windows, its operators, or that it is a join or events."""
+    """Return the windows of a query and its key; without windows its operators, `join` or `events`, and its key."""
     if plan.is_windowed:
         grouping = spell_windows(plan)
     elif plan.modules:
         grouping = ", ".join(module.module.name for module in plan.modules)
     else:
         grouping = "events" if plan.passes_events else "join"
-    return f"{grouping} by {', '.join(key.name for key in plan.keys)}" if plan.keys else grouping
+    if not plan.keys:
+        return grouping
+    return f"{grouping} by {', '.join(key.name for key in plan.keys)}"
 
 
 def spell_emission(plan: Plan) -> str:
@@ -33,7 +35,9 @@ def spell_emission(plan: Plan) -> str:
 def spell_state_sizes(plan: Plan) -> str:
     """Return the bound of the states of the modules."""
     growing = [module.label for module in plan.modules if module.is_holistic]
-    return f"a state of {' or '.join(growing)} may grow with its values" if growing else "a state has a bounded size"
+    if not growing:
+        return "a state has a bounded size"
+    return f"a state of {' or '.join(growing)} may grow with its values"
 
 
 def written_windows(plan: Plan) -> WrittenWindows:

@@ -73,10 +73,10 @@ class _Writer:
             if name != main and _is_default(value, parameters[name].default):
                 continue
             try:
-                written = self._table(value) if name in FRAMES else self._value(value, step.frames)
+                argument = self._table(value) if name in FRAMES else self._value(value, step.frames)
             except QueryError as error:
                 raise QueryError(f"{step.call}({name}=...) cannot be written as text: {error}") from error
-            data[step.call if name == main else name] = written
+            data[step.call if name == main else name] = argument
         return data
 
     def _value(self, value: Any, frames: tuple[Any, ...]) -> Any:
@@ -132,15 +132,16 @@ class _Writer:
         raise QueryError(f"{column} has no text that is sure to mean the same\n  write it as SQL: 'km > 2'")
 
     def _table(self, frame: Any) -> str | None:
-        """Return the name of a DataFrame, which it gets now if it has none."""
+        """Return the name of a DataFrame; give it one if it has none."""
         if frame is None:
             return None
         for named_frame, name in self._named_frames:
             if named_frame is frame:
                 return name
-        taken = {name for _, name in self._named_frames}
-        name, number = "input", 1
-        while name in taken:
+        used_names = {name for _, name in self._named_frames}
+        name = "input"
+        number = 1
+        while name in used_names:
             number += 1
             name = f"input_{number}"
         self._named_frames.append((frame, name))

@@ -66,17 +66,21 @@ def check_query(plan: Plan) -> None:
 
 
 def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> None:
-    """Refuse windows in which a module cannot find what it looks for, in the units in which they are written.
+    """Refuse windows that a module cannot run over; the message has lengths in the units in which they are written.
 
     Raises:
         PolicyError: The windows are of the wrong kind, or their reach is too short.
     """
     needs = module.module.needs
     lacking = needs.lacks(window, plan.axis)
-    if lacking and plan.unit is not None:
+    if not lacking:
+        return
+
+    # On an axis of numbers, the reason has ticks: say it anew in time, or in decimals.
+    if plan.unit is not None:
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
         lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
-    if lacking and plan.places is not None and isinstance(window, needs.windows):
+    if plan.places is not None and isinstance(window, needs.windows):
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
@@ -84,22 +88,21 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
             windows=WrittenWindows(window_in_decimals(window, plan.places)),
             least=DecimalLength.of(needs.reach, plan.places),
         )
-    if lacking:
-        raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
+    raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
 
 
 def check_shape(plan: Plan, window: WindowSpecification) -> None:
-    """Refuse what a script refuses too, in the words and units of the query.
+    """Refuse windows, modules, events and policies that do not go together, as `muntin.query_checks` does in scripts.
 
     Raises:
         QueryError: Windows, modules and events do not belong together.
         PolicyError: A policy is not right for a module, or for the windows.
     """
-    lasting = [
-        "samples" if input.has_samples else "events with an end of their own"
-        for input in plan.inputs
-        if not input.is_point
-    ]
+    lasting = ""
+    for input in plan.inputs:
+        if not input.is_point:
+            lasting = "samples" if input.has_samples else "events with an end of their own"
+            break
     age = plan.forget_keys_after
     QueryShape(
         modules=[module.module for module in plan.modules],
@@ -108,7 +111,7 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         timestamps=plan.timestamps,
         forget_keys_after=age,
         is_time_bound=plan.contract is OutputContract.TIME_BOUND,
-        lasting=lasting[0] if lasting else "",
+        lasting=lasting,
         written_window=written_windows(plan),
         written_age="" if age is None else plan.words.spell_length(age),
     ).check()
@@ -118,7 +121,7 @@ def check_time_bound(plan: Plan) -> None:
     """Refuse time-bound results that wait for the ends of their windows.
 
     Raises:
-        PolicyError: They do.
+        PolicyError: The emission is not eager.
     """
     if plan.timestamps is TimestampPolicy.TIME_BOUND and plan.emit is not EmitPolicy.EAGER:
         raise PolicyError(
@@ -171,22 +174,22 @@ def check_names(names: Sequence[str]) -> None:
         QueryError: Two result columns share a name.
     """
     folded = [name.casefold() for name in names]
-    twice = next((name for name in reversed(names) if folded.count(name.casefold()) > 1), None)
-    if twice is not None:
-        raise QueryError(
-            "the result would have two columns named {value!r}: {names}\n"
-            "  give one of them another name here, or rename the key {before_events}",
-            value=twice,
-            names=", ".join(names),
-            before_events=Earlier("events"),
-        )
+    for name in reversed(names):
+        if folded.count(name.casefold()) > 1:
+            raise QueryError(
+                "the result would have two columns named {value!r}: {names}\n"
+                "  give one of them another name here, or rename the key {before_events}",
+                value=name,
+                names=", ".join(names),
+                before_events=Earlier("events"),
+            )
 
 
 def check_buckets(buckets: int) -> None:
     """Refuse a number of buckets that cannot be spread.
 
     Raises:
-        QueryError: It is not between 1 and `MOST_BUCKETS`.
+        QueryError: The number is not between 1 and `MOST_BUCKETS`.
     """
     if type(buckets) is not int or not 1 <= buckets <= MOST_BUCKETS:
         raise QueryError(
@@ -211,9 +214,11 @@ def check_results_read(plan: Plan) -> None:
     """Refuse a trigger that reads results which the query does not have, and a refinement that has none to work on.
 
     Raises:
-        PolicyError: It does.
+        PolicyError: The trigger or the refinement names no result of the query.
     """
-    if plan.early is not None and plan.is_operator and isinstance(plan.early.refinement, ResultRefinement):
+    if plan.early is None:
+        return
+    if plan.is_operator and isinstance(plan.early.refinement, ResultRefinement):
         raise PolicyError(
             "{refinement} refines results by name, and the query is an operator, which returns rows\n"
             "  use {accumulate}, {others}",
@@ -221,8 +226,6 @@ def check_results_read(plan: Plan) -> None:
             accumulate=Argument("refinement", "accumulate"),
             others=Alternatives("refinement", ("discard", "retract"), is_named=False),
         )
-    if plan.early is None:
-        return
     results = [module.output for module in plan.modules if module.output]
     for name in plan.early.trigger.reads_results:
         if name not in results:
@@ -231,10 +234,10 @@ def check_results_read(plan: Plan) -> None:
 
 
 def check_trigger(plan: Plan) -> None:
-    """Refuse a trigger that waits for what the rows of a stream cannot say.
+    """Refuse a trigger that waits for a clock or a signal which no row can bring.
 
     Raises:
-        PolicyError: It waits for a clock or a signal, and the query names no column for it.
+        PolicyError: The query names no column for it.
     """
     if plan.early is None:
         return

@@ -46,7 +46,7 @@ class Heartbeat:
     Attributes:
         df: The stream.
         at: Its column of times.
-        delay: How far behind them the other is complete.
+        delay: The distance behind them at which the other stream is complete.
         source: Its column with the source that a row speaks for; None to speak for all.
     """
 
@@ -75,10 +75,10 @@ class InputRequest(InputPolicies):
         source: The column of the names of sources.
         ranges: The columns that bound the values of keys in rows of punctuation, as `Columns.ranges` names them.
         rows: The condition that rows meet; None if all are of the stream.
-        conditions: What new events have to meet.
+        conditions: The conditions that new events have to meet.
         heartbeats: Other streams that say how complete this one is.
         clock: A stream of readings of a clock.
-        buckets: Over how many buckets keys are spread.
+        buckets: The number of buckets over which keys are spread.
         unit: The unit of integer times.
         inner: The queries whose results are the events, as `queries_before` orders them.
         steps: The calls that made it.
@@ -107,9 +107,14 @@ class InputRequest(InputPolicies):
     @property
     def named_columns(self) -> dict[str, ColumnLike]:
         """The columns that it names besides those that modules read, by the names under which they travel."""
-        named = {name: getattr(self, name) for name in ROLES}
-        named |= {f"k{place}": key for place, key in enumerate(self.keys)} | dict(self.ranges)
-        return {name: column for name, column in named.items() if column is not None}
+        columns: dict[str, ColumnLike] = {}
+        for name in ROLES:
+            column = getattr(self, name)
+            if column is not None:
+                columns[name] = column
+        for place, key in enumerate(self.keys):
+            columns[f"k{place}"] = key
+        return {**columns, **self.ranges}
 
     @property
     def lifetimes(self) -> Lifetimes:
@@ -125,7 +130,7 @@ class JoinCondition:
     Attributes:
         function: The function.
         left: The columns of the left stream that it reads, its first arguments.
-        right: Those of the right stream, which come after them.
+        right: The columns of the right stream that it reads, its next arguments.
         parameters: Its arguments that are no columns, by name.
     """
 
@@ -157,13 +162,13 @@ class WindowRequest:
 
     Attributes:
         events: The events.
-        specification: How the axis is cut.
-        clip: What modules see of lifetimes; None to have what they are made for.
-        timestamps: Which lifetime the output gets; None to have what the modules are made for.
+        specification: The windows into which the axis is cut.
+        clip: The part of lifetimes that modules see; None to have the one that they are made for.
+        timestamps: The lifetime that the output gets; None to have the one that the modules are made for.
         emit: The emission of results.
         evaluator: The name of the evaluator that is asked for; None to have the cheapest.
         named: Where there are several specifications, all of them by name; `specification` is the first.
-        forget_keys_after: For how long a key may be silent before it is forgotten; None if it never is.
+        forget_keys_after: The length of silence after which a key is forgotten; None if it never is.
         beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
             `events`.
         join: The join of two streams; None if they are not joined.
@@ -194,4 +199,7 @@ def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]
     Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
     those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.
     """
-    return tuple(query for stream in reversed(streams) for query in stream.inner)
+    queries: list[UpstreamQuery] = []
+    for stream in reversed(streams):
+        queries += stream.inner
+    return tuple(queries)

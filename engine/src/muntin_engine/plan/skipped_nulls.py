@@ -1,4 +1,4 @@
-"""The modules that skip a row for a null in a record, of which a warning tells where nobody sees metrics."""
+"""The modules that skip a row for a null in a record: a warning names them where nobody sees metrics."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ class SkippedNulls:
     @property
     def condition(self) -> str:
         """The reason why a row is skipped, in words."""
-        *others, last = self.columns
-        return f"{', '.join(others)} or {last} is null" if others else f"{last} is null"
+        *first_columns, last_column = self.columns
+        if not first_columns:
+            return f"{last_column} is null"
+        return f"{', '.join(first_columns)} or {last_column} is null"
 
     @property
     def remedies(self) -> str:
         """Two ways to go on: a module that reads nulls, or a query without them."""
-        *others, last = self.fields
-        fields = f"{', '.join(others)} and {last}" if others else last
+        *first_fields, last_field = self.fields
+        fields = f"{', '.join(first_fields)} and {last_field}" if first_fields else last_field
         present = " AND ".join(f"{column} IS NOT NULL" for column in self.columns)
         return (
             f"to get them it reads {fields} as '... | None'; "
@@ -45,8 +47,8 @@ class SkippedNulls:
 def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
     """Return the modules that skip rows with a null in a record of several fields, by their labels.
 
-    A module of one value leaves nulls out as an aggregate of SQL does, so nobody expects to be told. A record has
-    other values that go with it, and a row of its own where it comes from an operator.
+    A module of one value leaves nulls out as an aggregate of SQL does, so nobody expects a warning. With a record its
+    other values are lost, too, and with an operator a row of the output.
     """
     skipped: dict[str, SkippedNulls] = {}
     for module in plan.modules:

@@ -24,7 +24,7 @@ class Step:
 
     Attributes:
         call: The name of the function or method.
-        arguments: What it was given, by the names of its parameters.
+        arguments: Its arguments, by the names of the parameters.
         frames: The DataFrames whose columns the arguments may name.
     """
 
@@ -34,7 +34,7 @@ class Step:
 
 
 def step(call: Callable[P, T]) -> Callable[P, T]:
-    """Have what a call returns remember the call, after those that made what it was called on."""
+    """Record a call as a step of the stream that it returns, after the steps of the stream that it is called on."""
     name = getattr(call, "__name__")  # noqa: B009  # a callable need not have one
     signature = inspect.signature(call)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]

@@ -12,10 +12,10 @@ from muntin.errors import MuntinError, QueryError, message_of
 from muntin.errors.messages import ErrorMessage
 
 MOST_VALUES: Final = 100_000
-"""How many values a text may have; YAML, whose parts may stand for others, has more in a few lines."""
+"""The number of values that a text may have; YAML, whose parts may stand for others, has more in a few lines."""
 
 DEEPEST: Final = 64
-"""How deep lists and objects may stand in others."""
+"""The number of lists and objects that may stand in each other."""
 
 _MOST_BITS: Final = 1024
 
@@ -25,7 +25,7 @@ class PlacedError(QueryError):
 
     Attributes:
         place: The place, such as `query[2].aggregate.p90`.
-        fault: What is wrong there: the message without the place.
+        fault: The message without the place.
     """
 
     def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
@@ -46,9 +46,9 @@ class PlacedError(QueryError):
 
 @contextmanager
 def at(here: str) -> Iterator[None]:
-    """Have errors say their place, unless they say a place within it.
+    """Add a place to errors that are raised in the block, unless they have a place within it.
 
-    Whatever is raised counts: the code that a text calls is also that of plugins, of the program and of Spark.
+    Any exception counts: the code that a text calls is also that of plugins, of the program and of Spark.
     """
     try:
         yield
@@ -58,21 +58,21 @@ def at(here: str) -> Iterator[None]:
         raise PlacedError(here, error) from error
 
 
-def closest(names: Iterable[object], known: Iterable[str]) -> str:
-    """Return advice for a message: the known name that is close to one of others, or else all that are known."""
-    all_known = list(known)
+def closest(names: Iterable[object], candidates: Iterable[str]) -> str:
+    """Return advice for a message: the first candidate that is close to one of the names, or else all candidates."""
+    candidate_names = list(candidates)
     for name in names:
-        close = get_close_matches(str(name), all_known, n=1)
-        if close:
-            return f"\n  did you mean {close[0]!r}?"
-    return f"\n  there are {', '.join(all_known) or 'none'}"
+        matches = get_close_matches(str(name), candidate_names, n=1)
+        if matches:
+            return f"\n  did you mean {matches[0]!r}?"
+    return f"\n  there are {', '.join(candidate_names) or 'none'}"
 
 
 def plain(data: Any, here: str) -> Any:
     """Return data as JSON has them, which may come from YAML.
 
     Raises:
-        PlacedError: They hold something that JSON has not, or are too large or too deep; all of YAML's circles are.
+        PlacedError: The data hold something that JSON has not, or are too large or too deep, as circles of YAML are.
     """
     return _PlainReader().plain(data, here, 0)
 

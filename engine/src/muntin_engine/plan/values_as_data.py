@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -45,18 +45,36 @@ IS: Final = "is"
 """The entry of a dict that says what it is."""
 
 _HOMES: Final[tuple[ModuleType, ...]] = (
-    *(muntin.axis, muntin.triggers.emission, muntin.policies, muntin.progress, muntin.schemas),
-    *(muntin.triggers.composed, muntin.triggers.elementary),
-    *(muntin_engine.time.lifetimes, muntin_engine.time.source_rules),
-    *(muntin_engine.plan.code_in_use, muntin_engine.plan.columns, muntin_engine.plan.inputs),
-    *(muntin_engine.plan.join_plan, muntin_engine.plan.module_plan, muntin_engine.plan.plan),
+    muntin.axis,
+    muntin.policies,
+    muntin.progress,
+    muntin.schemas,
+    muntin.triggers.composed,
+    muntin.triggers.elementary,
+    muntin.triggers.emission,
+    muntin_engine.plan.code_in_use,
+    muntin_engine.plan.columns,
+    muntin_engine.plan.inputs,
+    muntin_engine.plan.join_plan,
+    muntin_engine.plan.module_plan,
+    muntin_engine.plan.plan,
+    muntin_engine.time.lifetimes,
+    muntin_engine.time.source_rules,
 )
-_MUNTIN_CLASSES: Final[Mapping[str, type]] = {
-    name: cls
-    for home in _HOMES
-    for name, cls in vars(home).items()
-    if isinstance(cls, type) and cls.__module__ == home.__name__
-}
+"""The modules of Python with the classes that a plan is made of."""
+
+
+def _classes_in(homes: Sequence[ModuleType]) -> dict[str, type]:
+    """Return the classes that are defined in modules of Python, by name."""
+    classes: dict[str, type] = {}
+    for home in homes:
+        for name, value in vars(home).items():
+            if isinstance(value, type) and value.__module__ == home.__name__:
+                classes[name] = value
+    return classes
+
+
+_MUNTIN_CLASSES: Final[Mapping[str, type]] = _classes_in(_HOMES)
 """The classes of Muntin's that a plan is made of, by name."""
 
 
@@ -97,7 +115,7 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
         classes: Classes that may not be imported yet, by their paths, or by their names behind a colon.
 
     Raises:
-        QueryError: It names a class that is not there, or is not what this version writes.
+        QueryError: The data name a class that is not there, or this version does not write such data.
     """
     if isinstance(data, list):
         return tuple(value_from_data(part, classes) for part in data)
@@ -151,7 +169,7 @@ def path_of(cls: type) -> str:
 
 
 def imported(path: str) -> Any:
-    """Return what the process has at a path already; None if it has not imported it."""
+    """Return the object at a path, of those that the process has imported; None if it has not."""
     module, _, name = path.partition(":")
     value: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -303,6 +321,11 @@ class _PlainForm(_Form):
         return _write_plain(type(value).__name__, value)
 
 
+def _names_of_parameters(cls: Any) -> list[str]:
+    """Return the names of the fields of a dataclass that its constructor takes."""
+    return [part.name for part in fields(cls) if part.init]
+
+
 class _RecordForm(_Form):
     """A dataclass or a named tuple, by its fields."""
 
@@ -311,11 +334,13 @@ class _RecordForm(_Form):
 
     def write(self, value: Any) -> Any:
         cls = self._class_of(value)
-        names = cls._fields if isinstance(value, tuple) else [part.name for part in fields(cls) if part.init]
-        parts = {name: getattr(value, name) for name in names}
+        names = list(cls._fields) if isinstance(value, tuple) else _names_of_parameters(cls)
         if isinstance(value, Struct):  # of columns, whose values are dicts
-            del parts["make"]
-        return {IS: _name_of(cls), **{name: value_to_data(part) for name, part in parts.items()}}
+            names.remove("make")
+        data = {IS: _name_of(cls)}
+        for name in names:
+            data[name] = value_to_data(getattr(value, name))
+        return data
 
     def _class_of(self, value: Any) -> Any:
         for base in (Scalar, Variable):

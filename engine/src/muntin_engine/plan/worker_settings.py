@@ -14,14 +14,14 @@ class WorkerSettings:
     """The settings of a query's workers.
 
     Attributes:
-        kept_bytes: The size of decoded state that each keeps.
+        cache_bytes: The bytes of the cache of each worker: of the stores that it keeps between micro-batches.
         traces_folder: The folder of the workers' traces; empty for no traces.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
         most_patterns: The most patterns of keys that are complete beyond the watermark.
         overflow_fails: True if a result that its column cannot hold fails the micro-batch; otherwise it is null.
     """
 
-    kept_bytes: int = CACHE_BYTES
+    cache_bytes: int = CACHE_BYTES
     traces_folder: str = ""
     most_wake_ups: int = MOST_WAKE_UPS
     most_patterns: int = MOST_PATTERNS

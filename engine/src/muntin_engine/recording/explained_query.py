@@ -177,7 +177,7 @@ class ExplainedQuery:
 
     def _values(self, result: BatchResult, changes: Sequence[tuple[Key, OutputChange]]) -> list[dict[str, Any]]:
         """Return the columns of each change, as results have them."""
-        names = [part.name for part in self.task.outputs]
+        names = [part.name for part in self.task.plan.outputs]
         if self.task.plan.join is not None:  # row numbers are among the values, and fit no table
             return [dict(zip(names, change.value, strict=True)) for _, change in changes]
         values: list[dict[str, Any]] = []

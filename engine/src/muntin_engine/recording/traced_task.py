@@ -16,7 +16,7 @@ from muntin import Event, IntervalOperator, LatePolicy, Module, RowOperator, Str
 from muntin.modules.row_operator import HANDLERS
 from muntin.rows import MemberRow, RowsInWindow
 from muntin.schemas import Field, Scalar, ScalarKind
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, Present
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.join_plan import JoinedColumn

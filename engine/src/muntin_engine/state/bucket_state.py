@@ -13,7 +13,7 @@ from muntin_engine.state.cells import METADATA, Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
-from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.log import LogEntry, StateLog
 from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.state.store_cache import StoreCache
 
@@ -46,7 +46,7 @@ class KeyTimer(NamedTuple):
     right_closing: int = INFINITY
 
     def is_reached(self, due: Due) -> bool:
-        """True if there is work at this progress."""
+        """Return True if there is work at this progress."""
         return (
             self.closing <= due.closing
             or self.visibility <= due.visibility
@@ -236,7 +236,7 @@ class BucketState:
         self.metadata = BucketMetadata.from_bytes(cells.get(METADATA), compatibility, codec)
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
-    def open(self, read: Callable[[Sequence[StoredEntry]], Store]) -> Store:
+    def open(self, read: Callable[[Sequence[LogEntry]], Store]) -> Store:
         """Return the store in the cache, or the one that a function makes of the entries of the log."""
         if self._cache is not None:
             store: Store | None = self._cache.take(self._name, self.metadata.version)

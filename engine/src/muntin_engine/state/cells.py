@@ -160,7 +160,7 @@ class CheckedCells:
         """Raise if the metadata are of another place, of this micro-batch or a later one, or if later ones are gone.
 
         Raises:
-            StateError: They are.
+            StateError: The metadata are not those of the micro-batch before.
         """
         if self._origin is None:
             return

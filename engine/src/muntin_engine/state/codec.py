@@ -173,7 +173,7 @@ def number_of(value: Any) -> bool | int | float | str | bytes:
     """Return the Python value of a NumPy scalar.
 
     Raises:
-        StateError: It is an array, or a scalar without an exact counterpart.
+        StateError: The value is an array, or a scalar without an exact counterpart.
     """
     plain = value.item() if getattr(value, "shape", None) == () else None
     if not isinstance(plain, bool | int | float | str | bytes) or value.dtype.kind in "mM":
@@ -232,7 +232,12 @@ def classes_in(annotation: object) -> set[type]:
 
 
 def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
-    """Return True if values of a type hold no bytes, and nothing of which that is not known."""
+    """Return True if it is certain that values of a type hold no bytes, at any depth.
+
+    Args:
+        annotation: The type.
+        records: The classes whose fields are known.
+    """
     pending = [annotation]
     entered_records: set[type] = set()  # one may mention itself
     while pending:
@@ -252,7 +257,7 @@ def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
     """Raise if a value that could be packed holds bytes that can change: they would come back as bytes.
 
     Raises:
-        StateError: It holds a bytearray or a memoryview.
+        StateError: The value holds a bytearray or a memoryview.
     """
     pending: list[Any] = [value]
     while pending:

@@ -1,6 +1,6 @@
-"""Compatibility of a query with a stored state: may it go on with it, and what changes if it does.
+"""Compatibility of a query with a stored state: whether it can go on with the state, and what changes if it does.
 
-How a part of the state is read that an older version of the query wrote is in `schema_versions`.
+`schema_versions` has the reading of log entries that an older version of the query wrote.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Compatibility:
         windows: The windows of the query; several in the order of their names in the identity.
         why_fixed: The reason why modules cannot be added and removed; empty if they can.
         holds_rows: True if the state holds rows, of which modules are computed when windows close.
-        begins_empty: For each module whether its part of a state tells that no row is in it.
+        begins_empty: For each module, True if its part of a state tells that no row is in it.
     """
 
     identity: QueryIdentity
@@ -85,7 +85,7 @@ class Compatibility:
             stored: The identity of the query that wrote the state.
 
         Raises:
-            StateMismatchError: It cannot.
+            StateMismatchError: The query cannot go on with the state.
         """
         continued = self._continued(stored)
         differences = differences_between(continued, self.identity)
@@ -99,35 +99,40 @@ class Compatibility:
             )
             raise StateMismatchError(differences, advice)
 
-    def schema_versions(self, known: Sequence[SchemaVersion]) -> list[SchemaVersion]:
-        """Return the schema versions of a state, with that of the query as the last one."""
+    def schema_versions(self, stored: Sequence[SchemaVersion]) -> list[SchemaVersion]:
+        """Return the schema versions of a state, with that of the query as the last one.
+
+        Args:
+            stored: The schema versions as they are stored, the latest last.
+        """
         present = SchemaVersion.present(self.identity)
-        is_known = bool(known) and known[-1].is_written_as(present)
+        has_present = bool(stored) and stored[-1].is_written_as(present)
+        earlier = stored[:-1] if has_present else stored
         versions = [present]
-        for older in reversed(known[:-1] if is_known else known):
-            versions.insert(0, older.before(versions[0]))
+        for version in reversed(earlier):
+            versions.insert(0, version.before(versions[0]))
         return versions
 
     def changes(self, stored: QueryIdentity) -> Changes:
-        """Diff a query that can go on with a state, and the query that wrote it."""
+        """Return the changes between the query that wrote a state, and this one, which can go on with it."""
         matched = self._matched_modules(stored)
-        # Of the rows in the state an added module is computed like any other.
-        added = [] if self.holds_rows else matched.added
+        added: list[str] = []
+        if not self.holds_rows:  # an added module is computed of the rows in the state like any other
+            modules = self.identity.get("modules", ())
+            added = [spell_module(modules[place], self.identity) for place in matched.added]
+        removed = [spell_module(stored["modules"][place], stored) for place in matched.removed]
         old_sources = _sources(stored)
         new_sources = _sources(self.identity)
-        return Changes(
-            [spell_module(self.identity["modules"][place], self.identity) for place in added],
-            [spell_module(stored["modules"][place], stored) for place in matched.removed],
-            [source for source in new_sources if source not in old_sources],
-            [source for source in old_sources if source not in new_sources],
-        )
+        joined = [source for source in new_sources if source not in old_sources]
+        left = [source for source in old_sources if source not in new_sources]
+        return Changes(added, removed, joined, left)
 
     def _matched_modules(self, stored: QueryIdentity) -> _MatchedModules:
         """Match the modules of the query with those of a state."""
         version = SchemaVersion.of(stored)
         places = stored_positions(version.modules, bound_modules(self.identity))
         added = [place for place, stored_place in enumerate(places) if stored_place is None]
-        removed = [place for place, _ in enumerate(version.modules) if place not in places]
+        removed = [place for place in range(len(version.modules)) if place not in places]
         return _MatchedModules(version, places, added, removed)
 
     def _why_not_added(self, place: int, stored: SchemaVersion) -> str:
@@ -156,9 +161,9 @@ class Compatibility:
                 yield f"it cannot be added: {reason}"
 
     def _continued(self, stored: QueryIdentity) -> QueryIdentity:
-        """Return the identity of a state, with the query's own parts wherever the query goes on from those stored.
+        """Return the identity of a state, with the query's own parts wherever the query can go on from the stored ones.
 
-        What differs then keeps the query from going on.
+        A part that still differs from the query's keeps the query from going on.
         """
         windows = {name: self._continued_windows(name, stored) for name in ("window", "windows") if name in stored}
         code = self._continued_code(stored)

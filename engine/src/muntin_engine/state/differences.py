@@ -1,4 +1,4 @@
-"""The identity of a query, the properties that its state depends on; and in words, where two of them differ."""
+"""The identity of a query, the properties that its state depends on; and the differences of two, in words."""
 
 from __future__ import annotations
 
@@ -282,22 +282,27 @@ def _described(value: object) -> str:
     if not isinstance(value, Mapping):
         return repr(value)
     kind = "trigger" if "trigger" in value else "refinement"
-    parameters = [f"{name}={_described(part)}" for name, part in value.items() if name not in (kind, "version")]
     words = f"{value.get(kind)} {value.get('version')}"
+    parameters = []
+    for name, part in value.items():
+        if name not in (kind, "version"):
+            parameters.append(f"{name}={_described(part)}")
     return f"{words}({', '.join(parameters)})" if parameters else words
 
 
-def _changed(value: Any, identity: QueryIdentity) -> str:
-    def spell(call: str, argument: Any = None) -> str:
-        if argument is None:
-            return call
-        if isinstance(argument, Mapping):
-            return f"{call}({_window(argument, identity)})"
-        if isinstance(argument, str):
-            return f"{call}({argument})"
-        return f"{call}({_length(argument, identity)})"
+def _lifetime_changes(value: Any, identity: QueryIdentity) -> str:
+    return ", ".join(_lifetime_change(identity, *change) for change in value)
 
-    return ", ".join(spell(*change) for change in value)
+
+def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -> str:
+    """Return a change of lifetimes as its call; the argument is windows, a column in words, or a length."""
+    if argument is None:
+        return call
+    if isinstance(argument, Mapping):
+        return f"{call}({_window(argument, identity)})"
+    if isinstance(argument, str):
+        return f"{call}({argument})"
+    return f"{call}({_length(argument, identity)})"
 
 
 def _late(value: object, identity: QueryIdentity) -> str:
@@ -354,7 +359,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
     "components": _components,
     "several": _names,
     "forget_keys_after": _length,
-    "changed": _changed,
+    "changed": _lifetime_changes,
     **dict.fromkeys(
         ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
     ),

@@ -11,7 +11,7 @@ from muntin_engine.state.codec import number_of
 
 
 def freeze(value: object) -> Hashable:
-    """Return a hashable stand-in for a value, the same for what the codec makes of it.
+    """Return a hashable stand-in for a value; a value that the codec has written and read has the same one.
 
     NaN equals NaN, and 1, 1.0 and True differ.
 

@@ -1,4 +1,4 @@
-"""Punctuation of some keys: patterns of composite keys, and the time up to which the keys of each are complete.
+"""Watermarks of some keys: patterns of composite keys, and the time up to which the keys of each are complete.
 
 A pattern has a condition for each column of the key: `()` allows any value, `(value,)` that value, and `(low, high)`
 the values from `low` on and below `high`, of which either may be None; null is in no range.
@@ -28,19 +28,18 @@ _RANGE: Final = 2
 
 
 class KeyPatterns:
-    """Patterns without those that another makes superfluous: it allows all their keys, and is as far.
+    """Patterns, without the superfluous ones: another pattern allows all their keys, and its time is as late.
 
-    A pattern of keys that are done says nothing of up to where time has passed for them, so it makes no finite time
-    superfluous.
+    A pattern whose time is `INFINITY` does not make one with a finite time superfluous: `reached_by` needs that one.
 
-    Patterns with the same values in the same columns are found by these values.
+    Patterns with values in the same columns make a group, in which they are found by these values.
 
-    Cost: a look-up of a key takes a constant for each set of columns that patterns have values in, and for each range
-    beside the values of the key. A pattern that is added takes as much.
+    Cost: a look-up of a key takes a constant for each group, and for each range beside the values of the key. Adding a
+    pattern takes as much.
 
     Example:
-        >>> known = KeyPatterns([((("eu",), ()), 50), (((), (10, 20)), 70), ((("eu",), (3,)), 40)])
-        >>> known.watermark_of(("eu", 3)), known.watermark_of(("eu", 10)), len(known)
+        >>> patterns = KeyPatterns([((("eu",), ()), 50), (((), (10, 20)), 70), ((("eu",), (3,)), 40)])
+        >>> patterns.watermark_of(("eu", 3)), patterns.watermark_of(("eu", 10)), len(patterns)
         (50, 70, 2)
     """
 
@@ -56,18 +55,22 @@ class KeyPatterns:
     def to_data(self) -> list[CompletePattern]:
         """Return the patterns as plain data, from which `KeyPatterns(data)` makes them again."""
         patterns: list[CompletePattern] = []
-        for groups in self._groups.values():
-            for group in groups.values():
-                patterns += group
+        for group in self._groups.values():
+            for alike in group.values():
+                patterns += alike
         return patterns
 
     def watermark_of(self, key: Key) -> int:
-        """Return the furthest time of the patterns that allow a key; `EARLIEST` if none does."""
+        """Return the latest time of the patterns that allow a key; `EARLIEST` if none does."""
         return max(self._times(key), default=EARLIEST)
 
     def reached_by(self, key: Key) -> int:
-        """Return up to where time has passed for a key: as `watermark_of`, without patterns whose keys are done."""
-        return max((time for time in self._times(key) if time < INFINITY), default=EARLIEST)
+        """Return the latest finite time of the patterns that allow a key; `EARLIEST` if there is none.
+
+        A pattern of keys that are complete for ever does not say how far time has passed for them.
+        """
+        finite_times = [time for time in self._times(key) if time < INFINITY]
+        return max(finite_times, default=EARLIEST)
 
     def advance(self, reported: Sequence[CompletePattern], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
         """Add patterns, and drop those that the watermark of all keys has reached.
@@ -80,9 +83,9 @@ class KeyPatterns:
         Raises:
             StateError: More are left.
         """
-        known = self.to_data()
-        ahead = [(pattern, time) for pattern, time in (*known, *reported) if time > watermark]
-        if not reported and len(ahead) == len(known):
+        present = self.to_data()
+        ahead = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
+        if not reported and len(ahead) == len(present):
             return self
         patterns = KeyPatterns(ahead)
         if len(patterns) > most:
@@ -96,25 +99,26 @@ class KeyPatterns:
 
     def _times(self, key: Key) -> Iterator[int]:
         """Yield the times of the patterns that allow a key."""
-        for places, groups in self._groups.items():
-            for pattern, time in groups.get(_values(key, places), ()):
+        for places, group in self._groups.items():
+            for pattern, time in group.get(_values(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
                     yield time
 
     def _add(self, pattern: Pattern, time: int) -> None:
-        """Add a pattern, unless one makes it superfluous that is as far, and has values in no more columns."""
+        """Add a pattern, unless it is superfluous; those added before have times as late, as they come in order."""
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
-        for known_places, groups in self._groups.items():
-            if not values.keys() >= set(known_places):
-                continue
-            for known, known_time in groups.get(_values(values, known_places), ()):
-                is_alike = (known_time < INFINITY) == (time < INFINITY)
-                if is_alike and _covers(known, pattern):
+        for group_places, group in self._groups.items():
+            if not values.keys() >= set(group_places):
+                continue  # a wider pattern has values in no further columns
+            for wider, wider_time in group.get(_values(values, group_places), ()):
+                are_both_finite_or_not = (wider_time < INFINITY) == (time < INFINITY)
+                if are_both_finite_or_not and _covers(wider, pattern):
                     return
-        group = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
-        group[:] = [known for known in group if known[1] > time or not _covers(pattern, known[0])]
-        group.append((pattern, time))
+
+        alike = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
+        alike[:] = [present for present in alike if present[1] > time or not _covers(pattern, present[0])]
+        alike.append((pattern, time))
 
 
 def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, int]:
@@ -124,6 +128,7 @@ def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, 
 
 
 def _places(pattern: Pattern, kind: int) -> tuple[int, ...]:
+    """Return the places of the conditions of a kind: values, or ranges."""
     return tuple(place for place, condition in enumerate(pattern) if len(condition) == kind)
 
 
@@ -132,7 +137,7 @@ def _values(values: Any, places: Sequence[int]) -> Hashable:
 
 
 def _is_in(limits: Condition, value: object) -> bool:
-    """True if a value is in a range."""
+    """Return True if a value is in a range."""
     low, high = limits
     if value is None or (low is not None and value_key(value) < value_key(low)):
         return False
@@ -140,12 +145,12 @@ def _is_in(limits: Condition, value: object) -> bool:
 
 
 def _covers(wide: Pattern, narrow: Pattern) -> bool:
-    """True if a pattern allows all keys of another one, which has the same values where this one has any."""
+    """Return True if a pattern allows all keys of another one, which has the same values where this one has any."""
     return all(_has_all(wide[place], narrow[place]) for place in _places(wide, _RANGE))
 
 
 def _has_all(limits: Condition, condition: Condition) -> bool:
-    """True if a range has all values that a condition allows."""
+    """Return True if a range has all values that a condition allows."""
     if len(condition) < _RANGE:
         return bool(condition) and _is_in(limits, condition[0])
     low, high = limits

@@ -25,7 +25,7 @@ MOST_DEAD: Final = 16 * 2**10
 
 
 class Entry(NamedTuple):
-    """A part of a bucket's state as bytes.
+    """A part of a bucket's state as bytes, which is appended to the log.
 
     Attributes:
         first: The first place that it is about, such as a slice.
@@ -38,8 +38,8 @@ class Entry(NamedTuple):
     data: bytes
 
 
-class StoredEntry(NamedTuple):
-    """An entry as it lies in a checkpoint.
+class LogEntry(NamedTuple):
+    """An entry that was read from the log.
 
     Attributes:
         data: The part of the state.
@@ -53,7 +53,7 @@ class StoredEntry(NamedTuple):
 class Merges(Protocol):
     """Merges entries: it knows the state that they are parts of."""
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible, without the places before the first live one."""
         ...
 
@@ -127,7 +127,7 @@ class StateLog:
         """The names of the entries' cells."""
         return [segment.cell for segment in self._segments]
 
-    def read(self) -> list[StoredEntry]:
+    def read(self) -> list[LogEntry]:
         """Return all entries."""
         return [self._read(segment) for segment in self._segments]
 
@@ -205,9 +205,9 @@ class StateLog:
         self.append(merged[:-1], level, is_full=2 * len(merged) > len(alike))
         self.append(merged[-1:], level)
 
-    def _read(self, segment: Segment) -> StoredEntry:
+    def _read(self, segment: Segment) -> LogEntry:
         data = self._cells.get(segment.cell)
         if data is None:
             raise damaged(segment.cell, f"the metadata lists its {segment.size:,} bytes, and it is empty")
         is_present = segment.schema_version == len(self._schema_versions) - 1
-        return StoredEntry(data, None if is_present else self._schema_versions[segment.schema_version])
+        return LogEntry(data, None if is_present else self._schema_versions[segment.schema_version])

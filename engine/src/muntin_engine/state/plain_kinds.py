@@ -1,4 +1,4 @@
-"""The kinds of plain values that MessagePack does not know, each with how it is written and read."""
+"""The kinds of plain values that MessagePack does not know, each with a function that writes it, and one that reads."""
 
 from __future__ import annotations
 
@@ -35,8 +35,15 @@ def _time_parts(value: datetime) -> list[object]:
 
 
 def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
-    """Return the origin of a zone, and nothing for no zone, 0 for UTC, the offset and name, or the name of a zone."""
-    if zone in _CLOCKS and type(zone) is not timezone:  # two that differ in their names are equal
+    """Return the origin of a zone's clock, and the zone as it is written.
+
+    A zone is written as None if there is none, as 0 for UTC, as its offset with its name, or as its name alone.
+
+    Args:
+        zone: The zone.
+        value: The time, for the error.
+    """
+    if zone in _CLOCKS and type(zone) is not timezone:  # fixed offsets with different names are equal
         return _CLOCKS[zone]
     if type(zone) is timezone:
         offset = zone.utcoffset(None)
@@ -59,10 +66,11 @@ _UTC_CLOCK: Final = _EPOCH.replace(tzinfo=UTC), 0
 _CLOCKS: Final[dict[tzinfo | None, tuple[datetime, object]]] = {None: (_EPOCH, None)}
 
 
-def _time(parts: list[Any]) -> datetime:
-    """Undo `_time_parts`."""
+def _time_of(parts: list[Any]) -> datetime:
+    """Return the time that `_time_parts` wrote."""
     microseconds, zone, *fold = parts
-    origin = _EPOCH.replace(tzinfo=_fixed(*zone)) if isinstance(zone, list) else _origin_of(zone)
+    is_fixed = isinstance(zone, list)  # the offset, and its name
+    origin = _EPOCH.replace(tzinfo=_fixed(*zone)) if is_fixed else _origin_of(zone)
     value = origin + timedelta(microseconds=microseconds)
     return value.replace(fold=1) if fold else value
 
@@ -128,7 +136,7 @@ WRITERS: Final[dict[type, tuple[int, Callable[[Any], Any]]]] = {
     defaultdict: (_PAIRS, _pairs),
     Counter: (_COUNTER, _pairs),
 }
-"""The code of the kind by type, with the function that makes simpler data of a value. Of integers, only huge ones."""
+"""The code of the kind by type, with the function that makes simpler data of a value. Only huge integers need it."""
 
 READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _TUPLE: tuple,
@@ -139,7 +147,7 @@ READERS: Final[dict[int, Callable[[Any], Any]]] = {
     _DECIMAL: Decimal,
     _FRACTION: _fraction,
     _DATE: date.fromordinal,
-    _MOMENT: _time,
+    _MOMENT: _time_of,
     _INTERVAL: lambda value: timedelta(microseconds=value),
     _PAIRS: dict,
     _COUNTER: lambda pairs: Counter(dict(pairs)),

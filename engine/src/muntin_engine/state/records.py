@@ -60,7 +60,7 @@ def make_records(cls: Any, names: list[str], columns: list[list[object]]) -> lis
 
 @lru_cache
 def _takes_in_order(cls: type, names: tuple[str, ...]) -> bool:
-    """True if the constructor takes these fields and no others, by place."""
+    """Return True if the constructor takes these fields and no others, by place."""
     parameters = inspect.signature(cls).parameters.values()
     by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     return by_place == list(names) == field_names(cls) and len(by_place) == len(parameters)

@@ -24,11 +24,12 @@ class SchemaVersion(NamedTuple):
         versions: The version of each module.
         components: The components that the columnar form of each kept, as plain data; none where they have no part in
             the state.
-        modules: Each module as `bound_modules` tells them apart.
+        modules: Each module as `bound_modules` describes it.
         inputs: The name and the type of each input column.
-        places: For each module of the query as it is now, its place among these; None for one that was added since.
-            It is not stored.
-        columns: For each input column as it is now, its place among these; None for one that was added since.
+        places: For each module of the query as it is now, its place in `modules`; None for one that was added since.
+            Not stored.
+        columns: For each input column as it is now, its place in `inputs`; None for one that was added since. Not
+            stored.
     """
 
     versions: Sequence[str] = ()
@@ -56,20 +57,25 @@ class SchemaVersion(NamedTuple):
         return self[:4] == other[:4]
 
     def before(self, later: SchemaVersion) -> SchemaVersion:
-        """Compose the positions of this version with those of the next one.
+        """Return this version with the places of the query's modules and columns in it.
 
-        A module that was gone in between is not found here: one that comes back begins anew.
+        A module that was gone in between has no place here: one that comes back begins anew.
+
+        Args:
+            later: The next version, which has its places.
         """
         modules = stored_positions(self.modules, later.modules)
         inputs = stored_positions(self.inputs, later.inputs)
-        return self._replace(
-            places=[None if place is None else modules[place] for place in later.places],
-            columns=[None if place is None else inputs[place] for place in later.columns],
-        )
+        return self._replace(places=_composed(modules, later.places), columns=_composed(inputs, later.columns))
 
     def to_data(self) -> list[Any]:
         """Return the schema version as plain data, from which `SchemaVersion(*data)` makes it again."""
         return [list(part) for part in self[:4]]
+
+
+def _composed(positions: Sequence[int | None], places: Sequence[int | None]) -> list[int | None]:
+    """Return for each place in a later version the position in an earlier one; None where either has none."""
+    return [None if place is None else positions[place] for place in places]
 
 
 def bound_modules(identity: QueryIdentity) -> list[Any]:

@@ -20,17 +20,17 @@ def find_unstorable(values: Sequence[object], codec: Codec) -> tuple[int, StateE
     return None
 
 
-def unstorable(module: Module, kept: str, key: object, window: str, reason: StateError) -> StateError:
+def unstorable(module: Module, kind: str, key: object, window: str, reason: StateError) -> StateError:
     """Return the error that names the module, the key and the window of a value that cannot be stored.
 
     Args:
         module: The module.
-        kept: The kind of the value, such as `"a state"`.
+        kind: The kind of the value, such as `"a state"`.
         key: The key of the window.
         window: The window, in words.
         reason: The error of the codec.
     """
     fact, *advice = str(reason).splitlines()
     place = [f"  key: {safe_repr(key)}", f"  window: {window}"]
-    first = f"{module.name} {module.version} made {kept} that cannot be stored: {fact}"
+    first = f"{module.name} {module.version} made {kind} that cannot be stored: {fact}"
     return StateError("\n".join([first, *place, *advice]))

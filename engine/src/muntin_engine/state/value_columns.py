@@ -37,7 +37,7 @@ def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -
         depth: The number of columns that they are nested in.
 
     Raises:
-        StateError: They are nested too deeply.
+        StateError: The values are nested too deeply.
     """
     if depth > DEEPEST:
         raise too_deep()
@@ -88,7 +88,7 @@ def _split_simple(values: list[object], cls: type) -> list[object]:
 
 
 def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
-    """Undo `split`.
+    """Return the values that `split` took apart.
 
     Args:
         data: The data that `split` returned.
@@ -101,8 +101,8 @@ def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
         name, names, *columns = parts
         return make_records(class_of(name), names, [join(column, class_of) for column in columns])
     if kind == _OF_ONE_TYPE:
-        code, written = parts
+        code, simple_values = parts
         read = READERS[code]
-        return [None if value is None else read(value) for value in written]
+        return [None if value is None else read(value) for value in simple_values]
     values: list[Any] = parts[0]
     return values

@@ -15,7 +15,6 @@ from muntin_engine.state.cells import Cells, CheckedCells, Origin
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
-from muntin_engine.tasks.module_failures import windows_in_words
 from muntin_engine.tasks.output_blobs import (
     ACCEPTED,
     EVICTED,
@@ -27,7 +26,7 @@ from muntin_engine.tasks.output_blobs import (
 from muntin_engine.tasks.task_metrics import bucket_metrics, overflow_metrics, source_counts
 from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
-from muntin_engine.workers.oversight import overseen
+from muntin_engine.workers.oversight import overseen, windows_in_words
 
 
 def run_bucket(
@@ -53,7 +52,7 @@ def run_bucket(
         StateError: The state is damaged, or of another time or place.
     """
     checked = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
-    with windows_in_words(task), overseen(task.worker, task.plan.axis):
+    with windows_in_words(task.plan.words), overseen(task.worker, task.plan.axis):
         yield from BucketTask(task, bucket, checked).process(arrivals)
 
 

@@ -15,11 +15,14 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from muntin_engine.modules.calls import clock
+from muntin_engine.modules.meter import clock
 from muntin_engine.plan.metrics import STAGES, module_metric, stage_metric
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")
+
+_STAGE_METRICS: Final = tuple(map(stage_metric, STAGES))
+"""The metrics of the stages, in order."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -65,7 +68,7 @@ class Durations:
         durations = self._reset()
         for data in packed:
             durations = durations + np.frombuffer(data, _WIRE)
-        names = [stage_metric(stage) for stage in STAGES]
+        names = list(_STAGE_METRICS)
         names += [module_metric(module.metric_label) for module in self._task.plan.modules]
         return dict(zip(names, (durations // 1000).tolist(), strict=True))
 

@@ -17,7 +17,7 @@ from muntin_engine.tasks.row_problems import find_problems
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.event_ids import in_utc
-from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import RowCounts
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import too_far
 from muntin_engine.wire.value_flags import flags, forbidden_nulls

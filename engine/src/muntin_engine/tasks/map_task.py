@@ -11,17 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
-from muntin_engine.tasks.bucket_blobs import lifted_blobs, row_blobs
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import InputRows, read_rows
 from muntin_engine.tasks.reported_progress import ReportedProgress, signals_in
-from muntin_engine.wire.row_counts import RowCounts
-from muntin_engine.wire.shuffle import PackedReport, by_side, exchange_batch
+from muntin_engine.wire.blobs import to_blob
+from muntin_engine.wire.key_buckets import by_bucket
+from muntin_engine.wire.shuffle import PackedReport, RowCounts, by_side, exchange_batch
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.workers.oversight import windows_in_words
 
 if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
@@ -154,3 +156,34 @@ class MapTask:
                 columns["durations"] = [self.durations.pack(), *others]
                 columns["row_counts"] = [self._counts.to_list(), *others]
             yield exchange_batch(self._task, buckets, columns, side)
+
+
+def row_blobs(task: TaskPayload, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
+    """Yield a blob for each bucket that has rows; the rows of a bucket keep their order."""
+    buckets: list[int] = []
+    blobs: list[bytes] = []
+    for place, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
+        buckets.append(task.buckets[place])
+        blobs.append(to_blob(bucket_rows))
+    if buckets:
+        yield exchange_batch(task, buckets, {"rows": blobs}, side)
+
+
+def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
+    """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+    """
+    problems = rows.column("problem")
+    if problems.null_count < len(problems):
+        yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
+        rows = rows.filter(pc.is_null(problems))
+    with windows_in_words(task.plan.words):
+        lifted = list(lifter.lift(task, rows, side))
+    buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
+    columns = {
+        "evaluator_blobs": [bucket_blob.blob for bucket_blob in lifted],
+        "oldest": [pc.min(rows.column("start")).as_py()] * len(lifted),
+    }
+    yield exchange_batch(task, buckets, columns, side)

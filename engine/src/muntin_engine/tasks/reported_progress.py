@@ -77,7 +77,7 @@ def _horizon(input_task: InputTask, rows: GoodRows, newest: int) -> int:
     if newest != EARLIEST:
         horizon = max(horizon, newest + 1)
     if latest_end != EARLIEST:
-        horizon = max(horizon, latest_end + input_task.plan.window.reach)
+        horizon = max(horizon, latest_end + input_task.query.plan.window.reach)
     return horizon
 
 
@@ -86,7 +86,8 @@ def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
     reading = int(rows.start[rows.kind == CLOCK].max(initial=EARLIEST))
     if reading == EARLIEST:
         return EARLIEST
-    return microseconds_of(reading, input_task.plan.unit, input_task.plan.places)
+    plan = input_task.query.plan
+    return microseconds_of(reading, plan.unit, plan.places)
 
 
 def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:

@@ -13,15 +13,14 @@ from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import ANSWERS_AT_ONCE
 from muntin_engine.tasks.input_rows import InputRows, read_rows
-from muntin_engine.tasks.module_failures import windows_in_words
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, RESULTS, OutputBlob
 from muntin_engine.tasks.task_metrics import overflow_metrics, skipped_metrics, source_counts
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation
-from muntin_engine.wire.row_counts import RowCounts
-from muntin_engine.wire.shuffle import PackedReport
+from muntin_engine.wire.shuffle import PackedReport, RowCounts
 from muntin_engine.wire.side_output import SideOutputRow, side_output_table
 from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.workers.oversight import windows_in_words
 
 if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
@@ -80,7 +79,7 @@ class StatelessEvaluation:
         Raises:
             ModuleFailedError: The module raised an exception.
         """
-        with without_collector(), windows_in_words(self._task):
+        with without_collector(), windows_in_words(self._task.plan.words):
             read, good_rows, rejected = self._read(batch)
             results = self._evaluate(good_rows)
             blobs = self._encode(results, rejected)

@@ -14,7 +14,7 @@ from muntin_engine.time.changes import Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.time.window_grid import open_windows
-from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import RowCounts
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -26,11 +26,13 @@ def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCount
         evaluated: The output of the evaluator.
         row_counts: The counts of rows that no bucket gets.
     """
-    return {
-        **evaluated.metrics,
-        **_progress_metrics(task, evaluated),
-        **skipped_metrics(task, row_counts),
-    }
+    metrics: dict[str, int] = {}
+    for name, value in evaluated.metrics.items():
+        if name not in task.plan.choice.unreported:
+            metrics[name] = value
+    metrics |= _progress_metrics(task, evaluated)
+    metrics |= skipped_metrics(task, row_counts)
+    return metrics
 
 
 def _progress_metrics(task: TaskPayload, evaluated: Evaluated) -> dict[str, int]:

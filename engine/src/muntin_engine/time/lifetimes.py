@@ -59,6 +59,11 @@ class LifetimeChange(ABC):
         """The length that it goes by; None if it goes by none."""
         return None
 
+    @property
+    def aligned_to(self) -> WindowSpecification | None:
+        """The windows that it goes by; None if it goes by none."""
+        return None
+
     def watermark(self, tick: int, *, event_ends_move: bool) -> int:
         """Return the watermark after the change; by default it stays.
 
@@ -71,10 +76,10 @@ class LifetimeChange(ABC):
 
     @abstractmethod
     def describe(self, words: ChangeWords) -> str:
-        """Say what becomes of events."""
+        """Describe the events after the change."""
 
     def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
-        """Say what becomes of the watermark; nothing if it stays."""
+        """Describe the watermark after the change; empty if it stays."""
         del words, event_ends_move
         return ""
 
@@ -278,6 +283,11 @@ class Align(LifetimeChange):
     may_overlap: ClassVar[bool] = False
     windows: WindowSpecification
     becomes = "interval"
+
+    @property
+    def aligned_to(self) -> WindowSpecification:
+        """The windows."""
+        return self.windows
 
     @property
     def grid(self) -> RegularWindows:

@@ -82,8 +82,8 @@ def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:
     """
     by_source: dict[str | None, Observation] = {}
     for observation in observations:
-        known = by_source.get(observation.source)
-        by_source[observation.source] = observation if known is None else known.merge(observation, keep)
+        earlier = by_source.get(observation.source)
+        by_source[observation.source] = observation if earlier is None else earlier.merge(observation, keep)
     return list(by_source.values())
 
 
@@ -162,7 +162,7 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
 
     Raises:
         ModuleError: The policy raises an exception.
-        ModuleContractError: It returns something that is not a time.
+        ModuleContractError: The policy returns something that is not a time.
 
     Example:
         >>> from muntin.progress import BoundedDelay, BoundedDisorder, Periodic
@@ -200,10 +200,10 @@ Tracked: TypeAlias = Sequence[Any]
 class ProgressTracker:
     """Derives the watermark of an input from its rows.
 
-    The order of the observations of a micro-batch means nothing, nor which task saw which row. With `bounded_delay`,
-    `bounded_disorder` and `punctuate_every(span=...)` it does not matter either how the rows are cut into
-    micro-batches: the watermark depends on what came alone. `punctuate_every(rows=...)` and what idles look at the
-    end of each micro-batch.
+    Neither the order of the observations of a micro-batch nor the division of rows over tasks matters. With
+    `bounded_delay`, `bounded_disorder` and `punctuate_every(span=...)` the division into micro-batches does not matter
+    either: the watermark depends on the rows alone. `punctuate_every(rows=...)` and idle sources depend on the ends of
+    micro-batches.
 
     Cost: a constant per source and observation, and per start kept, if the disorder is bounded by rows.
 
@@ -302,13 +302,13 @@ class ProgressTracker:
 
     def _source_states(self, tracked: Tracked, watermark: int) -> list[SourceState]:
         """Return the state of each source; one that was not declared before joins at the watermark of the others."""
-        known: dict[str | None, SourceState] = {}
+        tracked_states: dict[str | None, SourceState] = {}
         for data in tracked:
             state = SourceState.from_data(data)
-            known[state.total.source] = state
+            tracked_states[state.total.source] = state
         states: list[SourceState] = []
         for source in self.sources or (None,):
-            states.append(known.get(source) or SourceState(Observation(source), watermark))
+            states.append(tracked_states.get(source) or SourceState(Observation(source), watermark))
         return states
 
     def _policy_of(self, state: SourceState) -> ProgressPolicy:

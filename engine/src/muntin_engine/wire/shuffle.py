@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from muntin import INFINITY
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
-from muntin_engine.time.changes import Progress
-from muntin_engine.time.progress_tracker import Observation
-from muntin_engine.wire.input_report import InputReport
-from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.time.changes import Key, Progress
+from muntin_engine.time.progress_tracker import Observation, seen_to
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 _CODEC: Final = Codec()
@@ -48,6 +48,79 @@ EXCHANGE: Final = pa.schema(
 each task, bucket and input one row of progress, with what the task observed of each source, the patterns of keys that
 are complete up to a time, and signals. The first of these has the task's durations, too, and its counts of rows that no
 bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Counts of the rows that a task reads and no bucket can count, as none gets them or none can tell them apart.
+
+    They travel as a list, which one bucket gets for all.
+
+    Attributes:
+        unaccepted: The number of insertions that each module does not accept, in the order of
+            `TaskPayload.choosy_labels`; empty where no rows were read.
+        filtered: The number of insertions that the query's filter leaves out, or that have no lifetime.
+        unchanging: The number of revisions that change nothing under the query's changes of lifetimes.
+    """
+
+    unaccepted: tuple[int, ...] = ()
+    filtered: int = 0
+    unchanging: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        pairs = zip_longest(self.unaccepted, other.unaccepted, fillvalue=0)
+        return RowCounts(
+            tuple(ours + theirs for ours, theirs in pairs),
+            self.filtered + other.filtered,
+            self.unchanging + other.unchanging,
+        )
+
+    def unaccepted_by(self, labels: Sequence[str]) -> dict[str, int]:
+        """Return the number of rows that each module did not accept, without modules that accepted all.
+
+        Args:
+            labels: The labels of the modules, as `TaskPayload.choosy_labels` has them.
+
+        Example:
+            >>> RowCounts((0, 2)).unaccepted_by(["mean", "best"])
+            {'best': 2}
+        """
+        return {label: count for label, count in zip(labels, self.unaccepted, strict=False) if count}
+
+    def to_list(self) -> list[int]:
+        """Return the counts as a list, from which `from_list` makes them again."""
+        return [*self.unaccepted, self.filtered, self.unchanging]
+
+    @classmethod
+    def from_list(cls, counts: Sequence[int]) -> RowCounts:
+        """Return the counts that `to_list` wrote."""
+        *unaccepted, filtered, unchanging = counts
+        return cls(tuple(unaccepted), filtered, unchanging)
+
+
+@dataclass(slots=True)
+class InputReport:
+    """The part of a micro-batch that moves the watermark of one input.
+
+    Attributes:
+        progress: The progress of the whole input, as far as the micro-batch implies it.
+        observed: The observations of each source, by the tasks of the map side.
+        key_watermarks: The watermarks of single keys.
+        patterns: Patterns of keys that are complete up to a time.
+        oldest: The least start of the events that were lifted.
+    """
+
+    progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
+    observed: Sequence[Observation] = ()
+    key_watermarks: Sequence[tuple[Key, int]] = ()
+    patterns: Sequence[CompletePattern] = ()
+    oldest: int = INFINITY
+
+    @property
+    def arrived(self) -> Progress:
+        """The progress of the whole input, with a horizon that is past the watermarks of keys."""
+        ticks = [tick for _, tick in (*self.key_watermarks, *self.patterns)]
+        return seen_to(self.progress, ticks) if ticks else self.progress
 
 
 @cache
@@ -158,7 +231,7 @@ class BucketArrivals:
     evaluator_blobs: list[bytes] = field(default_factory=list)
     signals: frozenset[str] = frozenset()
     durations: list[bytes] = field(default_factory=list)
-    row_counts: RowCounts = RowCounts()  # noqa: RUF009  # it is frozen
+    row_counts: RowCounts = RowCounts()  # it is frozen
 
 
 def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:

@@ -29,9 +29,11 @@ def side_output_schema(time_type: pa.DataType, inputs: int) -> pa.Schema:
         time_type: The type of the times in results: between two timestamps lies an interval, between numbers a number.
         inputs: The number of inputs; if there are several, the first column names that of the row.
     """
-    names = _IN_WORDS if inputs == 1 else ("input", *_IN_WORDS)
-    late_by = pa.duration("us") if pa.types.is_timestamp(time_type) else time_type
-    return pa.schema([*((name, pa.string()) for name in names), ("late_by", late_by)])
+    columns = [(name, pa.string()) for name in _IN_WORDS]
+    if inputs > 1:
+        columns.insert(0, ("input", pa.string()))
+    length_type = pa.duration("us") if pa.types.is_timestamp(time_type) else time_type
+    return pa.schema([*columns, ("late_by", length_type)])
 
 
 @dataclass(frozen=True, slots=True)

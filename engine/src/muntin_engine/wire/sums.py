@@ -48,7 +48,7 @@ class Sums:
     Attributes:
         lanes: At least one array of n values; each sum is the exact sum of its values in all of them.
         high: Lanes of magnitudes beyond 2**800, in units of 2**600.
-        odd: The sums of what is not finite, zero where all is; None if all is everywhere.
+        odd: The sums of infinities and NaN, zero where a sum has none of these; None if no sum has.
 
     Example:
         >>> sums = Sums.of(np.array([1e16, 1.0, -1e16]))
@@ -79,15 +79,15 @@ class Sums:
         shapes = [table.lanes[0].shape for table in tables]
         lanes = _concatenated([table.lanes for table in tables], shapes)
         high = _concatenated([table.high for table in tables], shapes)
-        if all(table.odd is None for table in tables):
-            return cls(lanes, high)
-        odd_lanes = [() if table.odd is None else (table.odd,) for table in tables]
-        (odd,) = _concatenated(odd_lanes, shapes)
-        return cls(lanes, high, odd)
+        odd_lanes: list[tuple[FloatArray, ...]] = []
+        for table in tables:
+            odd_lanes.append(() if table.odd is None else (table.odd,))
+        odd = _concatenated(odd_lanes, shapes)
+        return cls(lanes, high, odd[0] if odd else None)
 
     @classmethod
     def from_plain(cls, values: Sequence[object], shape: tuple[int, ...] = ()) -> Sums:
-        """Undo `plain`: make sums of plain numbers, of any type."""
+        """Return the sums of which `plain` returned the numbers; these may be of any type."""
         numbers = np.empty((len(values), *shape), object)
         if shape:
             numbers[...] = values

@@ -21,7 +21,7 @@ def task_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
 
     Args:
         plan: Its plan, as the driver has it.
-        task: What is sent to its workers.
+        task: The payload that is sent to its workers.
     """
     inputs: list[dict[str, Any]] = []
     ids: list[dict[str, Any] | None] = []
@@ -43,7 +43,7 @@ def task_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
 
 
 def task_from_data(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
-    """Return what workers are sent of a query; each has caches of its own.
+    """Return the payload of a query, with caches of its own.
 
     Args:
         data: The query, as `task_to_data` wrote it.

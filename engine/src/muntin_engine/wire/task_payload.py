@@ -12,18 +12,16 @@ import pyarrow as pa
 
 from muntin import Module
 from muntin.schemas import Field
-from muntin_engine.modules.calls import Meter, clock
+from muntin_engine.modules.meter import Meter, clock
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan import Input, Plan
-from muntin_engine.plan.evaluator_query import EvaluatorQuery, evaluator_query
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, MakesOnce, evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
-from muntin_engine.plan.makes_once import MakesOnce
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.time.window_grid import TickGrid, grid_of
 from muntin_engine.wire.bucket_ids import bucket_ids
 from muntin_engine.wire.overflows import Overflows
@@ -74,15 +72,10 @@ class InputTask:
     query: TaskPayload
     side: int
 
-    @property
-    def plan(self) -> Plan:
-        """The plan of the query."""
-        return self.query.plan
-
     @cached_property
     def plan_input(self) -> Input:
         """The input as the plan describes it."""
-        return self.plan.inputs[self.side]
+        return self.query.plan.inputs[self.side]
 
     @cached_property
     def columns(self) -> InputColumns:
@@ -94,7 +87,7 @@ class InputTask:
         """The tracker of its progress."""
         plan_input = self.plan_input
         return ProgressTracker(
-            plan_input.progress, plan_input.sources, steps_of(self.plan), plan_input.changes, plan_input.rules
+            plan_input.progress, plan_input.sources, steps_of(self.query.plan), plan_input.changes, plan_input.rules
         )
 
     @cached_property
@@ -116,7 +109,7 @@ class InputTask:
     def reads(self) -> tuple[Read, ...]:
         """The reads by modules that do not accept every null."""
         reads: list[Read] = []
-        for module in self.plan.modules:
+        for module in self.query.plan.modules:
             if module.side != self.side:
                 continue
             for stream in module.streams:
@@ -206,6 +199,11 @@ class TaskPayload(MakesOnce):
         """The inputs, as the tasks that read their rows see them."""
         return tuple(InputTask(self, side) for side, _ in enumerate(self.columns))
 
+    @cached_property
+    def trackers(self) -> tuple[ProgressTracker, ...]:
+        """The tracker of the progress of each input."""
+        return tuple([input_task.tracker for input_task in self.inputs])
+
     @property
     def input(self) -> InputTask:
         """The input of a query that has only one."""
@@ -216,11 +214,6 @@ class TaskPayload(MakesOnce):
     def buckets(self) -> tuple[int, ...]:
         """The ids of the buckets."""
         return bucket_ids(self.plan.buckets, self.place)
-
-    @cached_property
-    def grids(self) -> tuple[SliceGrid, ...]:
-        """The slices of the query; none if windows close elsewhere than at their ends."""
-        return grids_of(self.plan)
 
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
@@ -248,7 +241,7 @@ class TaskPayload(MakesOnce):
 
     @property
     def modules(self) -> list[Module]:
-        """The modules."""
+        """The modules themselves, without what the plan says of them."""
         return [module.module for module in self.plan.modules]
 
     @cached_property
@@ -257,17 +250,6 @@ class TaskPayload(MakesOnce):
         return self.inputs[0].key_names
 
     @cached_property
-    def outputs(self) -> tuple[Field, ...]:
-        """The columns of the modules' results, as `Plan.outputs` has them."""
-        return self.plan.outputs
-
-    @cached_property
     def time_type(self) -> pa.DataType:
         """The type of times in the results."""
         return self.results.field(self.plan.lifetime_column).type.field("start").type
-
-
-def grids_of(plan: Plan) -> tuple[SliceGrid, ...]:
-    """Return the slices of each specification of a query, which are the same for all."""
-    steps = steps_of(plan)
-    return SliceGrid.shared(steps) if steps else ()

@@ -168,12 +168,11 @@ def unreadable_part(value: object, struct: Struct, place: int, error: BaseExcept
 def _structs(
     values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
-    is_missing = [value is None for value in values]
     columns = []
     for place, part in enumerate(struct.fields):
         parts = [None if value is None else part_of(value, struct, place) for value in values]
         columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type, unheld))
-    return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=pa.array(is_missing, pa.bool_()))
+    return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=_is_missing(values))
 
 
 def _lists(
@@ -317,7 +316,7 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
     """Raise if Arrow refuses a value.
 
     Raises:
-        MisfitError: It does.
+        MisfitError: Arrow refuses the value.
     """
     try:
         pa.array([value], arrow_type)

@@ -60,7 +60,7 @@ _DAYS: Final = (-719_162, 2_932_896)
 """The years 1 to 9999, as far as Python's calendar goes, in days since 1970-01-01."""
 
 _MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
-"""The same in microseconds."""
+"""The years 1 to 9999 in microseconds since 1970-01-01."""
 
 
 def unreadable(values: pa.Array) -> BoolArray:

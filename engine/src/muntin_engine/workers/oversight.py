@@ -1,4 +1,4 @@
-"""Supervision of module code in a worker: what ran, should the worker die, and what the module did to shared code.
+"""Supervision of module code in a worker: what ran, should the worker die, what it did to shared code, and its errors.
 
 Spark's own settings watch the worker as a process: it ends one that sends nothing for long
 (`spark.python.worker.idleTimeoutSeconds`) and tells the stack of one that crashed
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from muntin import Axis
-from muntin.errors import ModuleContractError, ModuleError, MuntinError
+from muntin.errors import ModuleContractError, ModuleError, ModuleFailedError, MuntinError
 from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import StateError
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
+from muntin_engine.plan.axis_words import AxisWords
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.workers.shared_code import SharedCode
 from muntin_engine.workers.traces import FileTrace
@@ -68,6 +69,22 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         _end_task(trace)
     finally:
         CURRENT_CALL.begin_task(None)
+
+
+@contextmanager
+def windows_in_words(words: AxisWords) -> Iterator[None]:
+    """Spell the window of an exception that a module raises in the block.
+
+    Evaluators give it the module, the key and the ticks of the window; only the query knows what ticks mean.
+
+    Raises:
+        ModuleFailedError: A module raised an exception.
+    """
+    try:
+        yield
+    except ModuleFailedError as error:
+        error.say_window(words.axis.spell_interval)
+        raise
 
 
 def _trace_of_process(folder: str) -> FileTrace | None:

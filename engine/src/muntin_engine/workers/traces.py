@@ -44,7 +44,7 @@ class FileTrace:
         """Make the file of this process.
 
         Raises:
-            OSError: It cannot be made.
+            OSError: The file cannot be made.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / str(os.getpid())

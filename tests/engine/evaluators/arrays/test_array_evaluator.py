@@ -122,7 +122,7 @@ def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     batch = rows(start=[3], i0=[5])
     kept = {}
     for most in (0, 2**20):
-        task = sliced(Largest(), worker=WorkerSettings(kept_bytes=most))
+        task = sliced(Largest(), worker=WorkerSettings(cache_bytes=most))
         run(task, batch)
         kept[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
     assert [len(names) for names in kept.values()] == [0, 1]

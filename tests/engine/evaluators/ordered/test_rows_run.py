@@ -24,7 +24,7 @@ from muntin_engine.plan.explanation import topics_of
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange, Progress
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 from tests.modules.row_operators import Numbers, Told
 from tests.modules.rows import Changes, Kept, Listed, Sliding
 from tests.scenarios.inputs import BY_KEY

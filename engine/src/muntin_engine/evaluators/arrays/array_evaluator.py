@@ -11,19 +11,19 @@ import pyarrow as pa
 from muntin import EARLIEST, INFINITY, OutputContract
 from muntin_engine.evaluators.arrays.array_query import array_query
 from muntin_engine.evaluators.arrays.arrays_in_memory import windows_in_memory
+from muntin_engine.evaluators.arrays.event_reader import rows_of_events
 from muntin_engine.evaluators.arrays.machine import ArrayResult, process
-from muntin_engine.evaluators.arrays.stored_events import rows_of_events
-from muntin_engine.evaluators.arrays.stored_stretches import rows_of_components, rows_of_lists, rows_of_states
+from muntin_engine.evaluators.arrays.stretch_reader import rows_of_components, rows_of_lists, rows_of_states
 from muntin_engine.evaluators.arrays.stretches.result_windows import result_tables
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
 from muntin_engine.plan.choice import Arrivals, Held
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import STORE_CACHE
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -41,8 +41,7 @@ class ArrayEvaluator(KeepsState, LiftsRows):
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
         state = bucket_state(task, bucket, cells)
-        trackers = [input_task.tracker for input_task in task.inputs]
-        result = process(task.once(array_query), state, trackers, batch)
+        result = process(task.once(array_query), state, task.trackers, batch)
         tables = (table for windows in result.windows for table in result_tables(task, windows))
         return evaluated(task, batch, result, tables)
 
@@ -50,15 +49,15 @@ class ArrayEvaluator(KeepsState, LiftsRows):
         """Return the evaluator of a query as a new process has it."""
         return windows_in_memory(plan, cells, codec)
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the partial states of each key and stretch, or rows and events one by one."""
-        parts = stored.identity["arrays"]
+        parts = bucket.identity["arrays"]
         if parts["arrivals"] == Arrivals.IDENTIFIED:
-            return rows_of_events(stored)
-        return _ROWS_OF_STRETCHES[parts["held"]](stored)
+            return rows_of_events(bucket)
+        return _ROWS_OF_STRETCHES[parts["held"]](bucket)
 
 
-_ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[StoredBucket], Iterator[HeldRow]]]] = {
+_ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[BucketReader], Iterator[StateRow]]]] = {
     Held.COMPONENTS: rows_of_components,
     Held.STATES: rows_of_states,
     Held.ROWS: rows_of_lists,
@@ -73,7 +72,7 @@ def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
         bucket: The id of the bucket.
         cells: Its state.
     """
-    STORE_CACHE.most = task.worker.kept_bytes
+    STORE_CACHE.most = task.worker.cache_bytes
     cache = None if task.is_static else STORE_CACHE
     return BucketState(cells, task.codec, task.compatibility, cache, (task.cache_token, bucket))
 
@@ -109,7 +108,7 @@ def _output_watermark(plan: Plan, result: ArrayResult) -> int:
 
 
 def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
-    """Return the values of the metrics that the evaluator of a plan reports."""
+    """Return the values of metrics, also of those that the plan's evaluator does not report."""
     metrics = {
         "keys": result.admitted.keys,
         "windows_closed": result.completed,
@@ -119,7 +118,7 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
     if plan.emission.may_retract:
         metrics["windows_revisable"] = result.sizes.windows
         metrics["retractions"] = sum(int(np.count_nonzero(table.windows.weight < 0)) for table in result.windows)
-    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
+    return metrics
 
 
 def _late_by(batch: BucketBatch, result: ArrayResult) -> int:

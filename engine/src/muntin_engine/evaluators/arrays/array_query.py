@@ -24,14 +24,14 @@ from muntin_engine.evaluators.arrays.values.row_list_values import ListedRows
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules
 from muntin_engine.evaluators.arrays.values.state_values import PythonStates
 from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents, StretchValues
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.choice import Arrivals, Geometry, Held
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.python_values import values_in
-from muntin_engine.wire.task_payload import TaskPayload, grids_of
+from muntin_engine.wire.task_payload import TaskPayload
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class QueryParts:
 
     @property
     def grids(self) -> Sequence[SliceGrid]:
-        """The slices of new events; none of sessions and snapshots."""
-        return grids_of(self.plan)
+        """The slices of each specification of windows; none of sessions and snapshots."""
+        return self.plan.arrays.grids
 
     @property
     def at_end(self) -> bool:
@@ -108,9 +108,8 @@ def _with_revisions(parts: QueryParts) -> ArrayQuery[Any]:
     if parts.plan.arrays.geometry is Geometry.SNAPSHOTS:
         snapshots = EventSnapshotGeometry(components, parts.codec, at_end=parts.at_end)
         return ArrayQuery(admission, snapshots, FinalResults(snapshots))
-    grid = parts.plan.window.grid()
-    assert grid is not None, "the planner gives it windows on one grid, or snapshots"
-    geometry = EventGridGeometry(SliceGrid.of(grid), components, parts.codec, at_end=parts.at_end)
+    (grid,) = parts.grids
+    geometry = EventGridGeometry(grid, components, parts.codec, at_end=parts.at_end)
     if parts.query.emit is EmitPolicy.FINAL:
         return ArrayQuery(admission, geometry, FinalResults(geometry))
     is_eager = parts.query.emit is EmitPolicy.EAGER

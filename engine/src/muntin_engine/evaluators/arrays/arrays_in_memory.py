@@ -19,7 +19,7 @@ from muntin_engine.evaluators.arrays.result_emission import StoredResults
 from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.choice import Held
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
@@ -31,7 +31,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 
 _SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
     ScalarKind.BOOLEAN: pa.bool_(),
@@ -148,10 +148,18 @@ class ArraysInMemory:
 
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
         key, window, value, id, kind = row
-        start, end = (window.end, window.end + 1) if self._at_end else (window.start, window.end)
+        start = window.start
+        end = window.end
+        if self._at_end:
+            start = window.end
+            end = start + 1
         if isinstance(value, Event):
-            start, end, value = value.start, value.end, value.payload
-        return key, OutputChange(kind, window.start if id is None else id, window, start, end, value)
+            start = value.start
+            end = value.end
+            value = value.payload
+        if id is None:
+            id = window.start
+        return key, OutputChange(kind, id, window, start, end, value)
 
 
 class WindowsInMemory(RunsInMemory):
@@ -183,7 +191,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
     def __init__(self, plan: Plan, codec: Codec) -> None:
         """Prepare a query, whose results a codec packs where they are stored."""
         meters = [Meter() for _ in plan.modules]
-        self._fields = [module.known[0] for module in plan.modules]
+        self._fields = [module.bound_reads[0] for module in plan.modules]
         self._codec = codec
         parts = QueryParts(plan, evaluator_query(plan, meters), meters, codec, self)
         self._forms = parts.forms

@@ -16,9 +16,9 @@ from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeome
 from muntin_engine.evaluators.arrays.result_emission import ResultEmission
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
-from muntin_engine.evaluators.batch import BucketBatch, advance
+from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
 from muntin_engine.state.bucket_state import BucketState, StateSize
-from muntin_engine.state.log import StoredEntry
+from muntin_engine.state.log import LogEntry
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
 
@@ -78,7 +78,9 @@ def process(
     Raises:
         ModuleFailedError: A module raised an exception. The state stays as it was.
     """
-    previous, progress = advance(state.metadata, trackers, batch.reports)
+    previous = progress_in(state.metadata, trackers)
+    progress = progress_after(previous, trackers, batch.reports)
+    state.metadata.tracked = progress.to_data()
     if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
         return _unchanged(query, state, previous, progress)
 
@@ -101,7 +103,7 @@ def process(
 def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress) -> StoreT:
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
-    def restored(entries: Sequence[StoredEntry]) -> StoreT:
+    def restored(entries: Sequence[LogEntry]) -> StoreT:
         store = query.geometry.new_store()
         query.geometry.restore(store, entries, state.cells, previous)
         store.last_event_id = state.metadata.serial

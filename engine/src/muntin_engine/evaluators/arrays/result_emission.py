@@ -127,7 +127,7 @@ class CorrectedResults(ResultEmission[EventStore]):
     def _windows(
         self, store: EventStore, is_touched: BoolArray, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
-        """Yield the windows that are told of for the first time, then those of touched keys that may have changed."""
+        """Yield the windows that are visible for the first time, then those of touched keys that may have changed."""
         first_open = self._geometry.first_open(previous)
         first_hidden = self._first_hidden(previous)
         next_hidden = self._first_hidden(progress)

@@ -1,4 +1,4 @@
-"""What each evaluator declares of itself: the queries that it runs, as data, and their evaluation in words.
+"""The declarations of evaluators: the queries that each runs, as data, and their evaluation in words.
 
 Only plans are read here, so planning a query loads neither NumPy nor Arrow. `registry` has what runs the queries.
 """
@@ -26,7 +26,7 @@ DECLARATIONS: Final[tuple[Declaration, ...]] = (
     PAIRING,
     JOINING,
 )
-"""Those of all evaluators, the cheapest first.
+"""The declarations of all evaluators, the cheapest first.
 
 `general` runs any window that cuts the axis, and `in_order` any window of rows. Those after them are for queries
 without windows.

@@ -18,7 +18,6 @@ from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.plan_words import spell_state_sizes
 from muntin_engine.plan.window_steps import steps_of
-from muntin_engine.time.slice_grid import SliceGrid
 
 
 class Words(NamedTuple):
@@ -47,7 +46,7 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row_into_slice(plan: Plan) -> str:
-    slices = SliceGrid.shared(steps_of(plan))[0]
+    slices = plan.arrays.grids[0]
     spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
     count = len(slices.cuts)
@@ -173,12 +172,13 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Say which components a form keeps, and how they are merged; those that are collected are sorted instead."""
-    components = _components(module)
-    kept = ", ".join(f"{name} ({component.merge} {component.dtype})" for name, component in components.items())
-    if any(component.merge is Merge.COLLECT for component in components.values()):
-        merging = "each window sorts all its values"
-    return f"keeps {kept}; {merging}"
+    """Explain the components of a form and their merging; if one collects values, windows sort these instead."""
+    words = []
+    for name, component in _components(module).items():
+        words.append(f"{name} ({component.merge} {component.dtype})")
+        if component.merge is Merge.COLLECT:
+            merging = "each window sorts all its values"
+    return f"keeps {', '.join(words)}; {merging}"
 
 
 def _components(module: ModulePlan) -> Mapping[str, Component]:

@@ -1,4 +1,4 @@
-"""The combinations of parts that evaluation on arrays has, and what each demands of the modules of a query."""
+"""The combinations of parts on arrays that evaluators have, and the conditions that a query has to meet for each."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ def can_be_subtracted(component: Component) -> bool:
 
 def have_forms(plan: Plan) -> str | None:
     """All modules have a columnar form."""
-    label = next((module.label for module in plan.modules if module.form is None), None)
-    return None if label is None else f"{label} has no columnar form for its input"
+    for module in plan.modules:
+        if module.form is None:
+            return f"{module.label} has no columnar form for its input"
+    return None
 
 
 def can_be_deducted(plan: Plan) -> str | None:
-    """All that forms keep can be subtracted."""
+    """All components of forms can be subtracted."""
     for module in plan.modules:
-        for name, part in (module.form.components() if module.form is not None else {}).items():
-            if not can_be_subtracted(part):
-                kept = f"{name} ({part.merge} {part.dtype})"
-                return f"{module.label} keeps {kept}, which cannot be subtracted where an event of a snapshot ends"
+        if module.form is None:
+            continue
+        for name, component in module.form.components().items():
+            if not can_be_subtracted(component):
+                words = f"{name} ({component.merge} {component.dtype})"
+                return f"{module.label} keeps {words}, which cannot be subtracted where an event of a snapshot ends"
     return None
 
 
@@ -42,23 +46,26 @@ def have_combine(plan: Plan) -> str | None:
 
 def ignore_times(plan: Plan) -> str | None:
     """No module reads times."""
-    sensitive = (module.label for module in plan.modules if module.module.is_time_sensitive)
-    return next((f"{label} sees events and the window" for label in sensitive), None)
+    for module in plan.modules:
+        if module.module.is_time_sensitive:
+            return f"{module.label} sees events and the window"
+    return None
 
 
 def ignore_times_or_fill_windows(plan: Plan) -> str | None:
     """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
-    members_fill_window = plan.clip is ClipPolicy.FULL
-    some = [module for module in plan.modules if not (members_fill_window and module.form is not None)]
-    return ignore_times(replace(plan, modules=tuple(some)))
+    if plan.clip is not ClipPolicy.FULL:
+        return ignore_times(plan)
+    without_form = tuple([module for module in plan.modules if module.form is None])
+    return ignore_times(replace(plan, modules=without_form))
 
 
 def ignore_order(plan: Plan) -> str | None:
     """No module reads the order of events."""
-    readers = (module.label for module in plan.modules if module.module.reads_order)
-    return next(
-        (f"{label} reads the order of events, and the rows of a partial state come in any" for label in readers), None
-    )
+    for module in plan.modules:
+        if module.module.reads_order:
+            return f"{module.label} reads the order of events, and the rows of a partial state come in any"
+    return None
 
 
 def do_not_slide(plan: Plan) -> str | None:

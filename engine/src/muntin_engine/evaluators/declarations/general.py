@@ -33,18 +33,18 @@ def _row(plan: Plan) -> str:
 
 
 def _state(plan: Plan) -> str:
-    kept = "all events, as none ever leaves its windows" if plan.window.keeps_all else "the events of open windows"
+    state = "all events, as none ever leaves its windows" if plan.window.keeps_all else "the events of open windows"
     if plan.early is not None:
-        kept += ", and the trigger's state of each open window with members"
+        state += ", and the trigger's state of each open window with members"
         if plan.early.may_retract:
-            kept += ", with its last output"
+            state += ", with its last output"
         if isinstance(plan.early.refinement, ResultRefinement):
-            kept += ", with the state of its refinement"
+            state += ", with the state of its refinement"
     elif plan.emission is not EmitPolicy.FINAL:
-        kept += ", and the last output of each window that may change"
+        state += ", and the last output of each window that may change"
     if plan.forget_keys_after is not None:
-        kept += ", until the key has been silent for long enough"
-    return f"{kept}, in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
+        state += ", until the key has been silent for long enough"
+    return f"{state}, in a log per bucket: a batch appends the changes of the keys that have rows or a timer"
 
 
 def _module(plan: Plan, module: ModulePlan) -> str:

@@ -70,7 +70,8 @@ def explain_join(plan: Plan) -> Explanation:
     """Return the evaluation of a join in words."""
     is_eager = plan.emit is EmitPolicy.EAGER
     if _pairs_are_final(plan):
-        output, lag = _FINAL_AT_ONCE, "none"
+        output = _FINAL_AT_ONCE
+        lag = "none"
     elif is_eager:
         output = f"rows are emitted at once, and change until they are settled; complete to {_LEAST_WATERMARK}"
         lag = "none"
@@ -90,19 +91,19 @@ def explain_join(plan: Plan) -> Explanation:
 def _state_of_join(plan: Plan) -> str:
     assert plan.join is not None, "the planner gives it joins alone"
     left, right = (input.name for input in plan.inputs)
-    kept = f"an event of {left} until the watermark of {right} has passed its end"
+    state = f"an event of {left} until the watermark of {right} has passed its end"
     if plan.join.kind is JoinKind.INNER:
-        kept += ", and the other way round"
+        state += ", and the other way round"
     elif plan.join.kind is JoinKind.CLIP:
-        kept += f", or the event that clips it; one of {right} until that of {left} has, and while it clips one"
+        state += f", or the event that clips it; one of {right} until that of {left} has, and while it clips one"
     else:
-        kept += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
+        state += f", one of {right} until that of {left} has, and no kept event of {left} starts before its end"
     for input in plan.inputs:
         if input.event_ends_move:
-            kept += f"; one of {input.name} at least until its end can no longer move"
+            state += f"; one of {input.name} at least until its end can no longer move"
     if not _pairs_are_final(plan):
-        kept += "; which rows were emitted of kept events"
-    return f"{kept}; {_IN_A_LOG}"
+        state += "; which rows were emitted of kept events"
+    return f"{state}; {_IN_A_LOG}"
 
 
 def _pairs_are_final(plan: Plan) -> bool:
@@ -137,7 +138,8 @@ def explain_events(plan: Plan) -> Explanation:
         output = "events are emitted at once, and corrected when they are revised; complete to the watermark"
         lag = "none"
     elif not plan.input.event_ends_move:
-        output, lag = "an event is final, and emitted, when it comes; complete to the watermark", "none"
+        output = "an event is final, and emitted, when it comes; complete to the watermark"
+        lag = "none"
     else:
         output = "an event is emitted when the watermark has passed its end, which may move until then"
         lag = "as long as an event waits for that, as it starts before"

@@ -149,7 +149,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._ticks: SortedList[int] = SortedList()
-        self._more: dict[int, int] = {}  # how often a tick counts beyond the first time
+        self._repeats: dict[int, int] = {}  # the number of times that a tick counts beyond the first
 
     def __len__(self) -> int:
         return len(self._ticks)
@@ -160,32 +160,32 @@ class Marks:
         if len(added) > _FEW_TICKS or not self._ticks:
             self._add_many(added)
             return
-        known = self._ticks
-        more = self._more
+        present = self._ticks
+        repeats = self._repeats
         for tick in added:
-            if tick in known:
-                more[tick] = more.get(tick, 0) + 1
+            if tick in present:
+                repeats[tick] = repeats.get(tick, 0) + 1
             else:
-                known.add(tick)
+                present.add(tick)
 
     def _add_many(self, added: Sequence[int]) -> None:
-        known = self._ticks
-        more = self._more
+        present = self._ticks
+        repeats = self._repeats
         counts = Counter(added)
-        known_ticks = [tick for tick in counts if tick in known] if known else []
-        for tick in known_ticks:
-            more[tick] = more.get(tick, 0) + counts.pop(tick)
-        known.update(counts)
+        present_ticks = [tick for tick in counts if tick in present] if present else []
+        for tick in present_ticks:
+            repeats[tick] = repeats.get(tick, 0) + counts.pop(tick)
+        present.update(counts)
         if len(counts) < len(added):
-            more.update((tick, count - 1) for tick, count in counts.items() if count > 1)
+            repeats.update((tick, count - 1) for tick, count in counts.items() if count > 1)
 
     def remove(self, ticks: Iterable[int]) -> None:
         """Count each tick once less."""
-        more = self._more
+        repeats = self._repeats
         for tick in ticks:
-            count = more.pop(tick, 0)
+            count = repeats.pop(tick, 0)
             if count > 1:
-                more[tick] = count - 1
+                repeats[tick] = count - 1
             elif not count:
                 self._ticks.remove(tick)
 

@@ -16,7 +16,7 @@ from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.keyed.sweep import SweptWindow, sweep
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
+from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
 from muntin_engine.time.changes import InputChange
 
 _EVENT: Final = 320
@@ -115,11 +115,11 @@ class KeyState(KeyEvents):
             return iter(())
         return sweep(ordered, self.events.overlapping(ordered[0].start, ordered[-1].end))
 
-    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+    def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the events, and the states and live results of each window that is kept."""
-        yield from super().held_rows(states, inputs)
+        yield from super().state_rows(states, inputs)
         for window, entry in self.entries:
-            row = HeldRow("window", (), window.start, window.end, None, events=entry.size)
+            row = StateRow("window", (), window.start, window.end, None, events=entry.size)
             if entry.states:
                 yield from states.rows(row, entry.states)
             else:
@@ -127,7 +127,7 @@ class KeyState(KeyEvents):
             if entry.trigger_state is not None:
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
             for _, (start, end, value) in entry.live:
-                yield HeldRow("result", (), start, end, value)
+                yield StateRow("result", (), start, end, value)
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""

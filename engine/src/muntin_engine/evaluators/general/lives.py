@@ -17,7 +17,7 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
+from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
 from muntin_engine.time.changes import OutputChange
 
 
@@ -129,11 +129,11 @@ class KeyLives(KeyState):
             entries += life.entries
         return entries
 
-    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+    def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the content of the state; `entries` has the windows of all lives."""
-        yield from super().held_rows(states, inputs)
+        yield from super().state_rows(states, inputs)
         for life in self.lives:
-            yield from KeyEvents.held_rows(life, states, inputs)
+            yield from KeyEvents.state_rows(life, states, inputs)
 
     def event(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""

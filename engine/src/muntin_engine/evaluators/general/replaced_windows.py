@@ -49,10 +49,10 @@ def predecessors(
 ) -> list[ReplacedWindow]:
     """Return the windows whose trigger states a new window takes over.
 
-    It is in the place of the one with which it shares the most members; of several, the one that starts nearest. So
-    each part of a snapshot that was cut goes on with the state of the whole, and a snapshot that parts become again
-    with that of the first. It is also in the place of each other window that it has as a whole, such as a session that
-    another one reached; not where they share members, which would count twice.
+    The first is the window with which it shares the most members; of several, the one that starts nearest. So each part
+    of a snapshot that was cut takes over the state of the whole, and a snapshot of several parts that of the first. It
+    takes over each further window of which it has all present members, such as a session that it was fused with, unless
+    that shares members with those before: they would count twice.
 
     Args:
         step: The new window, with its members.
@@ -73,11 +73,11 @@ def predecessors(
     chosen: list[int] = []
     inherited: set[Hashable] = set()
     for place in sorted(shared, key=rank):
-        if chosen:
-            lost_members = replaced[place].members.keys() - new_members
-            is_whole = not any(map(is_member, lost_members))
-            if not is_whole or shared[place] & inherited:
-                continue
-        chosen.append(place)
-        inherited |= shared[place]
+        members_elsewhere = filter(is_member, replaced[place].members.keys() - new_members)
+        has_all_members = next(members_elsewhere, None) is None
+        counts_twice = bool(shared[place] & inherited)
+        is_first = not chosen
+        if is_first or (has_all_members and not counts_twice):
+            chosen.append(place)
+            inherited |= shared[place]
     return [replaced[place] for place in sorted(chosen)]

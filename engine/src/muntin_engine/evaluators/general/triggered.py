@@ -164,10 +164,10 @@ class TriggeredEmission(Emission):
                 yield step, sources
 
     def _go_on(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
-        """Let a window that only is another life's now go on as it was, with an entry of before the batch.
+        """Continue a window that has moved to another life of the key unchanged, with its entry of before the batch.
 
-        Its live rows have been retracted in the other life. They are inserted again as of the same firing, so the two
-        cancel out, and nobody sees that.
+        Its live rows have been retracted in the other life. They are inserted again with the same firing index, so the
+        two cancel out, and the output does not change.
         """
         live = [LiveRow(state.next_serial(), live_row.row) for live_row in entry.live]
         entry = entry._replace(live=live)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from muntin import INFINITY, JoinKind, Window
 from muntin_engine.evaluators.joins.finality import Finality
@@ -170,18 +171,32 @@ class JoinEmission:
         self._forget_rights()
 
     def _forget_lefts(self) -> list[StoredEvent]:
+        """Drop the left events that no later row needs, and return them."""
         return self._forget(LEFT, self._watermarks[RIGHT])
 
     def _forget_rights(self) -> None:
+        """Drop the right events that no later row needs."""
+        if self._query.kind is JoinKind.INNER:
+            forgotten = self._forget(RIGHT, self._watermarks[LEFT])
+            self._drop_emitted_rows({event.id for event in forgotten})
+            return
+
+        # Parts of left events are emitted: they are cut anew as long as the left event is kept.
         until = self._watermarks[LEFT]
-        if self._query.kind is not JoinKind.INNER:
-            lefts = self._state.sides[LEFT].events
-            until = min([until, *[event.start for event in lefts if event.is_member]])
-        forgotten_ids = {event.id for event in self._forget(RIGHT, until)}
-        if self._query.kind is not JoinKind.INNER or not forgotten_ids:
+        for left in self._state.sides[LEFT].events:
+            if left.is_member:
+                until = min(until, left.start)
+        self._forget(RIGHT, until)
+
+    def _drop_emitted_rows(self, right_ids: AbstractSet[Hashable]) -> None:
+        """Drop the emitted rows of right events, which nothing can change any more."""
+        if not right_ids:
             return
         for left_id, emitted in list(self._state.emitted.items()):
-            remaining = {name: row for name, row in emitted.items() if name[0] not in forgotten_ids}
+            remaining: EmittedRows = {}
+            for (right_id, start), row in emitted.items():
+                if right_id not in right_ids:
+                    remaining[right_id, start] = row
             if len(remaining) < len(emitted):
                 self._state.put_emitted(left_id, remaining)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muntin import EmitPolicy
+from muntin_engine.evaluators.joins.join_reader import rows_of_join, rows_of_passed_events
 from muntin_engine.evaluators.joins.join_run import JoinRun, PassingRun
 from muntin_engine.evaluators.joins.matching import JoinQuery
-from muntin_engine.evaluators.joins.stored_join import rows_of_join, rows_of_passed_events
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
 from muntin_engine.plan.evaluator_query import EvaluatorQuery, events_query
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -31,9 +31,9 @@ class JoinEvaluator(KeyedEvaluator):
         """Return the join of a task in the terms of its evaluator, cached."""
         return task.once(_query_of)
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the events of both inputs, and the rows that were emitted and may change."""
-        return rows_of_join(stored)
+        return rows_of_join(bucket)
 
 
 class PassingEvaluator(JoinEvaluator):
@@ -46,9 +46,9 @@ class PassingEvaluator(JoinEvaluator):
         """Return the class of a micro-batch of a bucket."""
         return PassingRun
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the events that may still change, and those of them that were emitted."""
-        return rows_of_passed_events(stored)
+        return rows_of_passed_events(bucket)
 
 
 def join_query(plan: Plan) -> JoinQuery:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from muntin import JoinKind
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start, union
-from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.plan.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.plan.join_plan import Condition
-from muntin_engine.plan.makes_once import MakesOnce
 
 LEFT, RIGHT = 0, 1
 

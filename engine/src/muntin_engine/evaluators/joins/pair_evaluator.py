@@ -21,10 +21,10 @@ from muntin_engine.evaluators.joins.pair_store import PairStore, side_mark
 from muntin_engine.evaluators.keyed.output_tables import in_pieces
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.plan import Plan
+from muntin_engine.state.bucket_reader import BucketReader, StateRow, payload_of
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, payload_of
 from muntin_engine.time.changes import InputChange, Key, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
@@ -46,8 +46,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         plan = task.plan
         late_rows = LateRows(plan.words.axis, values_in) if plan.keeps_late_rows else None
         query = PairQuery(_join(plan).on, late_rows)
-        trackers = [input_task.tracker for input_task in task.inputs]
-        result = process_pairs(query, bucket_state(task, bucket, cells), trackers, batch)
+        result = process_pairs(query, bucket_state(task, bucket, cells), task.trackers, batch)
         tables = (table for pairs in result.windows for table in pair_tables(task, pairs))
         return evaluated(task, batch, result, tables)
 
@@ -55,18 +54,18 @@ class PairEvaluator(KeepsState, LiftsRows):
         """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
         return ArraysInMemory(PairsInMemory(_join(plan), codec), plan, cells, codec)
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the events that a bucket of a checkpoint holds of both inputs."""
-        entries = [part.entry._replace(schema_version=None) for part in stored.parts]
+        entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
-        store.restore(entries, watermarks_of(InputsProgress.from_data(stored.tracked)))
+        store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.tracked)))
         for side, events, keys in store.events_by_side():
-            name, identity = stored.inputs[side]
+            name, identity = bucket.inputs[side]
             table = events.parts[ROWS].table
             payloads = tuples_of(table, table.column_names)
             columns = (keys, events.low.tolist(), events.high.tolist(), payloads)
             for key, start, end, payload in zip(*columns, strict=True):
-                yield HeldRow("event", key, start, end, payload_of(identity, payload), events=1, input=name)
+                yield StateRow("event", key, start, end, payload_of(identity, payload), events=1, input=name)
 
 
 def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:

@@ -14,11 +14,11 @@ from muntin_engine.evaluators.arrays.machine import ArrayResult
 from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
-from muntin_engine.evaluators.batch import BucketBatch, advance
+from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.bucket_state import BucketState
-from muntin_engine.state.log import StoredEntry
+from muntin_engine.state.log import LogEntry
 from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
@@ -85,7 +85,9 @@ def process_pairs(
         trackers: The tracker of the progress of each input.
         batch: The part of the micro-batch that the bucket gets.
     """
-    previous, progress = advance(state.metadata, trackers, batch.reports)
+    previous = progress_in(state.metadata, trackers)
+    progress = progress_after(previous, trackers, batch.reports)
+    state.metadata.tracked = progress.to_data()
     watermarks = watermarks_of(progress)
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         sizes = write_metadata(state)
@@ -114,7 +116,7 @@ def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
 def _open(query: PairQuery, state: BucketState, previous: InputsProgress) -> PairStore:
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
-    def restored(entries: Sequence[StoredEntry]) -> PairStore:
+    def restored(entries: Sequence[LogEntry]) -> PairStore:
         store = query.new_store()
         store.restore(entries, watermarks_of(previous))
         return store

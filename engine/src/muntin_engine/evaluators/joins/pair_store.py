@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, StretchTable, concat
 from muntin_engine.state.bucket_state import StateSize
-from muntin_engine.state.log import Entry, StateLog, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry, StateLog
 from muntin_engine.time.changes import Key
 
 MOST_CANDIDATES: Final = 4_000_000
@@ -170,7 +170,7 @@ class PairStore(ArrayStore):
         for side in self.sides:
             side.renumber(codes)
 
-    def restore(self, entries: Sequence[StoredEntry], watermarks: Sequence[int]) -> None:
+    def restore(self, entries: Sequence[LogEntry], watermarks: Sequence[int]) -> None:
         """Read the events of a log, without what the watermarks of the two sides have passed."""
         for side, events in self._read_by_side(entries):
             self.sides[side].add(events)
@@ -196,7 +196,7 @@ class PairStore(ArrayStore):
         live_bytes = self.codec.size_of(len(self))
         log.tidy(self, live_bytes, lambda: self._whole_entries(watermarks), first_live)
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
         return self._write_sides(self._read_by_side(entries), (first_live - 1, first_live - 1))
 
@@ -206,7 +206,7 @@ class PairStore(ArrayStore):
             if len(side_store):
                 yield side, side_store.events, keys_in(self.keys.take(side_store.events.keys))
 
-    def _read_by_side(self, entries: Sequence[StoredEntry]) -> list[SideEvents]:
+    def _read_by_side(self, entries: Sequence[LogEntry]) -> list[SideEvents]:
         """Return the events of log entries, those of each side as one table."""
         tables: list[list[StretchTable]] = [[], []]
         for entry in entries:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from muntin_engine.evaluators.batch import advance
+from muntin_engine.evaluators.batch import progress_after, progress_in
 from muntin_engine.evaluators.keyed.key_store import open_store, write_store
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult, BatchStart, KeyedRun, KeyWork
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState
@@ -23,7 +23,7 @@ from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 
 
 class KeyedBucket:
@@ -91,8 +91,14 @@ class KeyedBucket:
         """
         state = self._open_state()
         metadata = state.metadata
-        previous, progress = advance(metadata, self._trackers, reports)
-        patterns = self._advance_patterns(metadata, reports, progress)
+        previous = progress_in(metadata, self._trackers)
+        progress = progress_after(previous, self._trackers, reports)
+        metadata.tracked = progress.to_data()
+        patterns = self._advanced_patterns(metadata, reports, progress)
+        if patterns is not None:
+            _, patterns_after = patterns
+            metadata.patterns = patterns_after.to_data()
+
         work = self._work_by_key(changes, reports)
         run = self._run_class(self._query, BatchStart(self._codec, metadata, previous, progress, patterns, signals))
         result = run.result
@@ -124,25 +130,25 @@ class KeyedBucket:
         for spelled_key, rows in changes:
             key = canonical(spelled_key)
             name = self._codec.pack(list(key))
-            known = work.get(name)
-            # Keys may be equal that the map side told apart, such as 0.0 and -0.0.
-            work[name] = KeyWork(key, rows) if known is None else known._replace(rows=[*known.rows, *rows])
+            key_work = work.get(name)
+            if key_work is None:
+                work[name] = KeyWork(key, rows)
+            else:  # keys may be equal that the map side told apart, such as 0.0 and -0.0
+                work[name] = key_work._replace(rows=[*key_work.rows, *rows])
         for report in reports:
             for spelled_key, watermark in report.key_watermarks:
                 key = canonical(spelled_key)
                 name = self._codec.pack(list(key))
-                known = work.get(name, KeyWork(key))
-                work[name] = known._replace(watermarks=[*known.watermarks, watermark])
+                key_work = work.get(name, KeyWork(key))
+                work[name] = key_work._replace(watermarks=[*key_work.watermarks, watermark])
         return work
 
-    def _advance_patterns(
+    def _advanced_patterns(
         self, metadata: BucketMetadata, reports: Sequence[InputReport], progress: InputsProgress
     ) -> tuple[KeyPatterns, KeyPatterns] | None:
-        """Return the patterns of keys before the batch and after it, and write these into the metadata."""
+        """Return the patterns of keys before the batch and after it; None if there are none."""
         reported = [pattern for report in reports for pattern in report.patterns]
         if not reported and not metadata.patterns:
             return None
         previous = KeyPatterns(metadata.patterns)
-        patterns = previous.advance(reported, progress.least.watermark, self._most_patterns)
-        metadata.patterns = patterns.to_data()
-        return previous, patterns
+        return previous, previous.advance(reported, progress.least.watermark, self._most_patterns)

@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 
 from muntin import EARLIEST, LatePolicy
 from muntin_engine.evaluators.keyed.admission import Admission
-from muntin_engine.evaluators.keyed.allowed_lateness import effective
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
-from muntin_engine.evaluators.keyed.lateness import LateRule
+from muntin_engine.evaluators.keyed.lateness import LateRule, with_allowed_lateness
 from muntin_engine.evaluators.keyed.net_changes import NetChanges
 from muntin_engine.evaluators.keyed.shedding import Shedding
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -68,8 +67,8 @@ class KeyIntake:
         self._query = query
         self._reported_previous = previous.inputs[side]
         self._reported_progress = progress.inputs[side]
-        self.previous = effective(query, self._reported_previous)
-        self.progress = effective(query, self._reported_progress)
+        self.previous = with_allowed_lateness(query, self._reported_previous)
+        self.progress = with_allowed_lateness(query, self._reported_progress)
         self._late_rule = LateRule(
             self.previous.watermark,
             previous.to_the_tick[side],
@@ -103,16 +102,17 @@ class KeyIntake:
         late_rule = self._late_rule
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
-            known = max(state.key_watermark, pattern_watermarks[0])
-            if known > EARLIEST:
-                previous = effective(self._query, for_key(self._reported_previous, known))
+            previous_pattern_watermark, pattern_watermark = pattern_watermarks
+            previous_own = max(state.key_watermark, previous_pattern_watermark)
+            if previous_own > EARLIEST:
+                previous = with_allowed_lateness(self._query, for_key(self._reported_previous, previous_own))
                 late_rule = late_rule._replace(
                     watermark=previous.watermark,
-                    watermark_to_the_tick=max(late_rule.watermark_to_the_tick, known),
+                    watermark_to_the_tick=max(late_rule.watermark_to_the_tick, previous_own),
                 )
-            furthest = max(known, key_watermark, pattern_watermarks[1])
-            if furthest > EARLIEST:
-                progress = effective(self._query, for_key(self._reported_progress, furthest))
+            present_own = max(previous_own, key_watermark, pattern_watermark)
+            if present_own > EARLIEST:
+                progress = with_allowed_lateness(self._query, for_key(self._reported_progress, present_own))
             is_ahead = key_watermark > self.progress.watermark
             state.key_watermark = key_watermark if is_ahead else EARLIEST
         if not rows and not state.pending:
@@ -147,14 +147,14 @@ class Filter:
         keeps = self._keeps
         if keeps is None:
             return
-        gone: list[StoredEvent] = []
-        new: list[StoredEvent] = []
+        removed: list[StoredEvent] = []
+        added: list[StoredEvent] = []
         inserted: list[StoredEvent] = []
         for event in admission.inserted:
             if keeps(event.payload):
                 inserted.append(event)
             else:
-                new.append(event.filtered())
+                added.append(event.filtered())
         admission.inserted = inserted
 
         for id, (before, after) in list(admission.touched.items()):
@@ -166,12 +166,12 @@ class Filter:
                 admission.touched[id] = (before, present)
                 continue
             if before is not None:
-                gone.append(before)
+                removed.append(before)
             if present is not None:
-                new.append(present)
+                added.append(present)
             del admission.touched[id]
-        if gone or new:
-            state.replace(gone, new)
+        if removed or added:
+            state.replace(removed, added)
 
     def count(self, changes: Sequence[InputChange]) -> int:
         """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""

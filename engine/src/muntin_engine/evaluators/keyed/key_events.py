@@ -14,7 +14,7 @@ from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, 
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates, payload_of, waiting_row
+from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow, payload_of, waiting_row
 from muntin_engine.time.changes import InputChange
 
 DECODED: Final = 10
@@ -169,7 +169,7 @@ class KeyEvents:
             times += [node + 1 for node in nodes if watermark <= node < INFINITY]
         return times
 
-    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+    def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the content of the state, for readers of a checkpoint; the caller knows the key.
 
         Args:
@@ -179,7 +179,7 @@ class KeyEvents:
         del states
         ((input_name, input_identity),) = inputs
         for event in self.events:
-            yield HeldRow(
+            yield StateRow(
                 kind="filtered" if event.is_filtered else "event",
                 key=(),
                 start=event.start,
@@ -192,7 +192,7 @@ class KeyEvents:
         for row in self.waiting:
             yield waiting_row(input_identity, row)._replace(input=input_name)
         if self.key_watermark > EARLIEST:
-            yield HeldRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
+            yield StateRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
 
     def id_of(self, id: Hashable) -> Hashable:
         """Return the id that the input gave an event; None if it gave none."""

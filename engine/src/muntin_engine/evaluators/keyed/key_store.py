@@ -8,20 +8,20 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from muntin import INFINITY
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.keyed.timer_index import TimerIndex
 from muntin_engine.state.bucket_state import NO_TIMER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import FULL_ENTRY, Entry, StoredEntry
+from muntin_engine.state.log import FULL_ENTRY, Entry, LogEntry
 
 LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
@@ -38,6 +38,13 @@ _OBJECTS: Final = 512
 
 _RECORD: Final = 128
 """The memory of each further record besides its data, roughly."""
+
+_FIELDS: Final = range(len(KeyTimer._fields))
+_DUE_FIELDS: Final = tuple(map(KeyTimer._fields.index, Due._fields))
+"""The fields of a timer that make a key due, in the order of those of `Due`."""
+
+_MANY: Final = 2
+"""The index of timers is rebuilt with over twice the entries that all keys need at most."""
 
 _NAME: Final = itemgetter(0)
 _NUMBER: Final = itemgetter(0)
@@ -138,6 +145,86 @@ class KeyRecords(Generic[StateT]):
         return appendable
 
 
+class TimerIndex:
+    """Keys that have timers: for each field of a timer a heap of its values, and the keys by value.
+
+    An entry, a key under a value, is outdated if the key has another value by now; it is dropped when the value is the
+    smallest, or when the index is rebuilt.
+
+    Cost: a constant for each key that gets a timer or is due, and logarithmic in the number of distinct values for each
+    of these.
+    """
+
+    def __init__(self, keys: Mapping[bytes, KeyRecords[Any]]) -> None:
+        """Start an index over a mapping of keys, whose timers are looked up there from then on."""
+        self._keys = keys
+        self._clear()
+        self.update(keys)
+
+    def update(self, changed: Collection[bytes]) -> None:
+        """Enter the new timers of changed keys, some of which may be gone."""
+        keys = self._keys
+        most_needed = len(_FIELDS) * (len(keys) + len(changed))
+        if self._entry_count > _MANY * most_needed:
+            self._clear()
+            changed = keys
+
+        # Many keys have equal timers: these are entered together.
+        names_by_timer: dict[KeyTimer, list[bytes]] = {}
+        for name in changed:
+            if name in keys:
+                names_by_timer.setdefault(keys[name].timer, []).append(name)
+        for timer, names in names_by_timer.items():
+            for value, heap, names_by_value in zip(timer, self._heaps, self._names_by_value, strict=True):
+                if value == INFINITY:
+                    continue
+                if value not in names_by_value:
+                    heappush(heap, value)
+                    names_by_value[value] = []
+                names_by_value[value] += names
+                self._entry_count += len(names)
+
+    def take_due(self, at: Due) -> set[bytes]:
+        """Take out the keys that are due at a progress below `INFINITY`, at which all are; each is updated later."""
+        due: set[bytes] = set()
+        for field, limit in zip(_DUE_FIELDS, at, strict=True):
+            heap = self._heaps[field]
+            names_by_value = self._names_by_value[field]
+            while heap and heap[0] <= limit:
+                value = heappop(heap)
+                names = names_by_value.pop(value)
+                self._entry_count -= len(names)
+                due.update([name for name in names if self._timer(name)[field] == value])
+        return due
+
+    def soonest(self) -> KeyTimer:
+        """Return the smallest value of each field."""
+        return KeyTimer(*[self._least(field) for field in _FIELDS])
+
+    def _least(self, field: int) -> int:
+        """Return the smallest value of a field that a key has, and drop the outdated entries before it."""
+        heap = self._heaps[field]
+        while heap:
+            value = heap[0]
+            names = self._names_by_value[field][value]
+            while names and self._timer(names[-1])[field] != value:
+                names.pop()
+                self._entry_count -= 1
+            if names:
+                return value
+            del self._names_by_value[field][heappop(heap)]
+        return INFINITY
+
+    def _clear(self) -> None:
+        self._entry_count = 0
+        self._heaps: list[list[int]] = [[] for _ in _FIELDS]
+        self._names_by_value: list[dict[int, list[bytes]]] = [{} for _ in _FIELDS]
+
+    def _timer(self, name: bytes) -> KeyTimer:
+        key = self._keys.get(name)
+        return NO_TIMER if key is None else key.timer
+
+
 class KeyStore(Generic[StateT]):
     """The states of one bucket's keys, by the encoded key.
 
@@ -170,7 +257,7 @@ class KeyStore(Generic[StateT]):
         return self._keys.items()
 
     @classmethod
-    def of(cls, codec: Codec, entries: Iterable[StoredEntry], keys: int) -> KeyStore[StateT]:
+    def of(cls, codec: Codec, entries: Iterable[LogEntry], keys: int) -> KeyStore[StateT]:
         """Rebuild a store from the entries of its log.
 
         Raises:
@@ -321,7 +408,7 @@ class KeyStore(Generic[StateT]):
         in_order = sorted(self.items(), key=_NAME)
         return self._entries((name, key_records.timer, key_records.records) for name, key_records in in_order)
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible."""
         del first_live  # an entry has keys that end at any time
         in_order = sorted(merge_records(self._codec, entries).items(), key=_NAME)
@@ -374,7 +461,7 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
         state.keep(store, store.memory)
 
 
-def merge_records(codec: Codec, entries: Iterable[StoredEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
+def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
     """Merge log entries: for each key its timer, its last whole record, and the records of changes after it."""
     merged: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
     for entry in entries:

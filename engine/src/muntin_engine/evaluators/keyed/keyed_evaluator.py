@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muntin import EarlyEmission, EmitPolicy
@@ -12,7 +12,7 @@ from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult, KeyedRun
 from muntin_engine.evaluators.keyed.output_tables import evicted_tables, result_tables
-from muntin_engine.modules.calls import Meter
+from muntin_engine.modules.meter import Meter
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.plan import Plan
@@ -21,7 +21,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress, Timing
 from muntin_engine.time.progress_tracker import ProgressTracker
-from muntin_engine.wire.input_report import InputReport
+from muntin_engine.wire.shuffle import InputReport
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -42,14 +42,14 @@ class KeyedEvaluator(KeepsState):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
-        STORE_CACHE.most = task.worker.kept_bytes
+        STORE_CACHE.most = task.worker.cache_bytes
         keyed_bucket = KeyedBucket(
             self.run_class(task.plan),
             self.query_of_task(task),
             cells,
             task.codec,
             task.identity,
-            [input_task.tracker for input_task in task.inputs],
+            task.trackers,
             cache=None if task.is_static else STORE_CACHE,
             name=(task.cache_token, bucket),
         )
@@ -73,7 +73,7 @@ class KeyedEvaluator(KeepsState):
 
 
 def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
-    """Return the values of the metrics that the evaluator of a plan reports."""
+    """Return the values of metrics, also of those that the plan's evaluator does not report."""
     metrics = {
         "keys": result.keys,
         "windows_closed": result.windows_closed,
@@ -89,7 +89,7 @@ def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
         changes = [change for _, key_changes in result.output for change in key_changes]
         metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
         metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)
-    return {name: value for name, value in metrics.items() if name not in plan.choice.unreported}
+    return metrics
 
 
 class KeyedInMemory:
@@ -106,7 +106,14 @@ class KeyedInMemory:
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
         """Process a micro-batch, write the state and return the changes of the output."""
-        changes = [(key, [row]) for key, row in rows]
-        result = self._bucket.process(changes, [InputReport(arrived)] * self._inputs)
-        self.evicted = [(key, change) for key, key_changes in result.evicted for change in key_changes]
-        return [(key, change) for key, key_changes in result.output for change in key_changes]
+        rows_by_key = [(key, [row]) for key, row in rows]
+        result = self._bucket.process(rows_by_key, [InputReport(arrived)] * self._inputs)
+        self.evicted = list(_one_by_one(result.evicted))
+        return list(_one_by_one(result.output))
+
+
+def _one_by_one(output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[tuple[Key, OutputChange]]:
+    """Yield each change of an output with its key."""
+    for key, changes in output:
+        for change in changes:
+            yield key, change

@@ -10,7 +10,7 @@ from muntin.errors import ModuleFailedError
 from muntin.errors.safe_text import safe_cause
 from muntin_engine.evaluators.keyed.window_extent import Extent
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 
 T = TypeVar("T")
 

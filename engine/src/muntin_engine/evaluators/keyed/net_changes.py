@@ -29,14 +29,18 @@ class NetChanges:
         self._state = state
 
     def apply(self) -> None:
-        """Bring the index and the windows up to date."""
-        gone: list[StoredEvent] = []
-        new = self.inserted
-        if self.touched:
-            gone = [before for before, _ in self.touched.values() if before is not None]
-            new = new + [after for _, after in self.touched.values() if after is not None]
-        if gone or new:
-            self._state.replace(gone, new)
+        """Apply the changes to the index and the windows."""
+        removed: list[StoredEvent] = []
+        added = self.inserted
+        if self.touched:  # most batches have insertions alone, which are not copied
+            added = added.copy()
+            for before, after in self.touched.values():
+                if before is not None:
+                    removed.append(before)
+                if after is not None:
+                    added.append(after)
+        if removed or added:
+            self._state.replace(removed, added)
 
     def current(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id as the batch has left it so far; None if there is none."""

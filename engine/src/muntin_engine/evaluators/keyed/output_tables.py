@@ -44,7 +44,7 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
     """
     is_operator = task.plan.join is None and task.query.is_operator
     row = task.query.bindings[0].module.result_field() if is_operator else None
-    return _tables(task, output, _Output(task.results, task.outputs, row))
+    return _tables(task, output, _Output(task.results, task.plan.outputs, row))
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:

@@ -161,10 +161,10 @@ class OrderedRun(KeyedRun):
     Attributes:
         progress: The progress of the input after the batch, with the watermark after allowed lateness.
         key_progress: The progress as it counts for the key that is processed.
-        work: The part of the batch for that key.
-        key: That key.
-        state: Its state.
-        output: The changes of its output so far.
+        work: The part of the batch for the key that is processed.
+        key: The key that is processed.
+        state: The state of the key.
+        output: The changes of the key's output so far.
     """
 
     key_progress: Progress

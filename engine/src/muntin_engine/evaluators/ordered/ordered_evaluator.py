@@ -8,16 +8,16 @@ import pyarrow as pa
 
 from muntin import RowOperator
 from muntin_engine.evaluators.contracts import AnswersAtOnce
+from muntin_engine.evaluators.keyed.key_reader import query_without_modules, rows_of_keys
 from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.keyed_run import KeyedRun
-from muntin_engine.evaluators.keyed.stored_keys import query_without_modules, rows_of_keys
 from muntin_engine.evaluators.ordered.row_aggregates import AggregatesRun
 from muntin_engine.evaluators.ordered.row_handlers import HandlersRun
 from muntin_engine.evaluators.ordered.rows_state import RowsState
 from muntin_engine.evaluators.ordered.stateless import passed_events, results_of
 from muntin_engine.evaluators.ordered.stream_operator import OperatorState, StreamRun
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket
+from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -28,9 +28,9 @@ class RowsEvaluator(KeyedEvaluator):
         """Return the class of a micro-batch of a bucket."""
         return HandlersRun if isinstance(plan.modules[0].module, RowOperator) else AggregatesRun
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the rows that wait, and the rows or the states in the window of each partition."""
-        return rows_of_keys(stored, RowsState, query_without_modules(stored.identity, stored.identity))
+        return rows_of_keys(bucket, RowsState, query_without_modules(bucket.identity, bucket.identity))
 
 
 class EventByEventEvaluator(KeyedEvaluator):
@@ -43,9 +43,9 @@ class EventByEventEvaluator(KeyedEvaluator):
         """Return the class of a micro-batch of a bucket."""
         return StreamRun
 
-    def held_rows(self, stored: StoredBucket) -> Iterator[HeldRow]:
+    def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the events that wait, and the operator's state of each key."""
-        return rows_of_keys(stored, OperatorState, query_without_modules(stored.identity, stored.identity))
+        return rows_of_keys(bucket, OperatorState, query_without_modules(bucket.identity, bucket.identity))
 
 
 class StatelessEvaluator(AnswersAtOnce):

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer
 from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.state.stored_bucket import HeldRow, ModuleState, NamedInput, StoredStates, payload_of
+from muntin_engine.state.bucket_reader import ModuleState, NamedInput, StateReader, StateRow, payload_of
 from muntin_engine.time.changes import canonical
 
 LATER: Final = INFINITY - 1
@@ -150,18 +150,18 @@ class RowsState(DelayBuffer):
         has_states = self.module_state is not None or bool(self.states)
         return self._released_since_save is not None and self.rows is not None and not has_states and super().tracks
 
-    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+    def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the rows that wait, those in the window of each partition, and the states of modules."""
-        yield from super().held_rows(states, inputs)
+        yield from super().state_rows(states, inputs)
         ((_, input_identity),) = inputs
         for partition, rows in self.members.items():
             for row in rows.values():
                 value = payload_of(input_identity, row.payload)
-                yield HeldRow("member", (), row.start, row.end, value, events=1, partition=partition)
+                yield StateRow("member", (), row.start, row.end, value, events=1, partition=partition)
         for partition, module_states in self.states.items():
-            of_partition = HeldRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
+            of_partition = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
             yield from states.rows(of_partition, cast(Sequence[ModuleState], module_states))
-        of_key = HeldRow("key", (), EARLIEST, INFINITY, None)
+        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
         yield from states.rows(of_key, [] if self.module_state is None else [self.module_state])
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:

@@ -13,7 +13,7 @@ from muntin.errors import ModuleFailedError
 from muntin.errors.safe_text import safe_cause
 from muntin.query_checks import check_cause
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED, payloads_of
 from muntin_engine.time.changes import Key
@@ -68,7 +68,7 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     keys = rows.select(input_task.key_names).take(pa.array(causes))
     columns = [keys.column(name).combine_chunks() for name in input_task.key_names]
     columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
-    for place, output in enumerate(task.outputs):
+    for place, output in enumerate(task.plan.outputs):
         arrow_type = task.results.field(len(columns)).type
         columns.append(result_columns.part(values, module.result_field(), place, output, arrow_type))
     return pa.table(columns, schema=task.results)

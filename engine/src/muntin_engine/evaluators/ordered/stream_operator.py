@@ -16,8 +16,8 @@ from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, Ord
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
 from muntin_engine.state.bucket_state import KeyTimer
-from muntin_engine.state.stored_bucket import HeldRow, NamedInput, StoredStates
 from muntin_engine.time.changes import OutputChange, OutputKind, Progress
 
 
@@ -143,10 +143,10 @@ class OperatorState(DelayBuffer):
         """True if forgetting the key loses nothing."""
         return self.operator_state is None and self.wake_up == INFINITY and super().is_empty
 
-    def held_rows(self, states: StoredStates, inputs: Sequence[NamedInput]) -> Iterator[HeldRow]:
+    def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the events that wait, the operator's state, and its wake-up."""
-        yield from super().held_rows(states, inputs)
-        of_key = HeldRow("key", (), EARLIEST, INFINITY, None)
+        yield from super().state_rows(states, inputs)
+        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
         yield from states.rows(of_key, [] if self.operator_state is None else [self.operator_state])
         if self.wake_up < INFINITY:
             yield of_key._replace(kind="wake-up", start=self.wake_up)

@@ -239,7 +239,7 @@ def test_the_stack_of_a_fault_has_the_module_s_own_lines() -> None:
         "Current thread 0x2 (most recent call first):\n"
         '  File "/home/ann/prices.py", line 7 in fast_sum\n'
         '  File "/home/ann/prices.py", line 12 in compute_result\n'
-        '  File "/env/site-packages/muntin_engine/modules/calls.py", line 80 in call\n'
+        '  File "/env/site-packages/muntin_engine/modules/meter.py", line 80 in call\n'
         '  File "/env/site-packages/pyspark/worker.py", line 4327 in invoke_udf\n'
         '  File "<frozen runpy>", line 88 in _run_code\n\n'
         "Extension modules: numpy._core._multiarray_umath (total: 1)\n\n"

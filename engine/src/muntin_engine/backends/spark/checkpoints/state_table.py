@@ -155,8 +155,8 @@ def _reader(
     """Return a function that reads the state of one bucket, whose cells are a table."""
 
     def read(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        from muntin_engine.state.bucket_reader import BucketReader
         from muntin_engine.state.cells import MemoryCells
-        from muntin_engine.state.stored_bucket import StoredBucket
         from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
         operator, bucket = (part.as_py() for part in key)
@@ -165,8 +165,8 @@ def _reader(
         query, cells = queries[operator, bucket], MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
-        stored = StoredBucket(cells, f"bucket {bucket} of operator {operator}")
-        rows = list(KEEPS_STATE[query.evaluator].held_rows(stored))
+        stored = BucketReader(cells, f"bucket {bucket} of operator {operator}")
+        rows = list(KEEPS_STATE[query.evaluator].state_rows(stored))
         columns = {name: [getattr(row, name, None) for row in rows] for name in schema.names}
         columns |= {"query": [query.name] * len(rows), "bucket": [bucket] * len(rows)}
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]

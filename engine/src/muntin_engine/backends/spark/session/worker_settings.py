@@ -13,7 +13,7 @@ from muntin_engine.state.key_patterns import MOST_PATTERNS
 from muntin_engine.state.store_cache import CACHE_BYTES
 from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
 
-KEPT: Final = "spark.muntin.kept.bytes"
+CACHE: Final = "spark.muntin.cache.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""
 
 WAKE_UPS: Final = "spark.muntin.wakeups.limit"
@@ -34,7 +34,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     """
     remove_dead_traces()
     return WorkerSettings(
-        kept_bytes=int(_number(spark, KEPT, CACHE_BYTES)),
+        cache_bytes=int(_number(spark, CACHE, CACHE_BYTES)),
         traces_folder=traces_folder(),
         most_wake_ups=int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
         most_patterns=int(_number(spark, PATTERNS, MOST_PATTERNS)),

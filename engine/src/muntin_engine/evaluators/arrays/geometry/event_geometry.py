@@ -29,7 +29,7 @@ from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import Entry, StateLog, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry, StateLog
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid, output_watermark
 
@@ -71,9 +71,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         """Return an empty store."""
         return EventStore(self._codec)
 
-    def restore(
-        self, store: EventStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
-    ) -> None:
+    def restore(self, store: EventStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Read the events and results of the log, and the rows that waited."""
         watermark = progress.least.watermark
         store.restore_waiting(cells)
@@ -134,7 +132,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         log.tidy(store, live_bytes, lambda: self._whole_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
 
-    def present_events(self, store: EventStore, entries: Sequence[StoredEntry], watermark: int) -> StretchTable:
+    def present_events(self, store: EventStore, entries: Sequence[LogEntry], watermark: int) -> StretchTable:
         """Return the events of the log that something needs, without those that were deleted.
 
         Args:

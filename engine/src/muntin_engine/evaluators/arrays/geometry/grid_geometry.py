@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.log import MOST_DEAD, Entry, StateLog, StoredEntry
+from muntin_engine.state.log import MOST_DEAD, Entry, LogEntry, StateLog
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid, output_watermark
 from muntin_engine.time.window_grid import NEVER
@@ -74,9 +74,7 @@ class GridGeometry(StretchGeometry):
         opened = self.stage(previous)
         return max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
 
-    def restore(
-        self, store: StretchStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
-    ) -> None:
+    def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Merge the entries of the log, without what has ended but shares an entry with what lives."""
         del cells
         for entry in entries:
@@ -121,7 +119,7 @@ class GridGeometry(StretchGeometry):
             self._compact(store, log, first_live, progress)
 
     def merge_entries(
-        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+        self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
         """Merge log entries into as few as possible, upgrading them, without dead slices."""
         del progress
@@ -170,9 +168,7 @@ class GrowingGeometry(GridGeometry):
     No log entry dies by itself, so what was merged into others goes when the log is written anew.
     """
 
-    def restore(
-        self, store: StretchStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
-    ) -> None:
+    def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Merge the entries of the log."""
         super().restore(store, entries, cells, progress)
         carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
@@ -189,7 +185,7 @@ class GrowingGeometry(GridGeometry):
             carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
 
     def merge_entries(
-        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+        self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
         """Merge log entries into as few as possible, upgrading them, and what closed windows have of each key."""
         first_open = self._first_open(progress)

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.inputs_progress import InputsProgress
 
 
@@ -63,9 +63,7 @@ class TickGeometry(StretchGeometry):
         """Return the watermark, before which a row is late."""
         return previous.least.watermark
 
-    def restore(
-        self, store: StretchStore, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress
-    ) -> None:
+    def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Join the entries of the log, without what has ended but shares an entry with what lives."""
         del cells
         store.stretches.replace(*store.codec.read_stretches(entries))
@@ -102,7 +100,7 @@ class TickGeometry(StretchGeometry):
         log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._whole_entries(store))
 
     def merge_entries(
-        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+        self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
         """Merge log entries into as few as possible, upgrading them."""
         del first_live

@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.cells import Cells
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.inputs_progress import InputsProgress
 
 
@@ -28,7 +28,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
         """Return an empty store."""
 
     @abstractmethod
-    def restore(self, store: StoreT, entries: Sequence[StoredEntry], cells: Cells, progress: InputsProgress) -> None:
+    def restore(self, store: StoreT, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Fill an empty store from the log.
 
         Args:
@@ -108,7 +108,7 @@ class StretchGeometry(WindowGeometry[StretchStore]):
 
     @abstractmethod
     def merge_entries(
-        self, store: StretchStore, entries: Sequence[StoredEntry], first_live: int, progress: InputsProgress
+        self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
         """Merge log entries into as few as possible, upgrading them.
 
@@ -149,6 +149,6 @@ class EntryMerging:
     store: StretchStore
     progress: InputsProgress
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge entries into as few as possible, without the places before a first one."""
         return self.geometry.merge_entries(self.store, entries, first_live, self.progress)

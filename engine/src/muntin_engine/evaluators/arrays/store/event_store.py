@@ -32,7 +32,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS,
 from muntin_engine.state.bucket_state import StateSize
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.changes import Key
 from muntin_engine.wire.python_values import tuples_of
 
@@ -141,7 +141,7 @@ class EventStore(ArrayStore):
             cells.put(WAITING, rows)
         self._stored_waiting = rows
 
-    def read_records(self, entries: Sequence[StoredEntry]) -> tuple[StretchTable, StretchTable]:
+    def read_records(self, entries: Sequence[LogEntry]) -> tuple[StretchTable, StretchTable]:
         """Return the last record of each event in the log, and the last one of each result."""
         event_tables: list[StretchTable] = [EMPTY]
         result_tables: list[StretchTable] = [EMPTY]
@@ -169,7 +169,7 @@ class EventStore(ArrayStore):
         """
         return self._write_records(recorded(records, serial))
 
-    def compact(self, entries: Sequence[StoredEntry], first_live: int) -> list[Entry]:
+    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible: only the last record of each event and result counts."""
         del first_live
         events, results = self.read_records(entries)

@@ -1,9 +1,15 @@
-"""The columns of a blob, as the values of stretches fill them."""
+"""The columns of a blob of stretches: whole numbers, each column in as few bytes as its numbers need, and others.
+
+A column of whole numbers is written as distances from its least number, in one, two, four or eight bytes. Of a column
+of equal numbers nothing is written but that number, which is in the metadata of the table as the least ones are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
@@ -22,3 +28,45 @@ class BlobColumns:
     numbers: dict[str, IntArray] = field(default_factory=dict)
     columns: dict[str, pa.Array] = field(default_factory=dict)
     packed: list[bytes] = field(default_factory=list)
+
+
+def narrow_table(numbers: Mapping[str, IntArray], columns: Mapping[str, pa.Array]) -> pa.Table:
+    """Return a table of columns of whole numbers, written narrow, and of others as they are.
+
+    Args:
+        numbers: Arrays of n numbers, by name.
+        columns: Arrays of n values, by other names; one at least, because they say how many rows there are.
+
+    Example:
+        >>> table = narrow_table({"at": np.array([10**15 + 7, 10**15]), "size": np.array([5, 5])}, {"key": ["a", "b"]})
+        >>> table.schema.names, str(table.schema.field("at").type), numbers_of(table)["size"]
+        (['key', 'at'], 'uint8', array([5, 5]))
+    """
+    arrays = dict(columns)
+    leasts: dict[str, str] = {}
+    for name, column in numbers.items():
+        least = int(column.min()) if len(column) else 0
+        largest = int(column.max()) if len(column) else 0
+        leasts[name] = str(least)
+        if least < largest:
+            narrow = np.min_scalar_type(largest - least)
+            arrays[name] = pa.array((column - least).astype(narrow))
+    return pa.table(arrays).replace_schema_metadata(leasts)
+
+
+def numbers_of(table: pa.Table) -> dict[str, IntArray]:
+    """Return the columns of whole numbers of a table that `narrow_table` made, by name."""
+    numbers: dict[str, IntArray] = {}
+    for encoded_name, encoded_least in table.schema.metadata.items():
+        name = encoded_name.decode()
+        least = int(encoded_least)
+        if name in table.column_names:
+            numbers[name] = table.column(name).to_numpy().astype(np.int64) + least
+        else:
+            numbers[name] = np.full(len(table), least, np.int64)
+    return numbers
+
+
+def codes_array(codes: IntArray, size: int) -> pa.Array:
+    """Return codes, from 0 up to but not including a size, in as few bytes as the size needs."""
+    return pa.array(codes.astype(np.min_scalar_type(size)))

@@ -20,7 +20,8 @@ from muntin.errors.safe_text import safe_cause
 from muntin.modules.columnar_aggregate import Form
 from muntin.schemas import Field, Scalar, Struct
 from muntin.schemas.components import ColumnarState
-from muntin_engine.modules.calls import CURRENT_CALL, Meter
+from muntin_engine.modules.current_call import CURRENT_CALL
+from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.plan import Plan
 from muntin_engine.wire.sums import Sums, finished
@@ -209,7 +210,9 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     forms: list[BoundForm] = []
     for module, meter in zip(plan.modules, meters, strict=True):
         assert module.form is not None, "the planner gives it modules with forms alone"
-        forms.append(BoundForm(module.form, module.label, module.columns, module.known, meter, module.empty_result))
+        forms.append(
+            BoundForm(module.form, module.label, module.columns, module.bound_reads, meter, module.empty_result)
+        )
     return tuple(forms)
 
 

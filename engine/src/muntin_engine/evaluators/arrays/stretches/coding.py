@@ -60,8 +60,8 @@ def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
     """Number codes without gaps, in their order; return the new codes, and how many there are.
 
     Args:
-        codes: From 0 up to but not including `size`.
-        size: May be much larger than the number of codes.
+        codes: The codes, from 0 up to but not including `size`.
+        size: The limit of the codes, which may be much larger than their number.
     """
     if fits_table(size, len(codes)):
         is_used = np.zeros(size, bool)
@@ -150,7 +150,7 @@ def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return, for each member of groups in a row, the place of its group and its place in that.
+    """Return, for the members of all groups one after the other, the place of the group and the place in the group.
 
     Example:
         >>> owners, within = expanded(np.array([2, 0, 1]))
@@ -158,7 +158,8 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
         ([0, 0, 2], [0, 1, 0])
     """
     owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    group_starts = np.cumsum(counts) - counts
+    return owners, np.arange(len(owners)) - np.repeat(group_starts, counts)
 
 
 def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
@@ -187,7 +188,7 @@ def product(*sizes: int) -> int:
     """Return the number of combinations of codes.
 
     Raises:
-        OverflowError: They cannot be numbered with 64 bits.
+        OverflowError: 64 bits are too few to number the combinations.
     """
     total = 1
     for size in sizes:
@@ -231,16 +232,21 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
 
 
 def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
-    """Merge neighbours of the same code in pairs until each code has one value."""
+    """Merge neighbours of the same code in pairs until each code has one value.
+
+    Cost: logarithmically many merges of arrays in the size of the largest group.
+    """
     order = stable_order(codes, size)
     codes = codes[order]
     values = values[order]
     while len(codes) > 1:
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-        rank = np.arange(len(codes)) - np.repeat(starts, np.diff(np.r_[starts, len(codes)]))
-        is_left = rank % 2 == 0
+        # In each group of a code, the first and the second value make a pair, the third and the fourth, and so on.
+        group_starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        group_sizes = np.diff(np.r_[group_starts, len(codes)])
+        rank_in_group = np.arange(len(codes)) - np.repeat(group_starts, group_sizes)
+        is_left = rank_in_group % 2 == 0
         left = np.flatnonzero(is_left)
-        has_right = np.append(~is_left, False)[left + 1]
+        has_right = np.append(~is_left, False)[left + 1]  # not the last one of a group of odd size
         if not has_right.any():
             break
         merged = values[left]

@@ -132,7 +132,7 @@ class KeyTable:
 
 
 def _names(keys: pa.Table) -> Iterable[Hashable]:
-    """Yield for each key something that is equal for equal keys."""
+    """Yield a name of each key, which is the same for equal keys."""
     if not keys.num_columns:
         return repeat((), len(keys))
     columns = [_storage(column).to_pylist() for column in keys.columns]

@@ -17,7 +17,7 @@ from muntin.errors.safe_text import safe_cause
 from muntin.modules.aggregate import rows_of
 from muntin_engine.evaluators.arrays.stretches.coding import first_places
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.skipping import SKIPPED, payloads_of
 from muntin_engine.time.changes import Key
 

@@ -74,7 +74,7 @@ def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
 
     Raises:
         ModuleFailedError: The form raised an exception.
-        ModuleContractError: It returned something else than one result per window.
+        ModuleContractError: The module returned something else than one result per window.
     """
     payloads = windows.payloads(place)
     with_payloads = np.flatnonzero(payloads)
@@ -151,6 +151,7 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
         ends = ends[owners]
     ends = np.ma.masked_equal(ends, INFINITY)
 
+    outputs = task.plan.outputs
     fields = list(task.results)
     columns: dict[str, pa.Array] = {}
     for field, key_name in zip(fields, task.key_names, strict=False):
@@ -162,8 +163,8 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
     names = list(task.plan.named_windows)
     if names:
         columns["window_name"] = pa.repeat(pa.scalar(names[results.place], pa.string()), len(starts))
-    for place, field in enumerate(fields[len(fields) - len(task.outputs) :]):
-        columns[field.name] = result_columns.column(place, task.outputs[place], field.type)
+    for place, field in enumerate(fields[len(fields) - len(outputs) :]):
+        columns[field.name] = result_columns.column(place, outputs[place], field.type)
 
     table = pa.table([columns[name] for name in task.results.names], schema=task.results)
     for start in range(0, table.num_rows, MOST_ROWS):
@@ -178,9 +179,10 @@ def form_table(task: TaskPayload, results: ResultWindows) -> pa.Table:
         ModuleContractError: A module's results are not of the type that its class declares.
     """
     form_columns = FormColumns(task, results)
-    types = list(task.results.types)[-len(task.outputs) :]
+    outputs = task.plan.outputs
+    types = list(task.results.types)[-len(outputs) :]
     columns: dict[str, pa.Array] = {}
-    for place, (field, arrow_type) in enumerate(zip(task.outputs, types, strict=True)):
+    for place, (field, arrow_type) in enumerate(zip(outputs, types, strict=True)):
         columns[f"i{place}"] = form_columns.column(place, field, arrow_type)
     return pa.table(columns)
 

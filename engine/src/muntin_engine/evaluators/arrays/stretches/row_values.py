@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns, narrow_table, numbers_of
 from muntin_engine.evaluators.arrays.stretches.coding import expanded, members_of, stable_order
 from muntin_engine.wire.blobs import from_blob, to_blob
-from muntin_engine.wire.narrow_numbers import narrow_table, numbers_of
 
 
 @dataclass(frozen=True, slots=True)

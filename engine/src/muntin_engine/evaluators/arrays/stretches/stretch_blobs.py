@@ -19,7 +19,7 @@ import pyarrow as pa
 from muntin import INFINITY, Component, Merge
 from muntin.columnar.single import records_of
 from muntin.definitions.versions import is_same_version
-from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
+from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns, codes_array, narrow_table, numbers_of
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.stretches.component_values import (
     COUNTED,
@@ -33,7 +33,6 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowLists, RowVa
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable, components_of
 from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.wire import blobs
-from muntin_engine.wire.narrow_numbers import codes_array, narrow_table, numbers_of
 
 
 class Unpacked(NamedTuple):

@@ -15,7 +15,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import distinct
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob, from_old_blob, to_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Part, StretchTable, parts_of
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 
 ENTRY_BYTES: Final = 2 * 2**20
 """A log entry is split from about this size on."""
@@ -49,7 +49,7 @@ class StretchFormat(ABC):
         """
 
     @abstractmethod
-    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+    def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry, and upgrade it if an older schema version wrote it."""
 
     @abstractmethod
@@ -82,7 +82,7 @@ class ColumnFormat(StretchFormat):
         parts = {**self._parts, LISTS: None} if with_rows else self._parts
         return coded(keys, *from_blob(blob, parts))
 
-    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+    def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry."""
         if entry.schema_version is None or not self.forms:
             return coded(keys, *from_blob(entry.data, self._parts))
@@ -149,13 +149,13 @@ class StretchCodec:
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))
         return arrivals
 
-    def read(self, entry: StoredEntry) -> Arrival:
+    def read(self, entry: LogEntry) -> Arrival:
         """Decode a log entry, and upgrade it if an older schema version wrote it."""
         arrival = self._format.read_entry(entry, self._keys)
         self._learn_size(len(entry.data), len(arrival.stretches))
         return arrival
 
-    def read_stretches(self, entries: Sequence[StoredEntry]) -> list[StretchTable]:
+    def read_stretches(self, entries: Sequence[LogEntry]) -> list[StretchTable]:
         """Decode the stretches of log entries."""
         return [self.read(entry).stretches for entry in entries]
 

@@ -166,34 +166,40 @@ def ends_before(places: IntArray, first: int) -> BoolArray:
 
 
 def concat(tables: Sequence[StretchTable]) -> StretchTable:
-    """Join tables of stretches, one after the other; a table without any may lack parts."""
-    full = [table for table in tables if len(table)] or tables[:1]
-    if len(full) == 1:
-        return full[0]
-    keys = np.concatenate([table.keys for table in full])
-    low = np.concatenate([table.low for table in full])
-    weight = np.concatenate([table.weight for table in full])
-    high = low if all(table.are_points for table in full) else np.concatenate([table.high for table in full])
+    """Join tables of stretches, one after the other; an empty table may lack parts."""
+    tables = [table for table in tables if len(table)] or tables[:1]
+    if len(tables) == 1:
+        return tables[0]
+    keys = np.concatenate([table.keys for table in tables])
+    low = np.concatenate([table.low for table in tables])
+    weight = np.concatenate([table.weight for table in tables])
+    high = low
+    if not all(table.are_points for table in tables):
+        high = np.concatenate([table.high for table in tables])
+
     names: dict[Part, None] = {}  # in their order, each once
-    for table in full:
+    for table in tables:
         names |= dict.fromkeys(table.parts)
     parts: dict[Part, Any] = {}
     for part in names:
-        first, *others = [_values(table, part) for table in full]
-        parts[part] = first.concat(others)
+        first_values, *further_values = [_values(table, part) for table in tables]
+        parts[part] = first_values.concat(further_values)
     return StretchTable(keys, low, high, weight, parts)
 
 
 def alike(stretches: StretchTable) -> Groups:
-    """Group what is of the same key and stretch, in the order of stretches and then of keys."""
+    """Group stretches that have the same key and the same ends, in the order of ends and then of keys."""
     if not len(stretches):
         return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
-    places, count = compress(*number(stretches.low))
+    # One number for both ends, and then one for the ends and the key, each made dense before the next is put to it.
+    ends, count = compress(*number(stretches.low))
     if not stretches.are_points:
         highs, high_count = compress(*number(stretches.high))
-        places, count = compress(places * high_count + highs, product(count, high_count))
+        ends, count = compress(ends * high_count + highs, product(count, high_count))
     key_count = int(stretches.keys.max()) + 1
-    codes, size = compress(places * key_count + stretches.keys, product(count, key_count))
+    codes, size = compress(ends * key_count + stretches.keys, product(count, key_count))
+
+    # All members of a group have its key and its ends: those of the first one are those of the group.
     first = first_places(codes, size)
     low = stretches.low[first]
     high = low if stretches.are_points else stretches.high[first]

@@ -27,7 +27,7 @@ from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.python_values import values_in
@@ -80,7 +80,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """Yield the rows as they are for each bucket."""
         return lift_each(self._gap, rows, (), with_rows=True)
 
-    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+    def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry: the rows have the columns that the query has now."""
         arrival = super().read_entry(entry, keys)
         version = entry.schema_version

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.stretches.slices import in_ticks
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.slice_queues import Queue
 from muntin_engine.evaluators.arrays.values.state_modules import located, results_of, whereabouts
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.time.window_grid import NEVER
 

@@ -24,7 +24,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, SpreadKeys, group_rows
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.calls import CURRENT_CALL
+from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.state.unstorable import find_unstorable, unstorable

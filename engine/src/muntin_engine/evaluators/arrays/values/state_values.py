@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindow
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules, lift_states, located, whereabouts
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
-from muntin_engine.state.log import Entry, StoredEntry
+from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.slice_grid import SliceGrid
 
@@ -79,7 +79,7 @@ class PythonStates(StretchValues):
             stretches = self.merge(stretches, alike(stretches), keys)
         return Arrival(arrival.codes, stretches)
 
-    def read_entry(self, entry: StoredEntry, keys: KeyTable) -> Arrival:
+    def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry, and upgrade the states if an older schema version wrote them."""
         arrival = coded(keys, *from_blob(entry.data, {}))
         return arrival._replace(

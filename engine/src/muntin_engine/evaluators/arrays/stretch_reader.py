@@ -1,4 +1,4 @@
-"""Partial states, and rows, of a stored bucket, read without the modules of their query."""
+"""Partial states, and rows, of a bucket in a checkpoint, read without the modules of their query."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import (
     ends_before,
 )
 from muntin_engine.plan.choice import Geometry
+from muntin_engine.state.bucket_reader import BucketReader, DatedEntry, StateRow, payload_of
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.schema_versions import SchemaVersion
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredPart, payload_of
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.python_values import values_in
@@ -54,7 +54,7 @@ _COMPONENTS: Final[Mapping[Merge, Callable[..., Component]]] = {
 }
 
 
-class StoredTable(NamedTuple):
+class EntryStretches(NamedTuple):
     """Stretches that one schema version wrote.
 
     Attributes:
@@ -69,44 +69,44 @@ class StoredTable(NamedTuple):
     stretches: StretchTable
     states: Sequence[Sequence[Any]] = ()
 
-    def where(self, is_wanted: BoolArray) -> StoredTable:
+    def where(self, is_wanted: BoolArray) -> EntryStretches:
         """Select the wanted stretches."""
         places = np.flatnonzero(is_wanted)
         states = [[of_module[place] for place in places.tolist()] for of_module in self.states]
-        return StoredTable(self.version, self.batches[places], self.stretches.take(places), states)
+        return EntryStretches(self.version, self.batches[places], self.stretches.take(places), states)
 
 
-class StoredStretches:
-    """The stretches of a stored bucket: their places on the axis, and those that are live.
+class StretchReader:
+    """The stretches of a bucket in a checkpoint: their places on the axis, and those that are live.
 
     Attributes:
-        stored: The bucket.
+        bucket: The bucket.
         geometry: The geometry of its query.
     """
 
-    def __init__(self, stored: StoredBucket) -> None:
+    def __init__(self, bucket: BucketReader) -> None:
         """Read the windows of the bucket's query, and how far it has come."""
-        self.stored = stored
-        self.geometry = Geometry(stored.identity["arrays"]["geometry"])
+        self.bucket = bucket
+        self.geometry = Geometry(bucket.identity["arrays"]["geometry"])
         self._keys = KeyTable()
-        self._grids = _grids_of(stored.identity)
-        watermark = InputsProgress.from_data(stored.tracked).least.watermark
+        self._grids = _grids_of(bucket.identity)
+        watermark = InputsProgress.from_data(bucket.tracked).least.watermark
         self._first_live = watermark
         if self._grids:
             self._first_live = min(grid.first_live(grid.windows.first_open(watermark)) for grid in self._grids)
 
-    def read(self, parts_of: Callable[[SchemaVersion], Mapping[Part, Component | None]]) -> list[StoredTable]:
+    def read(self, parts_of: Callable[[SchemaVersion], Mapping[Part, Component | None]]) -> list[EntryStretches]:
         """Return the live stretches of each entry; sessions as far as they reach.
 
         Args:
             parts_of: Returns the parts that entries of a schema version have.
         """
-        tables = [self._decode(part, parts_of(part.version)) for part in self.stored.parts]
+        tables = [self._decode(dated, parts_of(dated.version)) for dated in self.bucket.entries]
         if self.geometry is Geometry.SESSIONS and tables:
             tables = _as_sessions(tables)
         return [table.where(~ends_before(table.stretches.high, self._first_live)) for table in tables]
 
-    def rows(self, table: StoredTable) -> Iterator[HeldRow]:
+    def rows(self, table: EntryStretches) -> Iterator[StateRow]:
         """Yield a row for each stretch, which no module has filled in."""
         stretches = table.stretches
         kind = _KINDS[self.geometry]
@@ -115,7 +115,7 @@ class StoredStretches:
         columns = (keys, *places, stretches.weight.tolist(), table.batches.tolist())
         for key, low, high, weight, batch in zip(*columns, strict=True):
             start, end = self._extent(low, high)
-            yield HeldRow(kind, key, start, end, None, events=weight, batch=batch)
+            yield StateRow(kind, key, start, end, None, events=weight, batch=batch)
 
     def _extent(self, low: int, high: int) -> tuple[int, int]:
         """Return the start and the end of a stretch, in ticks."""
@@ -124,16 +124,16 @@ class StoredStretches:
         grid = self._grids[0]
         return grid.extent(low).start, grid.extent(high).end if high < INFINITY else INFINITY
 
-    def _decode(self, part: StoredPart, parts: Mapping[Part, Component | None]) -> StoredTable:
-        keys, stretches, packed = from_blob(part.entry.data, parts)
+    def _decode(self, dated: DatedEntry, parts: Mapping[Part, Component | None]) -> EntryStretches:
+        keys, stretches, packed = from_blob(dated.entry.data, parts)
         coded = stretches.with_keys(self._keys.codes(keys)[stretches.keys])
         wanted = {name: values for name, values in coded.parts.items() if name in parts}
-        states = [self.stored.codec.unpack(data) for data in packed]
-        return StoredTable(part.version, np.full(len(coded), part.batch), replace(coded, parts=wanted), states)
+        states = [self.bucket.codec.unpack(data) for data in packed]
+        return EntryStretches(dated.version, np.full(len(coded), dated.batch), replace(coded, parts=wanted), states)
 
 
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
-    """Return the slices of a stored query; none of sessions and snapshots."""
+    """Return the slices of a query in a checkpoint; none of sessions and snapshots."""
     windows = identity["windows"].values() or [identity["window"]]
     steps: list[RegularWindows] = []
     for data in windows:
@@ -144,54 +144,54 @@ def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
     return SliceGrid.shared(steps) if steps else ()
 
 
-def rows_of_components(stored: StoredBucket) -> Iterator[HeldRow]:
+def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the components that each module keeps of each key and stretch, merged where that needs no module."""
-    bucket = StoredStretches(stored)
-    by_version: dict[int, list[StoredTable]] = {}
-    for table in bucket.read(_components):
+    reader = StretchReader(bucket)
+    by_version: dict[int, list[EntryStretches]] = {}
+    for table in reader.read(_components):
         by_version.setdefault(id(table.version), []).append(table)
     for tables in by_version.values():
-        for table in _merged(bucket.geometry, tables):
-            yield from _component_rows(bucket, table)
+        for table in _merged(reader.geometry, tables):
+            yield from _component_rows(reader, table)
 
 
-def _component_rows(bucket: StoredStretches, table: StoredTable) -> Iterator[HeldRow]:
+def _component_rows(reader: StretchReader, table: EntryStretches) -> Iterator[StateRow]:
     """Yield a row for each stretch and module."""
     version = table.version
     plain_parts = {part: values.plain() for part, values in table.stretches.parts.items()}
-    for place, row in enumerate(bucket.rows(table)):
+    for place, row in enumerate(reader.rows(table)):
         for form in range(len(version.modules)):
             components = {part.name: values[place] for part, values in plain_parts.items() if part.form == form}
             events = components.pop(PAYLOADS, row.events)
             for name, merge, *_ in version.components[form]:
                 if merge == Merge.MEAN and name in components:  # it is kept as a sum
                     components[name] = components[name] / events if events else None
-            module, module_version = bucket.stored.module(form, version)
+            module, module_version = reader.bucket.module(form, version)
             yield row._replace(value=components, module=module, version=module_version, events=events)
 
 
-def rows_of_states(stored: StoredBucket) -> Iterator[HeldRow]:
+def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the states that modules keep of each key and stretch, as many as wait to be combined."""
-    bucket = StoredStretches(stored)
-    for table in bucket.read(lambda version: {}):
-        for place, row in enumerate(bucket.rows(table)):
+    reader = StretchReader(bucket)
+    for table in reader.read(lambda version: {}):
+        for place, row in enumerate(reader.rows(table)):
             for module_place, states in enumerate(table.states):
-                module, version = stored.module(module_place, table.version)
-                value, count = stored.state(module_place, table.version, states[place])
+                module, version = bucket.module(module_place, table.version)
+                value, count = bucket.state(module_place, table.version, states[place])
                 events = row.events if count is None else count
                 yield row._replace(value=value, module=module, version=version, events=events)
 
 
-def rows_of_lists(stored: StoredBucket) -> Iterator[HeldRow]:
+def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the rows that wait for their windows, one by one."""
-    bucket = StoredStretches(stored)
-    for table in bucket.read(lambda version: {LISTS: None}):
+    reader = StretchReader(bucket)
+    for table in reader.read(lambda version: {LISTS: None}):
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
         starts, ends, payloads = lists.rows(places, lists.payload(places, values_in))
         owners = np.repeat(np.arange(len(lists)), table.stretches.weight).tolist()
         identity = {"inputs": table.version.inputs}
-        stretch_rows = list(bucket.rows(table))
+        stretch_rows = list(reader.rows(table))
         for owner, start, end, payload in zip(owners, starts, ends, payloads, strict=True):
             row = stretch_rows[owner]._replace(kind="event", start=start, end=end, events=1)
             yield row._replace(value=payload_of(identity, payload))
@@ -209,23 +209,25 @@ def _components(version: SchemaVersion) -> dict[Part, Component]:
     return parts
 
 
-def _merged(geometry: Geometry, tables: Sequence[StoredTable]) -> Sequence[StoredTable]:
+def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[EntryStretches]:
     """Merge the stretches of one schema version as the next micro-batch does, unless that needs a module."""
     version = tables[0].version
-    merges = {Merge(merge) for components in version.components for _, merge, *_ in components}
+    merges: set[Merge] = set()
+    for components in version.components:
+        merges |= {Merge(merge) for _, merge, *_ in components}
     if geometry is Geometry.SNAPSHOTS or Merge.CUSTOM in merges:
         return tables
     joined = concat([table.stretches for table in tables])
     groups = alike(joined)
     batches = np.full(len(groups.keys), -1)
     np.maximum.at(batches, groups.codes, np.concatenate([table.batches for table in tables]))
-    return [StoredTable(version, batches, joined.reduce(groups))]
+    return [EntryStretches(version, batches, joined.reduce(groups))]
 
 
-def _as_sessions(tables: Sequence[StoredTable]) -> list[StoredTable]:
+def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:
     """Extend each stretch to the session that it is part of."""
     sessions = sessions_of(concat([replace(table.stretches, parts={}) for table in tables]))
-    extended: list[StoredTable] = []
+    extended: list[EntryStretches] = []
     first = 0
     for table in tables:
         codes = sessions.codes[first : first + len(table.stretches)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from muntin_engine.modules.calls import STRIDE, TIMED, Meter
+from muntin_engine.modules.meter import STRIDE, TIMED, Meter
 
 
 class Clock:

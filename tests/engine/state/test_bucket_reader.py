@@ -15,8 +15,8 @@ from muntin.errors import WindowError
 from muntin.rows import batch, last
 from muntin.windows.specification import Unwindowed
 from muntin_engine.errors import StateError
+from muntin_engine.state.bucket_reader import BucketReader
 from muntin_engine.state.cells import METADATA, MemoryCells, Origin
-from muntin_engine.state.stored_bucket import StoredBucket
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.shuffle import collect
@@ -210,12 +210,12 @@ def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused()
     whole = feed.cells.cells[entry]
     feed.cells.put(entry, whole[:-1] + b"?")
     with pytest.raises(StateError, match=f"the cell '{entry}' of bucket 7: its"):
-        StoredBucket(feed.cells, "bucket 7")
+        BucketReader(feed.cells, "bucket 7")
     feed.cells.remove(entry)
     with pytest.raises(StateError, match="the metadata lists it, and it is empty"):
-        StoredBucket(feed.cells)
+        BucketReader(feed.cells)
     with pytest.raises(StateError, match="the cell 'metadata': it is empty"):
-        StoredBucket(MemoryCells())
+        BucketReader(MemoryCells())
     own = fed(EvenStarts(), "general", Members(), lifetimes="intervals")
     own.batch(row(1, 2, 4, 5))
     with pytest.raises(WindowError, match=r"'test.even_starts'"):

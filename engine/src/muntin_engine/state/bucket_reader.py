@@ -1,4 +1,4 @@
-"""The state of a bucket as it lies in a checkpoint, for readers without the query that wrote it."""
+"""Reading the state of a bucket in a checkpoint, without the query that wrote it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muntin_engine.state.cells import METADATA, Cells, CheckedCells, damaged, un
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.state.differences import QueryIdentity
-from muntin_engine.state.log import StateLog, StoredEntry
+from muntin_engine.state.log import LogEntry, StateLog
 from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.changes import InputChange, Key
 
@@ -19,7 +19,7 @@ NamedInput: TypeAlias = tuple[str | None, QueryIdentity]
 """The name of an input, None for a single one, and its properties."""
 
 
-class HeldRow(NamedTuple):
+class StateRow(NamedTuple):
     """A part of the state: an event, a row that waits, the state of a module, or a result that may change.
 
     Attributes:
@@ -52,32 +52,32 @@ class HeldRow(NamedTuple):
     batch: int | None = None
 
 
-class StoredPart(NamedTuple):
-    """An entry of the log.
+class DatedEntry(NamedTuple):
+    """A log entry, and when it was written.
 
     Attributes:
-        entry: The entry, with the schema version that wrote it.
+        entry: The log entry, with the schema version that wrote it.
         batch: The micro-batch that wrote it, alone or merged with earlier ones.
     """
 
-    entry: StoredEntry
+    entry: LogEntry
     batch: int
 
     @property
     def version(self) -> SchemaVersion:
         """The schema version that wrote it."""
-        assert self.entry.schema_version is not None, "a reader of stored buckets fills it in"
+        assert self.entry.schema_version is not None, "the reader of a bucket fills it in"
         return self.entry.schema_version
 
 
-class StoredBucket:
-    """The state of one bucket.
+class BucketReader:
+    """Reads the state of a bucket: its metadata and its log entries, still as bytes.
 
     Attributes:
         identity: The query that wrote it.
         tracked: The data of the progress of its inputs.
-        versions: The schema versions that its parts may be of, the present one last.
-        parts: The entries of its log.
+        versions: The schema versions that its log entries may be of, the present one last.
+        entries: The log entries.
         keys: The number of its keys, where each key has its own state.
         cells: All cells, whose checksums are compared when they are read.
         codec: The codec of values; records of any class come as dicts of their fields.
@@ -104,11 +104,11 @@ class StoredBucket:
         self.versions = metadata.schema_versions
         self.keys = metadata.held.keys
         log = StateLog(self.cells, metadata.log, self.versions)
-        self.parts: list[StoredPart] = []
+        self.entries: list[DatedEntry] = []
         for entry, name in zip(log.read(), log.names, strict=True):
             schema_version = entry.schema_version or self.versions[-1]
             origin = unseal(name, cells.get(name) or b"", owner).origin
-            self.parts.append(StoredPart(entry._replace(schema_version=schema_version), origin.batch))
+            self.entries.append(DatedEntry(entry._replace(schema_version=schema_version), origin.batch))
 
     @property
     def inputs(self) -> Sequence[NamedInput]:
@@ -153,12 +153,12 @@ class ModuleState(NamedTuple):
     state: Any
 
 
-class StoredStates:
+class StateReader:
     """Reads the states of modules, as a `StateSerializer` does, and upgrades nothing."""
 
-    def __init__(self, stored: StoredBucket) -> None:
-        self._stored = stored
-        self.schema_version = len(stored.versions) - 1
+    def __init__(self, bucket: BucketReader) -> None:
+        self._bucket = bucket
+        self.schema_version = len(bucket.versions) - 1
 
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
@@ -172,15 +172,15 @@ class StoredStates:
             windows: The windows.
         """
         del key
-        version = self._stored.versions[schema_version]
+        version = self._bucket.versions[schema_version]
         states_by_window = [list[ModuleState]() for _ in windows]
         for place, data in enumerate(packed):
-            for states, state in zip(states_by_window, self._stored.codec.unpack(data), strict=True):
+            for states, state in zip(states_by_window, self._bucket.codec.unpack(data), strict=True):
                 if state is not None:
                     states.append(ModuleState(place, version, state))
         return states_by_window
 
-    def rows(self, row: HeldRow, states: Sequence[ModuleState]) -> Iterator[HeldRow]:
+    def rows(self, row: StateRow, states: Sequence[ModuleState]) -> Iterator[StateRow]:
         """Yield a row for each state of a module.
 
         Args:
@@ -188,18 +188,19 @@ class StoredStates:
             states: The states.
         """
         for place, version, state in states:
-            module, module_version = self._stored.module(place, version)
-            value, count = self._stored.state(place, version, state)
+            module, module_version = self._bucket.module(place, version)
+            value, count = self._bucket.state(place, version, state)
             events = row.events if count is None else count
             yield row._replace(value=value, module=module, version=module_version, events=events)
 
 
-def waiting_row(input_identity: QueryIdentity, row: InputChange) -> HeldRow:
+def waiting_row(input_identity: QueryIdentity, row: InputChange) -> StateRow:
     """Return a row that waits for others of its event; a revision has the end that it expects, and the new one."""
+    value: dict[str, Any] = payload_of(input_identity, row.payload)
+    if row.new_end is not None:
+        value = {"end": row.end, "new_end": row.new_end}
     end = INFINITY if row.end is None else row.end
-    is_revision = row.new_end is not None
-    value = {"end": row.end, "new_end": row.new_end} if is_revision else payload_of(input_identity, row.payload)
-    return HeldRow("waiting", (), row.start, end, value, id=row.id)
+    return StateRow("waiting", (), row.start, end, value, id=row.id)
 
 
 def payload_of(input_identity: QueryIdentity, values: Sequence[Any]) -> dict[str, Any]:

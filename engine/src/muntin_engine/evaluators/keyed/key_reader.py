@@ -1,4 +1,4 @@
-"""The states of the keys of a stored bucket, read without the modules of their query."""
+"""The states of the keys of a bucket in a checkpoint, read without the modules of their query."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from muntin.catalog.named_windows import from_dict
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.keyed.key_store import merge_records
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
+from muntin_engine.state.bucket_reader import BucketReader, StateReader, StateRow
 from muntin_engine.state.differences import QueryIdentity
-from muntin_engine.state.stored_bucket import HeldRow, StoredBucket, StoredStates
 
 
 def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity) -> EvaluatorQuery:
@@ -38,29 +38,29 @@ def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity
     )
 
 
-def rows_of_keys(stored: StoredBucket, state_class: Any, query: Any) -> Iterator[HeldRow]:
+def rows_of_keys(bucket: BucketReader, state_class: Any, query: Any) -> Iterator[StateRow]:
     """Yield the content of each key's state.
 
     Args:
-        stored: The bucket.
+        bucket: The bucket.
         state_class: The class of the state of a key.
         query: The query as that class takes it.
     """
-    codec = stored.codec
-    states = StoredStates(stored)
+    codec = bucket.codec
+    states = StateReader(bucket)
     last_batches: dict[bytes, int] = {}
-    for part in stored.parts:
-        names = codec.unpack(part.entry.data)[0]
+    for dated in bucket.entries:
+        names = codec.unpack(dated.entry.data)[0]
         for name in names:
-            last_batches[name] = max(part.batch, last_batches.get(name, -1))
+            last_batches[name] = max(dated.batch, last_batches.get(name, -1))
 
-    records_by_name = merge_records(codec, [part.entry for part in stored.parts])
+    records_by_name = merge_records(codec, [dated.entry for dated in bucket.entries])
     for name, (_, records) in sorted(records_by_name.items()):
         if not records[-1].data:
             continue  # the key has no state any more
         key = tuple(codec.unpack(name))
         state = state_class.from_data(query, [codec.unpack(record.data) for record in records], states, key)
-        for row in state.held_rows(states, stored.inputs):
+        for row in state.state_rows(states, bucket.inputs):
             yield row._replace(key=key, batch=last_batches[name])
 
 
