@@ -20,7 +20,7 @@ import pytest
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError, StateError
 from muntin_engine.sinks.database_table import DatabaseTable
-from muntin_engine.sinks.sink import WrittenBatch
+from muntin_engine.sinks.written_batch import WrittenBatch
 from muntin_engine.testing import ArrowBatch, check_sink
 from tests.engine.sinks.postgresql_server import PASSWORD, running_server
 

@@ -18,9 +18,9 @@ import pytest
 from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, ParquetFolder, StateError
 from muntin_engine.sinks.batch_folders import BatchFolders, LastBatch
-from muntin_engine.sinks.local_folder import LocalFolder, checksummed
-from muntin_engine.sinks.sink import WrittenBatch
+from muntin_engine.sinks.owned_folder import OwnedFolder, checksummed
 from muntin_engine.sinks.table_versions import Pointer, TableVersions
+from muntin_engine.sinks.written_batch import WrittenBatch
 
 
 def put(folders: BatchFolders, batch_id: int, text: str) -> None:
@@ -320,34 +320,34 @@ def test_a_record_of_an_older_version_says_nothing_of_files(tmp_path: Path) -> N
 @pytest.mark.parametrize("path", ["s3://b/results", "hdfs:/results", "dbfs:/results", "file://host/results", ""])
 def test_a_path_that_cannot_be_renamed_on_is_refused(path: str) -> None:
     with pytest.raises(QueryError, match="is not a path of this machine's file system") as caught:
-        LocalFolder(path)
+        OwnedFolder(path)
     assert "write elsewhere with a function" in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["file:/data/a b%20é", "file:///data/a b%20é", "/data/a b%20é"])
 def test_a_url_of_a_file_is_its_path(path: str) -> None:
-    assert LocalFolder(path).path == Path("/data/a b%20é")
+    assert OwnedFolder(path).path == Path("/data/a b%20é")
 
 
 def test_a_home_folder_is_no_name() -> None:
     with pytest.raises(QueryError, match=r"would be a folder that is called '~'\n.*os.path.expanduser"):
-        LocalFolder("~/results")
+        OwnedFolder("~/results")
 
 
 def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photo.jpeg").touch()
     with pytest.raises(QueryError, match=r"holds 'photo.jpeg', which no query wrote"):
-        LocalFolder(tmp_path).check()
+        OwnedFolder(tmp_path).check()
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "results").touch()
     with pytest.raises(QueryError, match="results is a file"):
-        LocalFolder(tmp_path / "results").check()
+        OwnedFolder(tmp_path / "results").check()
 
 
 def test_a_new_folder_and_one_that_the_query_has_claimed_are_fine(tmp_path: Path) -> None:
-    folder = LocalFolder(tmp_path / "a" / "b")
+    folder = OwnedFolder(tmp_path / "a" / "b")
     folder.check()
     folder.claim("q")
     (folder.path / ".current.json.partial").touch()  # left by a run that was killed
@@ -357,13 +357,13 @@ def test_a_new_folder_and_one_that_the_query_has_claimed_are_fine(tmp_path: Path
 
 
 def test_another_query_is_refused_with_both_ids(tmp_path: Path) -> None:
-    LocalFolder(tmp_path).claim("one")
+    OwnedFolder(tmp_path).claim("one")
     with pytest.raises(QueryError, match="of another query: of one, and this one is two"):
-        LocalFolder(tmp_path).claim("two")
+        OwnedFolder(tmp_path).claim("two")
 
 
 def test_a_folder_that_was_deleted_since_is_not_made_anew(tmp_path: Path) -> None:
-    folder = LocalFolder(tmp_path / "results")
+    folder = OwnedFolder(tmp_path / "results")
     folder.claim("q")
     folder.check_owned()
     (folder.path / "_muntin.json").unlink()
@@ -382,12 +382,12 @@ WRONG = ('{"query": 7}', '{"name": "q"}', '{"query": "q", "n": 1}', "[1]", "null
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "_muntin.json").write_text(text)
     with pytest.raises(StateError, match=r"_muntin.json is damaged: .*\n  expected JSON") as caught:
-        LocalFolder(tmp_path).claim("q")
+        OwnedFolder(tmp_path).claim("q")
     assert caught.value.__cause__ is not None
 
 
 def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    folder = LocalFolder(tmp_path)
+    folder = OwnedFolder(tmp_path)
     assert folder.read("f.json", Pointer) is None
     folder.replace("f.json", Pointer("one", 1))
     folder.replace("f.json", Pointer("two", 2))
@@ -396,7 +396,7 @@ def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None
 
 
 def test_no_byte_of_a_file_can_change_without_being_noticed(tmp_path: Path) -> None:
-    folder = LocalFolder(tmp_path)
+    folder = OwnedFolder(tmp_path)
     folder.replace("f.json", Pointer("version-3", 3, watermark=41, read="a"))
     whole = (tmp_path / "f.json").read_bytes()
     for place, byte in enumerate(whole):
@@ -424,14 +424,14 @@ def test_a_table_that_was_never_written_has_no_rows_and_no_micro_batch(tmp_path:
     table = TableVersions(tmp_path)
     assert table.current is None
     assert table.rows is None
-    assert not table.has(0)
+    assert not table.last_written.includes(0)
 
 
 def test_the_pointer_names_the_rows_and_the_last_micro_batch(tmp_path: Path) -> None:
     write(tmp_path, 0, "a")
     write(tmp_path, 1, "b")
     assert rows(tmp_path) == "b"
-    assert [TableVersions(tmp_path).has(batch_id) for batch_id in range(3)] == [True, True, False]
+    assert [TableVersions(tmp_path).last_written.includes(batch_id) for batch_id in range(3)] == [True, True, False]
 
 
 def test_one_old_version_is_left_to_its_readers(tmp_path: Path) -> None:
@@ -446,7 +446,7 @@ def test_a_version_that_was_cut_short_counts_for_nothing(tmp_path: Path) -> None
     cut_short.mkdir()
     (cut_short / "half").touch()
     assert rows(tmp_path) == "a"
-    assert not TableVersions(tmp_path).has(1)
+    assert not TableVersions(tmp_path).last_written.includes(1)
 
     write(tmp_path, 1, "b")
     assert rows(tmp_path) == "b"
@@ -462,7 +462,7 @@ def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -
     table.publish(folder, 2)
     assert table.current is not None
     assert table.current.watermark is None
-    assert table.has(2)
+    assert table.last_written.includes(2)
     assert rows(tmp_path) == "a"
     assert [part.name for part in tmp_path.glob("version-*")] == ["version-0"]
 
@@ -485,7 +485,7 @@ def test_a_table_without_its_pointer_does_not_begin_anew(tmp_path: Path) -> None
     write(tmp_path, 1, "b")
     (tmp_path / "current.json").unlink()
     with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there are version-0, version-1"):
-        TableVersions(tmp_path).has(2)
+        TableVersions(tmp_path).last_written.includes(2)
     shutil.rmtree(tmp_path / "version-0")
     with pytest.raises(StateError, match=r"current.json is damaged: it is gone, and there is version-1\n"):
         TableVersions(tmp_path).new_version(2)
@@ -511,7 +511,7 @@ def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: 
     del said["crc32"]
     pointer.write_text(checksummed(said))
     with pytest.raises(StateError, match=rf"current.json is damaged: .*{why}"):
-        TableVersions(tmp_path).has(1)
+        TableVersions(tmp_path).last_written.includes(1)
 
 
 def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
@@ -519,10 +519,10 @@ def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
     for left in ("a", ""):
         (tmp_path / "version-0" / "rows").write_text(left)
         with pytest.raises(StateError, match=r"files of rows in .*version-0 take [01] bytes, and had 5\n"):
-            TableVersions(tmp_path).has(1)
+            TableVersions(tmp_path).last_written.includes(1)
     shutil.rmtree(tmp_path / "version-0")
     with pytest.raises(StateError, match=r"files of rows in .*version-0 take 0 bytes, and had 5"):
-        TableVersions(tmp_path).has(1)
+        TableVersions(tmp_path).last_written.includes(1)
 
 
 def test_the_pointer_says_what_its_micro_batch_read(tmp_path: Path) -> None:

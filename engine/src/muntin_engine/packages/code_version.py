@@ -18,7 +18,7 @@ from typing import Any, Final, get_args, get_origin
 
 from muntin import Module
 from muntin_engine.packages.local_code import is_local, package_of
-from muntin_engine.packages.sources import class_source, function_source, module_source
+from muntin_engine.packages.normalized_source import class_source, function_source, module_source
 
 _DIGITS: Final = 8
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))

@@ -11,10 +11,10 @@ from typing import Final, cast
 from uuid import uuid4
 
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.local_folder import TO_GO_ON, LocalFolder, sync, sync_tree
-from muntin_engine.sinks.places import is_elsewhere
-from muntin_engine.sinks.sink import WrittenBatch
+from muntin_engine.sinks.addresses import is_elsewhere
+from muntin_engine.sinks.owned_folder import TO_GO_ON, OwnedFolder, bytes_of_rows, sync, sync_tree
 from muntin_engine.sinks.stored_path import StoredPath
+from muntin_engine.sinks.written_batch import NO_BATCH, WrittenBatch, latest_watermark
 
 COLUMN: Final = "batch"
 """The column that readers get from the folders' names."""
@@ -35,10 +35,12 @@ class LastBatch:
 
     Attributes:
         batch: Its number.
-        tick: The output watermark after it: no later one changes anything before. None if it is not known.
-        before: The output watermark after the one before it.
-        writes: How often this was written: readers see by it that nothing was replaced while they read.
-        read: The name of what it read; empty if it is not known.
+        tick: The output watermark after it: no later micro-batch changes anything before that tick. None if it is not
+            known.
+        before: The output watermark after the micro-batch before it.
+        writes: The number of times that this record was written: readers see by it that nothing was replaced while they
+            read.
+        read: The name of its input; empty if it is not known.
         newest: The last micro-batch that has a folder, which is an earlier one where this one had no rows. None if it
             is not known.
         size: The bytes of all files of rows in that folder.
@@ -52,17 +54,22 @@ class LastBatch:
     newest: int | None = None
     size: int | None = None
 
+    @property
+    def written_batch(self) -> WrittenBatch:
+        """The micro-batch, with the name of its input."""
+        return WrittenBatch(self.batch, self.read)
 
-class BatchFolders(LocalFolder):
+
+class BatchFolders(OwnedFolder):
     """Folders `batch=0`, `batch=1`, ..., each of which is there whole or not at all.
 
-    Names that start with an underscore are none that Spark or Arrow read. On this machine's file system a folder is
-    put in place by renaming it. Elsewhere it has one file, which is: an object store copies an object whole.
+    Spark and Arrow do not read names that start with an underscore. On this machine's file system a folder is put in
+    place by renaming it. Elsewhere it has one file, which is renamed: an object store copies an object whole.
 
     On this machine's file system a folder, and the record of it, are on the disk when `put` and `keep` have returned.
 
     Two runs of one query may be at the same micro-batch for a moment, when it is started again while it runs: each
-    stages its rows under a name of its own, and takes the other's folder away only when it has one to put in its place.
+    stages its rows under a name of its own, and removes the other's folder only when it has one to put in its place.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -77,7 +84,7 @@ class BatchFolders(LocalFolder):
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
     def staged(self) -> Path:
-        """Return a new place for the next micro-batch: a folder, which is not there yet; elsewhere a file."""
+        """Return a new path for the rows of the next micro-batch: of a folder; elsewhere of a file."""
         self._staging = self._unused(_STAGED)
         return self._staging
 
@@ -85,13 +92,13 @@ class BatchFolders(LocalFolder):
         """Put what was staged in place, instead of an earlier attempt at the same micro-batch.
 
         Raises:
-            FileNotFoundError: It is gone; then the earlier attempt stays.
+            FileNotFoundError: The staged rows are gone; then the earlier attempt stays.
         """
         if self.is_elsewhere:
             self._staging.replace(self._folder(batch_id) / _FILE)
             return
-        sync_tree(self._staging)  # it fails if that is gone, before anything is taken away
-        while True:
+        sync_tree(self._staging)  # it fails if that is gone, before anything is removed
+        while True:  # until no other run puts a folder in place between the two steps
             self.drop(batch_id)
             try:
                 self._staging.rename(self._folder(batch_id))
@@ -103,7 +110,7 @@ class BatchFolders(LocalFolder):
                 return
 
     def drop(self, batch_id: int) -> None:
-        """Take away an earlier attempt at a micro-batch, if there is one, as a whole."""
+        """Remove an earlier attempt at a micro-batch, if there is one, as a whole."""
         folder = self._folder(batch_id)
         if self.is_elsewhere:
             (folder / _FILE).unlink(missing_ok=True)
@@ -116,7 +123,7 @@ class BatchFolders(LocalFolder):
         shutil.rmtree(replaced)
 
     def claim(self, query_id: str) -> None:
-        """Make the folder, if need be, see that it belongs to a query, and remove what was cut short in it."""
+        """Make the folder, if need be, check that it belongs to a query, and remove rows that are not whole."""
         super().claim(query_id)
         for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
             for leftover in self.path.glob(pattern):
@@ -136,35 +143,45 @@ class BatchFolders(LocalFolder):
 
     @property
     def last_written(self) -> WrittenBatch:
-        """The last micro-batch that is in place, also if its writing was cut short before that was kept.
+        """The last micro-batch that is in place, also if the process died between the folder and its record.
 
         Raises:
             StateError: The newest folder is gone, or a file in it.
         """
         last = self.last
-        if last is not None:
+        if last is None:
+            recorded = NO_BATCH
+        else:
             self._check_newest(last)
-        kept = WrittenBatch(-1) if last is None else WrittenBatch(last.batch, last.read)
-        numbers = [folder.name.partition("=")[2] for folder in self.path.glob(f"{COLUMN}=*")]
-        latest = max([int(number) for number in numbers if number.isdecimal()], default=-1)
-        return kept if kept.number >= latest else WrittenBatch(latest)
+            recorded = last.written_batch
+        newest = NO_BATCH.number
+        for folder in self.path.glob(f"{COLUMN}=*"):
+            number = folder.name.partition("=")[2]
+            if number.isdecimal():
+                newest = max(newest, int(number))
+        return recorded if recorded.includes(newest) else WrittenBatch(newest)
 
     def go_back(self, batch_id: int) -> None:
-        """Take back what was kept of a micro-batch that comes again, while its rows are replaced."""
+        """Undo the record of a micro-batch that comes again, while its rows are replaced."""
         last = self.last
-        if last is None or batch_id > last.batch:
+        if last is None or not last.written_batch.includes(batch_id):
             return
-        tick = last.before if batch_id == last.batch else None
+        tick = last.before if batch_id == last.batch else None  # of earlier micro-batches none is known
         record = LastBatch(batch_id - 1, tick, None, last.writes + 1)
         if last.newest is not None and last.newest < batch_id:
             record = replace(record, newest=last.newest, size=last.size)
         self.replace(_LAST, record)
 
     def keep(self, batch_id: int, tick: int | None = None, read: str = "") -> None:
-        """Keep that a micro-batch is in place, and the output watermark after it, which never goes back."""
+        """Record that a micro-batch is in place.
+
+        Args:
+            batch_id: The number of the micro-batch.
+            tick: The output watermark after it.
+            read: The name of its input.
+        """
         last = self.last or LastBatch(batch_id - 1, None, None, 0)
-        known_ticks = [mark for mark in (tick, last.tick) if mark is not None]
-        record = LastBatch(batch_id, max(known_ticks, default=None), last.tick, last.writes + 1, read)
+        record = LastBatch(batch_id, latest_watermark(last.tick, tick), last.tick, last.writes + 1, read)
         size = self._size(batch_id)
         if size is not None:
             record = replace(record, newest=batch_id, size=size)
@@ -175,10 +192,10 @@ class BatchFolders(LocalFolder):
     def _check_newest(self, last: LastBatch) -> None:
         """Raise unless the newest folder has the files that it had when it was put in place.
 
-        Older ones may be removed by whoever needs them no more.
+        Users may remove older folders.
 
         Raises:
-            StateError: It is gone, or a file in it.
+            StateError: The folder is gone, or a file in it.
         """
         if last.newest is None:
             return
@@ -197,7 +214,7 @@ class BatchFolders(LocalFolder):
             return size
         if not folder.exists():
             return None
-        return sum(file.stat().st_size for file in folder.glob("[!._]*"))
+        return bytes_of_rows(folder)
 
     def _folder(self, batch_id: int) -> Path:
         return self.path / f"{COLUMN}={batch_id}"

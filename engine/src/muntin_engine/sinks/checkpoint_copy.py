@@ -1,6 +1,6 @@
 """Copies of checkpoints that a query can be started with, also when the original is gone.
 
-Of all files in a checkpoint one kind holds the place where it lies: the metadata of its stateful operators name the
+Of all files in a checkpoint one kind holds the path of the checkpoint: the metadata of its stateful operators name the
 files with the schemas of their states by absolute paths. A copy has these paths written anew.
 """
 
@@ -17,9 +17,8 @@ from zlib import crc32
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.local_folder import sync, sync_tree
-from muntin_engine.sinks.places import is_elsewhere, local_path
-from muntin_engine.sinks.schemes import without_secrets
+from muntin_engine.sinks.addresses import is_elsewhere, local_path, without_secrets
+from muntin_engine.sinks.owned_folder import sync, sync_tree
 from muntin_engine.sinks.stored_path import StoredPath, file_system_of
 
 RECORDS: Final = "muntin"
@@ -61,11 +60,11 @@ class CheckpointCopy:
     """A copy of a checkpoint.
 
     Attributes:
-        path: Where it lies.
+        path: The path or address of the copy.
         files: The number of its files.
         size: The bytes in them.
         last_batch: The last micro-batch that was committed; -1 if there is none.
-        places: The places that the query writes to, as far as the checkpoint says so. A query that is started with the
+        places: The places that the query writes to, as far as the checkpoint knows. A query that is started with the
             copy goes on there, or in other places.
     """
 
@@ -87,11 +86,19 @@ class _Folder:
     """A folder on any file system, whose files are named by their paths in it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
+        """Take the path or the address of a folder.
+
+        Attributes:
+            is_elsewhere: True if the folder is not on this machine's file system.
+            spelled: The folder in one spelling.
+            for_spark: The folder as Spark names it, without keys and options.
+        """
         text = fspath(path)
         self.is_elsewhere = is_elsewhere(text)
         if self.is_elsewhere:
+            address_without_options = text.partition("?")[0]
             self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", text.partition("?")[0]).rstrip("/")
+            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")
         else:
             self.spelled = str(local_path(text))
             self.for_spark = f"file:{self.spelled}"
@@ -101,7 +108,7 @@ class _Folder:
         return without_secrets(self.spelled)
 
     def contains(self, other: _Folder) -> bool:
-        """Return True if the other folder is this one, or lies in it."""
+        """True if the other folder is this one, or lies in it."""
         return f"{other.spelled}/".startswith(f"{self.spelled}/")
 
     def list_files(self) -> dict[str, _File]:
@@ -145,13 +152,13 @@ class _Folder:
         return checksum
 
     def sync(self) -> None:
-        """Have all files on the disk, where the folder is on this machine's file system."""
+        """Write all files through to the disk, if the folder is on this machine's file system."""
         if not self.is_elsewhere:
             sync_tree(local_path(self.spelled))
             sync(local_path(self.spelled).parent)
 
     def delete(self, name: str = "") -> None:
-        """Delete a folder in it, or itself."""
+        """Delete a folder in this one; without a name, this one."""
         self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))
 
 
@@ -176,12 +183,12 @@ def copy_checkpoint(
             those copies as what it has written to.
 
     Returns:
-        What was copied.
+        The copy, with the number and the size of its files.
 
     Raises:
         QueryError: The source is not a checkpoint, the target is not empty, or one lies in the other.
         StateError: The source is itself a copy that was cut short, a file is damaged, or its query runs: files changed
-            in the meantime. What was copied is deleted again.
+            in the meantime. The copy is deleted again.
 
     Example:
         >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
@@ -189,7 +196,7 @@ def copy_checkpoint(
     """
     origin = _Folder(source)
     copy = _Folder(target)
-    output_folders = [(_Folder(output), _Folder(of_copy)) for output, of_copy in (folders or {}).items()]
+    output_folders = [(_Folder(output), _Folder(output_copy)) for output, output_copy in (folders or {}).items()]
     _check_places(origin, copy)
     for output, output_copy in output_folders:
         _check_places(output, output_copy)
@@ -201,13 +208,15 @@ def copy_checkpoint(
     new_places = {output.spelled: output_copy.spelled for output, output_copy in output_folders}
     rewriter = _Rewriter(origin, copy, new_places)
     last_commit = _last_commit(files)
-    begun: list[_Folder] = []
+
+    begun: list[_Folder] = []  # the folders to delete if anything fails
     try:
         begun.append(copy)
+        # As long as this file is there, no query starts with the copy.
         copy.write(f"{RECORDS}/{COPYING}/begun", iter([b"this copy of a checkpoint is not whole\n"]))
         for output, output_copy in output_folders:
             begun.append(output_copy)
-            _copy_files(output, output_copy, output.list_files(), lambda name: None)
+            _copy_files(output, output_copy, output.list_files(), _unchanged)
         copied = _copy_files(origin, copy, files, rewriter.content)
         _check_schema_files(copy, copied)
         places = rewriter.places(copied, last_commit)
@@ -219,6 +228,7 @@ def copy_checkpoint(
             with suppress(OSError):
                 folder.delete()
         raise
+
     size = sum(files[name].size for name in copied)
     return CheckpointCopy(str(copy), len(copied), size, last_commit, places)
 
@@ -257,10 +267,10 @@ def _damaged_metadata_error(name: str, reason: object) -> StateError:
 
 
 class _Rewriter:
-    """Writes anew what a checkpoint says of places."""
+    """Replaces the places that the files of a checkpoint name."""
 
     def __init__(self, origin: _Folder, copy: _Folder, new_places: Mapping[str, str]) -> None:
-        """Take the checkpoint, its copy, and the new place of each folder that is copied with it."""
+        """Take the checkpoint, its copy, and the new place of each folder of output that is copied with it."""
         self._origin = origin
         self._copy = copy
         self._new_places = new_places
@@ -274,16 +284,19 @@ class _Rewriter:
         return None
 
     def places(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
-        """Return the places that the copy says its query has written to, up to the last micro-batch."""
-        records = {int(match[1]): name for name in names if (match := _RECORD.fullmatch(name))}
-        committed = [number for number in records if number <= last_commit]
-        if not committed:
+        """Return the places that the query has written to, by the last record in the copy that was committed."""
+        committed_records: dict[int, str] = {}
+        for name in names:
+            record_file = _RECORD.fullmatch(name)
+            if record_file is not None and int(record_file[1]) <= last_commit:
+                committed_records[int(record_file[1])] = name
+        if not committed_records:
             return ()
-        record = self._copy.read(records[max(committed)])
+        record = self._copy.read(committed_records[max(committed_records)])
         try:
             return tuple(json.loads(record)["places"])
         except (ValueError, KeyError, TypeError):
-            return ()  # who starts a query is told that the record is damaged
+            return ()  # the record is damaged: a query that starts with the copy says so
 
     def _record(self, name: str) -> bytes:
         """Return a record of the query with the places that its folders have in the copy."""
@@ -292,7 +305,7 @@ class _Rewriter:
             record = json.loads(content)
             record["places"] = sorted(self._new_places.get(place, place) for place in record["places"])
         except (ValueError, KeyError, TypeError):
-            return content  # who starts a query is told that it is damaged
+            return content  # the record is damaged: a query that starts with the copy says so
         return json.dumps(record).encode()
 
     def _metadata(self, name: str) -> bytes:
@@ -315,6 +328,7 @@ class _Rewriter:
         return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
     def _new_path(self, path: str) -> str:
+        """Return the path of a file of the checkpoint in the copy."""
         file = _SCHEMA_FILE.fullmatch(path)
         if file is None:
             return path
@@ -325,7 +339,13 @@ class _Rewriter:
         return f"{root}/{file['inside']}"
 
 
+def _unchanged(name: str) -> bytes | None:
+    """Return the new content of a file of output: it has none, and is copied as it is."""
+    return None
+
+
 def _check_places(source: _Folder, target: _Folder) -> None:
+    """Raise unless one folder can be copied to the other."""
     if source.contains(target) or target.contains(source):
         raise QueryError(f"{source} and {target} lie in each other\n  expected: a place of its own for the copy")
     if target.list_files():
@@ -337,10 +357,14 @@ def _check_places(source: _Folder, target: _Folder) -> None:
 
 
 def _check_is_checkpoint(folder: _Folder, files: Mapping[str, _File]) -> None:
+    """Raise unless a folder is a checkpoint, and not a copy of one that was cut short."""
     if "metadata" not in files:
-        has = f"has {', '.join(sorted({name.partition('/')[0] for name in files})[:5])}" if files else "is not there"
+        state = "is not there"
+        if files:
+            names = {name.partition("/")[0] for name in files}
+            state = f"has {', '.join(sorted(names)[:5])}"
         raise QueryError(
-            f"{folder} is no checkpoint: it {has}, and no file 'metadata'\n"
+            f"{folder} is no checkpoint: it {state}, and no file 'metadata'\n"
             "  expected: the checkpoint of a query, as in query.write(checkpoint=...) or checkpointLocation"
         )
     if any(name.startswith(f"{RECORDS}/{COPYING}/") for name in files):
@@ -360,9 +384,9 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
     """Return the error that says that a checkpoint was moved.
 
     Args:
-        checkpoint: Where it lies.
+        checkpoint: The path of the checkpoint.
         name: The file in it that names another place.
-        file: The file that is not in that place.
+        file: The file that is missing in that place.
     """
     return StateError(
         f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"
@@ -374,10 +398,19 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
 def _copy_files(
     source: _Folder, target: _Folder, files: Mapping[str, _File], new_content: Callable[[str], bytes | None]
 ) -> list[str]:
-    """Copy files, compare each with what was written, and return their names.
+    """Copy files, and read each copy again to compare it with what was written.
 
-    Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where no
-    local disk is copied to.
+    Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where the
+    copy is not on a local disk.
+
+    Args:
+        source: The folder to copy.
+        target: The folder of the copy.
+        files: The files of the source, by name.
+        new_content: Returns the new content of a file by its name; None if it is copied as it is.
+
+    Returns:
+        The names of the copied files.
     """
     checksums: dict[str, int] = {}
     try:
@@ -387,10 +420,10 @@ def _copy_files(
             content = new_content(name)
             chunks = source.read_chunks(name) if content is None else iter([content])
             checksums[name] = target.write(name, chunks)
-        is_as_before = source.list_files() == files
+        is_unchanged = source.list_files() == files
     except FileNotFoundError:
-        is_as_before = False
-    if not is_as_before:
+        is_unchanged = False
+    if not is_unchanged:
         raise StateError(
             f"{source} changed while it was copied: its query runs\n"
             "  expected: the checkpoint and the folders of a query that is stopped\n"
@@ -407,10 +440,14 @@ def _copy_files(
 
 
 def _is_left_out(name: str, target: _Folder, new_content: Callable[[str], bytes | None]) -> bool:
+    """True for a checksum of Hadoop's that the copy does not need, or that is stale as its file has new content."""
     checksum = _CHECKSUM.fullmatch(name)
     if checksum is None:
         return False
-    return target.is_elsewhere or new_content(f"{checksum['folder'] or ''}{checksum['name']}") is not None
+    if target.is_elsewhere:
+        return True
+    name_of_file = f"{checksum['folder'] or ''}{checksum['name']}"
+    return new_content(name_of_file) is not None
 
 
 def _check_schema_files(copy: _Folder, names: list[str]) -> None:
@@ -426,9 +463,11 @@ def _check_schema_files(copy: _Folder, names: list[str]) -> None:
 
 
 def is_same_place(root: str, other: str) -> bool:
-    """Return True for two spellings of one place, as of S3 by another scheme."""
+    """True for two spellings of one place, as of S3 by another scheme."""
     return _S3.sub("s3://", root) == _S3.sub("s3://", other)
 
 
 def _last_commit(files: Mapping[str, _File]) -> int:
-    return max((int(match[1]) for name in files if (match := _COMMIT.fullmatch(name))), default=-1)
+    """Return the last micro-batch that a checkpoint has committed; -1 if there is none."""
+    commits = [_COMMIT.fullmatch(name) for name in files]
+    return max([int(commit[1]) for commit in commits if commit is not None], default=-1)

@@ -15,8 +15,8 @@ from muntin.errors import QueryError
 from muntin.testing import Script
 from muntin.windows.specification import Unwindowed
 from muntin_engine import Recorder, Recording, RecordingError
-from muntin_engine.sinks.recordings.files import CELLS
-from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.recording_files import CELLS
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.tasks.recorded_rows import RecordedRows, read_part
 from muntin_engine.tasks.stateless_task import run_task
 from muntin_engine.wire.blobs import from_blob
@@ -124,7 +124,7 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
     schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
     task = task_of(Signs(), evaluator="stateless", is_point=True, plan={"window": Unwindowed()}, results=schema)
     writer = RecordingWriter(Recorder(tmp_path / "r"))
-    writer.begin(Recorded(task_to_data(task.plan, task), CELLS.empty_table), "", -1)
+    writer.begin(RecordedQuery(task_to_data(task.plan, task), CELLS.empty_table), "", -1)
     emitted = []
     for number, values in enumerate([[3, -5, 0], [8]]):
         batches = [rows(start=list(range(len(values))), i0=values)]

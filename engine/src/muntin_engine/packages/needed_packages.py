@@ -45,7 +45,7 @@ def references_of(data: bytes) -> frozenset[Reference]:
     Example:
         >>> import pickle
         >>> references_of(pickle.dumps([Reference, len, print]))
-        frozenset({Reference(module='muntin_engine.packages.packages', name='Reference')})
+        frozenset({Reference(module='muntin_engine.packages.needed_packages', name='Reference')})
     """
     return frozenset(
         reference
