@@ -1,7 +1,7 @@
 """The packages that a query needs where its workers run: those of the references by name in its pickle.
 
-These are found without opening it: to open a pickle of classes that travel whole, in the process that made it, would
-replace their methods by copies.
+The references are read without opening the pickle. To open one with classes that are pickled by value, in the process
+that made it, would replace the methods of these classes by copies.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _IMPORTER: Final = "subimport"
 
 
 class Reference(NamedTuple):
-    """Something that is imported.
+    """A module, or an object in it, that a pickle refers to by name.
 
     Attributes:
         module: The module's full name.
-        name: What is taken from it, with dots; empty for the module as a whole.
+        name: The name of the object, with dots; empty for the module as a whole.
     """
 
     module: str
@@ -40,39 +40,50 @@ _Value: TypeAlias = str | Reference | None
 
 
 def references_of(data: bytes) -> frozenset[Reference]:
-    """Return the imports of a pickle, without the standard library.
+    """Return the references of a pickle, without those to the standard library.
 
     Example:
         >>> import pickle
         >>> references_of(pickle.dumps([Reference, len, print]))
         frozenset({Reference(module='muntin_engine.packages.needed_packages', name='Reference')})
     """
-    return frozenset(
-        reference
-        for reference in _all_references(data)
-        if reference.module.partition(".")[0] not in sys.stdlib_module_names
-    )
+    references: set[Reference] = set()
+    for reference in _all_references(data):
+        if top_level_name(reference.module) not in sys.stdlib_module_names:
+            references.add(reference)
+    return frozenset(references)
+
+
+def top_level_name(module: str) -> str:
+    """Return the first part of a module's name, by which its package is imported."""
+    return module.partition(".")[0]
 
 
 def _all_references(data: bytes) -> Iterator[Reference]:
-    """Follow the last values pushed and the memo, which is all that names a global."""
+    """Follow the last two values on the stack of the unpickler, and its memo: a global is named by nothing else."""
     memo: dict[int, _Value] = {}
-    before: _Value = None
-    last: _Value = None
+    below: _Value = None
+    top: _Value = None
     for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "FRAME":
+            continue
         if opcode.name == "MEMOIZE":
-            memo[len(memo)] = last
-        elif opcode.name in _PUTS:
-            memo[int(str(argument))] = last
-        elif opcode.name != "FRAME":
-            before, last = last, _pushed(opcode.name, argument, memo, (before, last))
-            if isinstance(last, Reference):
-                yield last
-            elif isinstance(last, str) and isinstance(before, Reference) and before.name == _IMPORTER:
-                yield Reference(last)
+            memo[len(memo)] = top
+            continue
+        if opcode.name in _PUTS:
+            memo[int(str(argument))] = top
+            continue
+        pushed = _pushed(opcode.name, argument, memo, below, top)
+        below = top
+        top = pushed
+        if isinstance(top, Reference):
+            yield top
+        elif isinstance(top, str) and isinstance(below, Reference) and below.name == _IMPORTER:
+            yield Reference(top)
 
 
-def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], top: tuple[_Value, _Value]) -> _Value:
+def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], below: _Value, top: _Value) -> _Value:
+    """Return the text or the reference that an opcode leaves on the stack; None for any other value."""
     if opcode in _STRINGS:
         return str(argument)
     if opcode in _GETS:
@@ -81,14 +92,18 @@ def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], top: tuple[_Val
         module, _, name = argument.partition(" ")
         return Reference(module, name)
     if opcode == "STACK_GLOBAL":
-        return Reference(str(top[0]), str(top[1]))
+        return Reference(str(below), str(top))
     return None
 
 
 _OURS: Final = {"muntin-sdk": "muntin", "muntin-engine": "muntin_engine"}
-"""Our own packages, with what they import."""
+"""Our own distributions, with the packages that are imported from them."""
+
 THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}
-"""Packages that Spark itself needs, with what they import; they cannot be shipped, as nothing runs without them."""
+"""Distributions that Spark itself needs, with the packages that are imported from them.
+
+They cannot be shipped, as nothing runs without them.
+"""
 
 
 @dataclass(frozen=True)
@@ -96,10 +111,10 @@ class Needed:
     """The packages of a query, as the driver has them.
 
     Attributes:
-        versions: By distribution, its version here.
-        imports: By distribution, what is imported from it.
-        same: Those that must be of the same version on the workers, as objects of them travel.
-        homes: By top-level name of what is imported, its distribution; none for code of no distribution.
+        versions: The versions here, by distribution.
+        imports: The top-level names that are imported, by distribution.
+        same: The distributions that must be of the same version on the workers, as their objects are pickled.
+        homes: The distributions, by the top-level name of an import; none for code of no distribution.
     """
 
     versions: dict[str, str] = field(default_factory=dict)
@@ -109,30 +124,33 @@ class Needed:
 
     def home(self, module: str) -> str:
         """Return the distribution of a module; the module's own name if it is of none."""
-        return self.homes.get(module.partition(".")[0], module)
+        return self.homes.get(top_level_name(module), module)
 
 
 def needed_by(references: Iterable[Reference]) -> Needed:
-    """Return the packages that some references come from, with what those require and what every query needs."""
+    """Return the packages that references come from, with their requirements and the packages that all queries need."""
     versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
     imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
     homes: dict[str, str] = {}
     same = set(_OURS)
-    for top in sorted({reference.module.partition(".")[0] for reference in references}):
-        dist = distribution_of(top)
-        if dist is None:
+    for import_name in sorted({top_level_name(reference.module) for reference in references}):
+        home = distribution_of(import_name)
+        if home is None:
             continue
-        homes[top] = canonicalize_name(dist.name)
-        if homes[top] in versions:
+        home_name = canonicalize_name(home.name)
+        homes[import_name] = home_name
+        if home_name in versions:
             continue
-        same.add(homes[top])
-        for one in (dist, *requirements_of(dist)):
-            versions.setdefault(canonicalize_name(one.name), one.version)
-            imports.setdefault(canonicalize_name(one.name), imports_of(one))
+        same.add(home_name)
+        for dist in (home, *requirements_of(home)):
+            name = canonicalize_name(dist.name)
+            versions.setdefault(name, dist.version)
+            imports.setdefault(name, imports_of(dist))
     return Needed(versions, imports, frozenset(same), homes)
 
 
 def _version(name: str) -> str:
+    """Return the version of a distribution; empty if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:  # imported from somewhere on the path
