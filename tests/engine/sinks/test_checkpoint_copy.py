@@ -22,7 +22,7 @@ METADATA = "state/0/_metadata/v2/0"
 
 
 def metadata_of(root: str) -> str:
-    """Return what Spark writes of an operator of a checkpoint, as far as a copy reads it."""
+    """Return the metadata of an operator as Spark writes them, with the parts that a copy reads."""
     store = {"storeName": "default", "numPartitions": 2, "stateSchemaFilePaths": [f"{root}/{SCHEMA}"]}
     stores = {"operatorInfo": {"operatorId": 0}, "stateStoreInfo": [store], "operatorPropertiesJson": '{"x":"é/y"}'}
     return "v2\n" + json.dumps(stores, separators=(",", ":"), ensure_ascii=False)

@@ -21,9 +21,9 @@ class Nowhere(Sink):
         pass
 
 
-def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
+def choose_sinks(arguments: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
     """Return the sinks of a query that is asked alone."""
-    return choose_sinks_of({"": wanted}, checkpoint)[""]
+    return choose_sinks_of({"": arguments}, checkpoint)[""]
 
 
 def take(batch: Any, batch_id: int) -> None:
@@ -104,10 +104,15 @@ def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
 
 
 def test_two_outputs_in_one_table_or_topic_are_refused() -> None:
-    table, topic = "sqlite:results.db?table=bikes", "kafka://one:9092/bikes"
-    for one, other in [(DatabaseTable(table), DatabaseTable(table)), (KafkaTopic(topic), KafkaTopic(topic))]:
+    table = "sqlite:results.db?table=bikes"
+    topic = "kafka://one:9092/bikes"
+    pairs: list[tuple[Sink, Sink]] = [
+        (DatabaseTable(table), DatabaseTable(table)),
+        (KafkaTopic(topic), KafkaTopic(topic)),
+    ]
+    for results, late_rows in pairs:
         with pytest.raises(QueryError, match=r"results and late are the same sink, (sqlite|kafka):.*bikes\n"):
-            choose_sinks({"results": one, "late": other}, "checkpoint")
+            choose_sinks({"results": results, "late": late_rows}, "checkpoint")
     chosen = choose_sinks({"results": DatabaseTable(table), "late": DatabaseTable(f"{table}2")}, "checkpoint")
     assert list(chosen) == ["results", "late"]
 
@@ -120,11 +125,11 @@ def test_queries_of_one_pass_write_to_places_of_their_own() -> None:
     }
     with pytest.raises(QueryError, match=r"results\['hourly'\]=.* and late\['daily'\]=.* lie in each other's folder"):
         choose_sinks_of({"hourly": {"results": "a"}, "daily": {"results": "b", "late": "a/late"}}, "checkpoint")
-    one = Nowhere()
+    sink = Nowhere()
     with pytest.raises(QueryError, match=r"results\['hourly'\] and results\['daily'\] are the same sink"):
-        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": one}}, "checkpoint")
+        choose_sinks_of({"hourly": {"results": sink}, "daily": {"results": sink}}, "checkpoint")
     with pytest.raises(QueryError, match="needs at least one sink for 'daily'"):
-        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": None}}, "checkpoint")
+        choose_sinks_of({"hourly": {"results": sink}, "daily": {"results": None}}, "checkpoint")
 
 
 def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:

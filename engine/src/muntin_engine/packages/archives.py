@@ -94,7 +94,7 @@ def read_files(path: Path) -> dict[str, bytes]:
     """Read the files in a `.zip`, by their paths.
 
     Raises:
-        UnreadableArchiveError: It is no archive, it is damaged or encrypted, or its files are too many or too large.
+        UnreadableArchiveError: The file is no archive, is damaged or encrypted, or has too many or too large files.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -33,7 +33,7 @@ def local_path(path: str | PathLike[str]) -> Path:
     """Return a path of this machine, absolute; `file:/data/x` and `file:///data/x` are `/data/x`, as Spark reads them.
 
     Raises:
-        QueryError: It is none.
+        QueryError: The path is on another file system, or begins with `~`.
     """
     text = os.fspath(path)
     if not text or is_elsewhere(text):

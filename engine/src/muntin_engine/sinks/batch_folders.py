@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import errno
 import shutil
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 from uuid import uuid4
 
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.addresses import is_elsewhere
+from muntin_engine.sinks.addresses import is_elsewhere, spark_address
 from muntin_engine.sinks.owned_folder import TO_GO_ON, OwnedFolder, bytes_of_rows, sync, sync_tree
+from muntin_engine.sinks.rows_on_driver import write_file
 from muntin_engine.sinks.stored_path import StoredPath
 from muntin_engine.sinks.written_batch import NO_BATCH, WrittenBatch, latest_watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 COLUMN: Final = "batch"
 """The column that readers get from the folders' names."""
@@ -60,79 +65,63 @@ class LastBatch:
         return WrittenBatch(self.batch, self.read)
 
 
-class BatchFolders(OwnedFolder):
+class BatchFolders(OwnedFolder, ABC):
     """Folders `batch=0`, `batch=1`, ..., each of which is there whole or not at all.
 
-    Spark and Arrow do not read names that start with an underscore. On this machine's file system a folder is put in
-    place by renaming it. Elsewhere it has one file, which is renamed: an object store copies an object whole.
-
-    On this machine's file system a folder, and the record of it, are on the disk when `put` and `keep` have returned.
+    Rows are staged under a name that starts with an underscore, which Spark and Arrow do not read, and then put in
+    place by renaming.
 
     Two runs of one query may be at the same micro-batch for a moment, when it is started again while it runs: each
     stages its rows under a name of its own, and removes the other's folder only when it has one to put in its place.
+
+    Attributes:
+        is_elsewhere: True if the folders are not on this machine's file system.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self.is_elsewhere: Final = isinstance(path, str) and is_elsewhere(path)
-        super().__init__("elsewhere" if self.is_elsewhere else path)
-        if self.is_elsewhere:
-            self.path = cast("Path", StoredPath(str(path)))  # it has the methods that are called
+    is_elsewhere: ClassVar[bool]
 
     @property
     def is_empty(self) -> bool:
         """True if there is no micro-batch."""
         return next(self.path.glob(f"{COLUMN}=*"), None) is None
 
-    def staged(self) -> Path:
-        """Return a new path for the rows of the next micro-batch: of a folder; elsewhere of a file."""
-        self._staging = self._unused(_STAGED)
-        return self._staging
+    @abstractmethod
+    def stage(self, batch: DataFrame, row_count: int | None) -> Path:
+        """Write the rows of a micro-batch to a new path.
 
-    def put(self, batch_id: int) -> None:
-        """Put what was staged in place, instead of an earlier attempt at the same micro-batch.
+        Args:
+            batch: The rows.
+            row_count: The number of rows; None if it is not known.
+        """
+
+    @abstractmethod
+    def put(self, staged: Path, batch_id: int) -> None:
+        """Put staged rows in place, instead of an earlier attempt at the same micro-batch.
 
         Raises:
             FileNotFoundError: The staged rows are gone; then the earlier attempt stays.
         """
-        if self.is_elsewhere:
-            self._staging.replace(self._folder(batch_id) / _FILE)
-            return
-        sync_tree(self._staging)  # it fails if that is gone, before anything is removed
-        while True:  # until no other run puts a folder in place between the two steps
-            self.drop(batch_id)
-            try:
-                self._staging.rename(self._folder(batch_id))
-            except OSError as error:
-                if error.errno not in _IS_TAKEN:
-                    raise
-            else:
-                sync(self.path)
-                return
 
+    @abstractmethod
     def drop(self, batch_id: int) -> None:
         """Remove an earlier attempt at a micro-batch, if there is one, as a whole."""
-        folder = self._folder(batch_id)
-        if self.is_elsewhere:
-            (folder / _FILE).unlink(missing_ok=True)
-            return
-        replaced = self._unused(_REPLACED)
-        try:
-            folder.rename(replaced)
-        except FileNotFoundError:
-            return
-        shutil.rmtree(replaced)
+
+    @abstractmethod
+    def _remove(self, path: Path) -> None:
+        """Remove what a run left at a path when it was cut short."""
+
+    @abstractmethod
+    def _size(self, batch_id: int) -> int | None:
+        """Return the bytes of all files of rows of a micro-batch; None if it has no folder."""
 
     def claim(self, query_id: str) -> None:
         """Make the folder, if need be, check that it belongs to a query, and remove rows that are not whole."""
         super().claim(query_id)
         for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
             for leftover in self.path.glob(pattern):
-                if self.is_elsewhere:
-                    leftover.unlink(missing_ok=True)
-                else:
-                    shutil.rmtree(leftover)
+                self._remove(leftover)
 
-    def _unused(self, name: str) -> Path:
+    def new_path(self, name: str = _STAGED) -> Path:
         """Return a path with a name that no other run uses."""
         return self.path / f"{name}-{uuid4().hex}"
 
@@ -206,15 +195,99 @@ class BatchFolders(OwnedFolder):
         has = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
         raise StateError(f"{folder}, which micro-batch {last.newest} wrote, {has}\n  {TO_GO_ON}")
 
-    def _size(self, batch_id: int) -> int | None:
-        """Return the bytes of all files of rows of a micro-batch; None if it has no folder."""
-        folder = self._folder(batch_id)
-        if self.is_elsewhere:
-            size: int | None = cast("StoredPath", folder / _FILE).size
-            return size
-        if not folder.exists():
-            return None
-        return bytes_of_rows(folder)
-
     def _folder(self, batch_id: int) -> Path:
+        """Return the path of the folder of a micro-batch."""
         return self.path / f"{COLUMN}={batch_id}"
+
+
+class LocalBatchFolders(BatchFolders):
+    """Folders on this machine's file system, or one that the workers share, each with the files of the workers.
+
+    A folder, and the record of it, are on the disk when `put` and `keep` have returned.
+    """
+
+    is_elsewhere = False
+
+    def stage(self, batch: DataFrame, row_count: int | None) -> Path:
+        """Let the workers write the rows to a new folder."""
+        staged = self.new_path()
+        batch.write.parquet(spark_address(staged))
+        return staged
+
+    def put(self, staged: Path, batch_id: int) -> None:
+        """Sync the staged folder and rename it, which takes the place of an earlier attempt."""
+        sync_tree(staged)  # it fails if the rows are gone, before anything is removed
+        while True:
+            self.drop(batch_id)
+            try:
+                staged.rename(self._folder(batch_id))
+            except OSError as error:
+                if error.errno not in _IS_TAKEN:  # by another run, since `drop`: that is dropped as well
+                    raise
+            else:
+                sync(self.path)
+                return
+
+    def drop(self, batch_id: int) -> None:
+        """Rename the folder, so that readers miss it as a whole, and delete it."""
+        replaced = self.new_path(_REPLACED)
+        try:
+            self._folder(batch_id).rename(replaced)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(replaced)
+
+    def _remove(self, path: Path) -> None:
+        shutil.rmtree(path)
+
+    def _size(self, batch_id: int) -> int | None:
+        folder = self._folder(batch_id)
+        return bytes_of_rows(folder) if folder.exists() else None
+
+
+class StoredBatchFolders(BatchFolders):
+    """Folders on any other file system, each with one file, which the driver writes.
+
+    The file is renamed: an object store copies an object whole.
+    """
+
+    is_elsewhere = True
+
+    def _absolute(self, path: str | PathLike[str]) -> Path:
+        return cast("Path", StoredPath(str(path)))  # it has the methods of a path that are called here
+
+    def stage(self, batch: DataFrame, row_count: int | None) -> Path:
+        """Write the rows to a new file."""
+        staged = self.new_path()
+        write_file(batch, row_count, staged)
+        return staged
+
+    def put(self, staged: Path, batch_id: int) -> None:
+        """Rename the staged file, which replaces that of an earlier attempt."""
+        staged.replace(self._file(batch_id))
+
+    def drop(self, batch_id: int) -> None:
+        """Delete the file."""
+        self._remove(self._file(batch_id))
+
+    def _remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def _size(self, batch_id: int) -> int | None:
+        file = cast("StoredPath", self._file(batch_id))
+        return file.size
+
+    def _file(self, batch_id: int) -> Path:
+        """Return the path of the file of a micro-batch."""
+        return self._folder(batch_id) / _FILE
+
+
+def batch_folders_at(path: str | PathLike[str]) -> BatchFolders:
+    """Return the folders of micro-batches in a folder, or at the address of one.
+
+    Raises:
+        QueryError: It is neither.
+    """
+    if isinstance(path, str) and is_elsewhere(path):
+        return StoredBatchFolders(path)
+    return LocalBatchFolders(path)

@@ -49,7 +49,7 @@ class ChangelogTable(InformedSink):
                 which `Query.write` and the results know.
 
         Raises:
-            QueryError: It is not a path, or not one of this machine, such as a URL; or the key names no columns.
+            QueryError: The path is not one of this machine, such as a URL; or the key names no columns.
         """
         self._versions = TableVersions(path)
         self._path = path
@@ -172,8 +172,9 @@ def _names(key: object) -> list[str]:
     Raises:
         QueryError: A name is no text.
     """
-    is_one_name = isinstance(key, str) or not isinstance(key, Iterable)
-    names: list[Any] = [key] if is_one_name else list(key)
+    names: list[Any] = [key]
+    if isinstance(key, Iterable) and not isinstance(key, str):
+        names = list(key)
     if not all(isinstance(name, str) for name in names):
         raise QueryError(f"key={key!r} names no columns\n  expected: a name, or a list of names, as in key='station'")
     return names

@@ -83,16 +83,16 @@ class _File(NamedTuple):
 
 
 class _Folder:
-    """A folder on any file system, whose files are named by their paths in it."""
+    """A folder on any file system, whose files are named by their paths in it.
+
+    Attributes:
+        is_elsewhere: True if the folder is not on this machine's file system.
+        spelled: The folder in one spelling.
+        for_spark: The folder as Spark names it, without keys and options.
+    """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Take the path or the address of a folder.
-
-        Attributes:
-            is_elsewhere: True if the folder is not on this machine's file system.
-            spelled: The folder in one spelling.
-            for_spark: The folder as Spark names it, without keys and options.
-        """
+        """Take the path or the address of a folder."""
         text = fspath(path)
         self.is_elsewhere = is_elsewhere(text)
         if self.is_elsewhere:
@@ -135,10 +135,12 @@ class _Folder:
 
     def write(self, name: str, chunks: Iterator[bytes]) -> int:
         """Write a file, and return the checksum of what was written."""
+        path = f"{self._path}/{name}"
         if self._fs.type_name != "s3":  # which has no folders, and would get empty objects for them
-            self._fs.create_dir(f"{self._path}/{name}".rpartition("/")[0], recursive=True)
+            folder = path.rpartition("/")[0]
+            self._fs.create_dir(folder, recursive=True)
         checksum = 0
-        with self._fs.open_output_stream(f"{self._path}/{name}") as file:
+        with self._fs.open_output_stream(path) as file:
             for chunk in chunks:
                 file.write(chunk)
                 checksum = crc32(chunk, checksum)
@@ -241,7 +243,7 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
         name: The path of the file, for the error.
 
     Raises:
-        StateError: It is damaged.
+        StateError: The file is damaged.
     """
     files: list[SchemaFile] = []
     try:

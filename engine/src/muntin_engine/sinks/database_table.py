@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
@@ -23,10 +23,33 @@ _BATCHES: Final = "muntin_batches"
 _LAST_ROW: Final = "last_row"
 
 _EXACT: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
-"""The first letters of Arrow's names of the types whose values a database finds again as they were written."""
+"""The first letters of the names of Arrow's types whose values a database finds again as they were written."""
 
 _MOST_CHARACTERS: Final = 200
 """The length of a text up to which it is part of `last_row`."""
+
+
+class _Columns(NamedTuple):
+    """The columns of an output, with the fields of records as columns of their own.
+
+    Attributes:
+        types: Arrow's types, by the names of the columns; `change` of a changelog is one of them.
+        ids: The columns that name a row; none if rows are appended.
+    """
+
+    types: Mapping[str, Any]
+    ids: Sequence[str]
+
+    @property
+    def written(self) -> list[str]:
+        """The columns of the table: all but `change` of a changelog."""
+        is_changelog = bool(self.ids)
+        return [name for name in self.types if not (is_changelog and name == CHANGE)]
+
+    @property
+    def exact(self) -> list[str]:
+        """The columns of the table whose values a database finds again as they were written."""
+        return [name for name in self.written if str(self.types[name]).startswith(_EXACT)]
 
 
 class DatabaseTable(TableSink):
@@ -79,7 +102,7 @@ class DatabaseTable(TableSink):
                 libpq's own options beside `table`, or `sqlite:PATH?table=name`. A password in it is shown nowhere.
 
         Raises:
-            QueryError: It names no table.
+            QueryError: The address names no table.
             SetupError: `psycopg` is not installed, which the extra `postgresql` brings.
         """
         self._database, self._table = database_of(address)
@@ -99,7 +122,7 @@ class DatabaseTable(TableSink):
         """Return the row of the table in `muntin_batches`, if the query is its owner.
 
         Raises:
-            StateError: That row, or the table of those rows, is gone, and the query wrote in this run.
+            StateError: The row, or the whole of `muntin_batches`, is gone, and the query wrote in this run.
         """
         with self._database.transaction() as cursor:
             owner, mark = self._owner_and_mark(cursor) if self._has_batches(cursor) else ("", Mark())
@@ -113,7 +136,7 @@ class DatabaseTable(TableSink):
         """Check that the table belongs to the query, and has the row that it wrote last.
 
         Raises:
-            QueryError: It belongs to another query.
+            QueryError: The table belongs to another query.
             StateError: The table or that row is gone.
         """
         super().open(query_id)
@@ -160,41 +183,36 @@ class DatabaseTable(TableSink):
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and insert their new versions, in one transaction; without names, append rows."""
-        types: dict[str, Any] = {}
-        columns_of_output: dict[str, list[str]] = {}
-        for output, name, column in _flat_columns(rows.schema.empty_table()):
-            if name in types:
-                raise QueryError(
-                    f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
-                )
-            types[name] = column.type
-            columns_of_output.setdefault(output, []).append(name)
-        id_columns: list[str] = []
-        for output in names:
-            id_columns += columns_of_output[output]
-        is_changelog = bool(names)
-        columns = [name for name in types if not (is_changelog and name == CHANGE)]
-        exact_columns = [name for name in columns if _is_exact(types[name])]
-        converters = {name: self._database.converter(arrow_type) for name, arrow_type in types.items()}
-
+        columns = _columns_of(rows.schema, names)
+        converters = {name: self._database.converter(arrow_type) for name, arrow_type in columns.types.items()}
+        column_types = {name: self._database.type_of(columns.types[name]) for name in columns.written}
         with self._database.transaction() as cursor:
             if not self._set_mark(cursor, query_id, mark):
                 return
-            self._check_columns(cursor, {name: self._database.type_of(types[name]) for name in columns}, id_columns)
-            for part in rows:
-                values = _converted(part, converters)
-                inserted = list(zip(*(values[name] for name in columns), strict=True))
-                if is_changelog:
-                    ids = list(zip(*(values[name] for name in id_columns), strict=True))
-                    self._delete(cursor, id_columns, ids)
-                    if ids:  # the row that was written last may be one of the deleted
-                        self._keep_last_row(cursor, None)
-                    changes = values[CHANGE]
-                    inserted = [row for row, change in zip(inserted, changes, strict=True) if change == "upsert"]
-                self._database.append(cursor, self._name, list(map(self._database.quoted, columns)), inserted)
-                if inserted:
-                    last_row = dict(zip(columns, inserted[-1], strict=True))
-                    self._keep_last_row(cursor, {name: last_row[name] for name in exact_columns})
+            self._check_columns(cursor, column_types, columns.ids)
+            for record_batch in rows:
+                self._write_rows(cursor, columns, _converted(record_batch, converters))
+
+    def _write_rows(self, cursor: Any, columns: _Columns, values: Mapping[str, list[Any]]) -> None:
+        """Delete the rows that change, if it is a changelog, and insert rows.
+
+        Args:
+            cursor: The cursor of the transaction.
+            columns: The columns of the output.
+            values: The values of each column.
+        """
+        rows = list(zip(*(values[name] for name in columns.written), strict=True))
+        if columns.ids:
+            ids = list(zip(*(values[name] for name in columns.ids), strict=True))
+            self._delete(cursor, columns.ids, ids)
+            if ids:  # the row that was written last may be one of the deleted
+                self._keep_last_row(cursor, None)
+            rows = [row for row, change in zip(rows, values[CHANGE], strict=True) if change == "upsert"]
+        quoted_names = [self._database.quoted(name) for name in columns.written]
+        self._database.append(cursor, self._name, quoted_names, rows)
+        if rows:
+            last_row = dict(zip(columns.written, rows[-1], strict=True))
+            self._keep_last_row(cursor, {name: last_row[name] for name in columns.exact})
 
     def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
         """Keep the row that was written last, in the transaction of the rows.
@@ -359,9 +377,29 @@ class DatabaseTable(TableSink):
         )
 
 
-def _is_exact(arrow_type: object) -> bool:
-    """True if a database finds values of a type again as they were written."""
-    return str(arrow_type).startswith(_EXACT)
+def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _Columns:
+    """Return the columns of an output.
+
+    Args:
+        schema: The schema of the output.
+        names: The columns of the output that name a row; none if rows are appended.
+
+    Raises:
+        QueryError: Two columns have one name.
+    """
+    types: dict[str, Any] = {}
+    columns_by_output: dict[str, list[str]] = {}
+    for output, name, values in _flat_columns(schema.empty_table()):
+        if name in types:
+            raise QueryError(
+                f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
+            )
+        types[name] = values.type
+        columns_by_output.setdefault(output, []).append(name)
+    ids: list[str] = []
+    for output in names:
+        ids += columns_by_output[output]
+    return _Columns(types, ids)
 
 
 def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:

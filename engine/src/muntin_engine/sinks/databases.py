@@ -251,7 +251,7 @@ def database_of(address: str) -> tuple[Database, str]:
     """Return the database and the table that an address names.
 
     Raises:
-        QueryError: It names no table of a database.
+        QueryError: The address names no table of a database.
         SetupError: The package that connects to the database is not installed.
 
     Example:

@@ -70,7 +70,7 @@ class KafkaTopic(Sink):
                 `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are set and not taken.
 
         Raises:
-            QueryError: It names no topic, or an option would let rows be lost.
+            QueryError: The address names no topic, or an option would let rows be lost.
         """
         url = urlsplit(address)
         topic = _TOPIC.fullmatch(url.path)

@@ -83,18 +83,26 @@ class OwnedFolder:
         """Take a path.
 
         Raises:
-            QueryError: It is not a path, or not one of this machine, such as a URL.
+            QueryError: The argument is not a path, or not one of this machine, such as a URL.
         """
         argument: object = path  # a caller may pass what the annotation does not allow
         if not isinstance(argument, str | PathLike):
             raise QueryError(f"path={argument!r} is not a path\n  expected: text or a pathlib.Path")
-        self.path = local_path(argument)
+        self.path = self._absolute(argument)
+
+    def _absolute(self, path: str | PathLike[str]) -> Path:
+        """Return an absolute path.
+
+        Raises:
+            QueryError: It is not one of this machine.
+        """
+        return local_path(path)
 
     def check(self) -> None:
         """Refuse a folder with files that no query has written.
 
         Raises:
-            QueryError: It has such files, or is a file itself.
+            QueryError: The folder has such files, or is a file.
         """
         if self.path.exists() and not self.path.is_dir():
             raise QueryError(f"{self.path} is a file\n  expected a folder, or a path where there is nothing yet")
@@ -106,7 +114,7 @@ class OwnedFolder:
         """Make the folder, if need be, and check that it belongs to a query.
 
         Raises:
-            QueryError: It belongs to another one.
+            QueryError: The folder belongs to another query.
             StateError: The file that says so is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
@@ -135,7 +143,7 @@ class OwnedFolder:
         """Check that the folder, which a query has claimed, is still there.
 
         Raises:
-            StateError: It was deleted since, or emptied.
+            StateError: The folder was deleted, or emptied.
         """
         if not (self.path / _OWNER).exists():
             raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
@@ -144,7 +152,7 @@ class OwnedFolder:
         """Read a file as data of a kind, a dataclass of plain values; None if it does not exist.
 
         Raises:
-            StateError: It is damaged.
+            StateError: The file is damaged.
         """
         file = self.path / name
         if not file.exists():

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
-from muntin_engine.sinks.addresses import spark_address, spark_reading_address
-from muntin_engine.sinks.batch_folders import COLUMN, BatchFolders
+from muntin_engine.sinks.addresses import spark_reading_address
+from muntin_engine.sinks.batch_folders import COLUMN, batch_folders_at
 from muntin_engine.sinks.distributed_rows import changelogs_of
-from muntin_engine.sinks.rows_on_driver import write_file
 from muntin_engine.sinks.sink import InformedSink
 from muntin_engine.sinks.written_batch import WrittenBatch
 
@@ -52,9 +51,9 @@ class ParquetFolder(InformedSink):
                 with options of pyarrow's behind a `?`.
 
         Raises:
-            QueryError: It is neither.
+            QueryError: The path is neither.
         """
-        self._folders = BatchFolders(path)
+        self._folders = batch_folders_at(path)
         self._path = self._folders.path if self._folders.is_elsewhere else path
 
     def __str__(self) -> str:
@@ -112,11 +111,8 @@ class ParquetFolder(InformedSink):
         if is_empty and not self._folders.is_empty:
             self._folders.drop(batch_id)
             return
-        if self._folders.is_elsewhere:
-            write_file(batch, row_count, self._folders.staged())
-        else:
-            batch.write.parquet(spark_address(self._folders.staged()))
-        self._folders.put(batch_id)
+        staged = self._folders.stage(batch, row_count)
+        self._folders.put(staged, batch_id)
 
     def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Sink(ABC):
-    """Takes one of the outputs of a query, a micro-batch at a time.
+    """A sink takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
     first micro-batch of each run, then `take_watermark`, `take_count`, `take_read` and `write` for every micro-batch in
@@ -70,7 +70,7 @@ class Sink(ABC):
         without the other, and the query does not go on.
 
         Raises:
-            StateError: What the sink keeps of it is damaged, or rows that it wrote are gone.
+            StateError: The sink's record of it is damaged, or rows that it wrote are gone.
         """
         return None
 

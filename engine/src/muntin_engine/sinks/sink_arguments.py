@@ -73,7 +73,7 @@ def _sink_of_argument(output: str, argument: object) -> Sink:
     """Return the sink that an argument of `write` names.
 
     Raises:
-        QueryError: It names none.
+        QueryError: The argument names no sink.
     """
     if isinstance(argument, Sink):
         return argument
@@ -101,7 +101,7 @@ def _check_is_folder(output: str, path: str) -> None:
         path: The text that it names a folder by.
 
     Raises:
-        QueryError: It is such a name.
+        QueryError: The text is such a name.
     """
     is_table = _TABLE.fullmatch(path) is not None and path.rpartition(".")[2].lower() not in _FILES
     is_format = path.lower() in _FORMATS
@@ -119,7 +119,7 @@ def _check_takes_batches(output: str, function: Callable[..., object]) -> None:
     """Refuse a function that cannot be called with a DataFrame and a number.
 
     Raises:
-        QueryError: It takes more, or less.
+        QueryError: The function takes more, or less.
     """
     try:
         signature(function).bind(None, 0)

@@ -69,7 +69,7 @@ def sink_of_address(output: str, address: str) -> Sink:
 
     Raises:
         QueryError: No sink has that scheme, or the address is none of it.
-        SetupError: What writes there is not installed.
+        SetupError: The package that writes there is not installed.
     """
     scheme = scheme_of(address)
     if scheme in SINK_TYPES:
