@@ -29,8 +29,8 @@ _MOST_CHARACTERS: Final = 200
 """The length of a text up to which it is part of `last_row`."""
 
 
-class _Columns(NamedTuple):
-    """The columns of an output, with the fields of records as columns of their own.
+class _TableColumns(NamedTuple):
+    """The columns of an output in a table, with the fields of records as columns of their own.
 
     Attributes:
         types: Arrow's types, by the names of the columns; `change` of a changelog is one of them.
@@ -193,7 +193,7 @@ class DatabaseTable(TableSink):
             for record_batch in rows:
                 self._write_rows(cursor, columns, _converted(record_batch, converters))
 
-    def _write_rows(self, cursor: Any, columns: _Columns, values: Mapping[str, list[Any]]) -> None:
+    def _write_rows(self, cursor: Any, columns: _TableColumns, values: Mapping[str, list[Any]]) -> None:
         """Delete the rows that change, if it is a changelog, and insert rows.
 
         Args:
@@ -377,7 +377,7 @@ class DatabaseTable(TableSink):
         )
 
 
-def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _Columns:
+def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
     """Return the columns of an output.
 
     Args:
@@ -399,7 +399,7 @@ def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _Columns:
     ids: list[str] = []
     for output in names:
         ids += columns_by_output[output]
-    return _Columns(types, ids)
+    return _TableColumns(types, ids)
 
 
 def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:
