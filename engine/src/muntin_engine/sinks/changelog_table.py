@@ -155,6 +155,11 @@ class ChangelogTable(InformedSink):
         return changelogs_of(rows).settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
 
     def _current(self) -> Pointer:
+        """Return the current version.
+
+        Raises:
+            FileNotFoundError: No micro-batch was written yet.
+        """
         current = self._versions.current
         if current is None:
             raise FileNotFoundError(f"{self} has no micro-batch yet\n  read it when its query has written the first")

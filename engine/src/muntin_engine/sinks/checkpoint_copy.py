@@ -261,6 +261,7 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
 
 
 def _damaged_metadata_error(name: str, reason: object) -> StateError:
+    """Return the error that says that the metadata of an operator are damaged."""
     return StateError(
         f"the file {name} is damaged: {reason}\n"
         "  expected: the metadata of a stateful operator, as Spark wrote them\n"

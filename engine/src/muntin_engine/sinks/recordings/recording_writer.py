@@ -69,44 +69,45 @@ class RecordingWriter:
         self.before = tuple(RowRecording(str(folder), run) for folder in folders_before)
         self._bytes = sum(file.stat().st_size for file in self._row_files("*", "*"))
 
-    def begin(self, query: RecordedQuery, query_id: str, last: int, before: Sequence[RecordedQuery] = ()) -> None:
+    def begin(
+        self, query: RecordedQuery, query_id: str, last_commit: int, before: Sequence[RecordedQuery] = ()
+    ) -> None:
         """Write the start of the query, and the state that it begins with where the recording lacks it.
 
         Args:
             query: The query.
             query_id: The id that Spark gave it; empty where there is none yet.
-            last: The last micro-batch that was committed; -1 if there is none.
+            last_commit: The last micro-batch that was committed; -1 if there is none.
             before: The queries whose results it reads, each after those that it reads itself.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
-        last_recorded = self._last_recorded(query_id, last)
-        is_full = False
+        last_recorded = self._last_recorded(query_id, last_commit)
         stopped = self._folder / STOPPED
-        if stopped.exists():
-            is_full = json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
-            if is_full:
-                _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
-            else:
-                # Rows are missing since it stopped, so it goes on from a state, as if it began here.
-                for folder in self._folders:
-                    (folder / STOPPED).unlink(missing_ok=True)
-                last_recorded = _NO_BATCH
+        is_stopped = stopped.exists()
+        is_full = is_stopped and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+        if is_full:
+            _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
+        elif is_stopped:
+            # Rows are missing since it stopped, so it goes on from a state, as if it began here.
+            for folder in self._folders:
+                (folder / STOPPED).unlink(missing_ok=True)
+            last_recorded = _NO_BATCH
 
-        needs_state = last > _NO_BATCH and last_recorded < last and not is_full
+        needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
         for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
             write_run(
                 Path(rows.folder),
                 rows.run,
                 recorded_query.data,
-                last + 1,
+                last_commit + 1,
                 reads=recorded_query.reads,
                 cells=recorded_query.cells() if needs_state else None,
                 keys=value_to_data(rows.keys),
             )
 
-    def _last_recorded(self, query_id: str, last: int) -> int:
+    def _last_recorded(self, query_id: str, last_commit: int) -> int:
         """Return the last micro-batch that is recorded; -1 if there is none.
 
         Raises:
@@ -120,8 +121,8 @@ class RecordingWriter:
         obstacle = ""
         if batch["query_id"] != query_id:
             obstacle = f"the recording of another query, {batch['query_id']}"
-        elif number > last + 1:
-            obstacle = f"micro-batches up to {number}, and the checkpoint up to {last}"
+        elif number > last_commit + 1:
+            obstacle = f"micro-batches up to {number}, and the checkpoint up to {last_commit}"
         if obstacle:
             raise RecordingError(f"{self._folder} has {obstacle}\n  give record= another folder, or remove this one")
         return number
@@ -143,10 +144,18 @@ class RecordingWriter:
             self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
 
     def _commit(self, batch: int, query_id: str, metrics: Mapping[str, int], *, is_end: bool) -> None:
-        task_files = self._row_files(f"{batch:08}", f"{self.rows.run:04}-*")
-        failed = [file for file in task_files if file.suffix == FAILED]
-        unfinished = [file for file in task_files if file.suffix == UNFINISHED]
-        files = [file for file in task_files if file.suffix not in (FAILED, UNFINISHED)]
+        """Write the files of a micro-batch; end the recording if rows of it are missing, or if it is full."""
+        failed: list[Path] = []
+        unfinished: list[Path] = []
+        files: list[Path] = []
+        for file in self._row_files(f"{batch:08}", f"{self.rows.run:04}-*"):
+            if file.suffix == FAILED:
+                failed.append(file)
+            elif file.suffix == UNFINISHED:
+                unfinished.append(file)
+            else:
+                files.append(file)
+
         if failed:
             self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
             return
