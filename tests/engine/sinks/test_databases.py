@@ -302,12 +302,12 @@ def test_a_micro_batch_is_repeated_once_when_its_connection_is_lost(
     sink = opened(place, "lost", f"lost {times}")
     database = type(sink._database)
     append = database.append
-    left = [None] * times
+    connections_to_cut = [None] * times
 
     def cut_short(self: Any, cursor: Any, *arguments: Any) -> None:
         append(self, cursor, *arguments)
-        if left:
-            left.pop()
+        if connections_to_cut:
+            connections_to_cut.pop()
             place.ask(f"SELECT pg_terminate_backend({cursor.connection.info.backend_pid}, 5000)")
 
     monkeypatch.setattr(database, "append", cut_short)
@@ -330,17 +330,17 @@ def test_a_schema_may_be_named(server: str) -> None:
 def test_a_password_is_shown_nowhere(server: str, capfd: pytest.CaptureFixture[str]) -> None:
     port = parse_qs(urlsplit(server).query)["port"][0]
 
-    def of(password: str) -> DatabaseTable:
+    def table_with(password: str) -> DatabaseTable:
         return DatabaseTable(f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres?table=secrets")
 
-    sink = of(quote(PASSWORD, safe=""))
+    sink = table_with(quote(PASSWORD, safe=""))
     sink.open("q")
     write(sink, 0, [{"n": 1}])
     assert str(sink) == f"postgresql://postgres@127.0.0.1:{port}/postgres?table=secrets"
     with pytest.raises(SetupError, match="cannot be reached") as refused:
-        of("wr0ng").open("q")
+        table_with("wr0ng").open("q")
     with pytest.raises(QueryError, match="is not an address of a PostgreSQL database") as unread:
-        of("wr0ng%zz")
+        table_with("wr0ng%zz")
     with pytest.raises(QueryError, match="does not name a table") as nameless:
         DatabaseTable(f"postgresql://postgres:wr0ng@127.0.0.1:{port}/postgres?password=wr0ng")
     out, err = capfd.readouterr()

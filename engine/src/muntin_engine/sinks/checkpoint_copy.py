@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from os import PathLike, fspath
-from typing import Any, Final, NamedTuple
-from zlib import crc32
+from os import PathLike
+from typing import Final, NamedTuple
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.addresses import is_elsewhere, local_path, without_secrets
-from muntin_engine.sinks.owned_folder import sync, sync_tree
-from muntin_engine.sinks.stored_path import StoredPath, file_system_of
+from muntin_engine.sinks.stored_folder import ListedFile, StoredFolder
 
 RECORDS: Final = "muntin"
 """The folder in a checkpoint with Muntin's own records, beside Spark's files."""
@@ -35,10 +32,6 @@ _COMMIT: Final = re.compile(r"commits/(\d+)")
 _RECORD: Final = re.compile(r"muntin/(\d+)/part-[^/]*")
 _CHECKSUM: Final = re.compile(r"(?P<folder>.*/)?\.(?P<name>[^/]+)\.crc")
 _S3: Final = re.compile(r"s3[an]?://")
-_KEYS: Final = re.compile(r"//[^/@:]*:[^/@]*@")
-"""A user with a password, or two keys, in an address. Without a password it is a container of Azure's."""
-
-_CHUNK: Final = 4 << 20
 
 
 class SchemaFile(NamedTuple):
@@ -75,95 +68,6 @@ class CheckpointCopy:
     places: tuple[str, ...]
 
 
-class _File(NamedTuple):
-    """A file in a folder, as it was when the folder was listed."""
-
-    size: int
-    changed_at: Any
-
-
-class _Folder:
-    """A folder on any file system, whose files are named by their paths in it.
-
-    Attributes:
-        is_elsewhere: True if the folder is not on this machine's file system.
-        spelled: The folder in one spelling.
-        for_spark: The folder as Spark names it, without keys and options.
-    """
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        """Take the path or the address of a folder."""
-        text = fspath(path)
-        self.is_elsewhere = is_elsewhere(text)
-        if self.is_elsewhere:
-            address_without_options = text.partition("?")[0]
-            self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")
-        else:
-            self.spelled = str(local_path(text))
-            self.for_spark = f"file:{self.spelled}"
-        self._fs, self._path = file_system_of(text)
-
-    def __str__(self) -> str:
-        return without_secrets(self.spelled)
-
-    def contains(self, other: _Folder) -> bool:
-        """True if the other folder is this one, or lies in it."""
-        return f"{other.spelled}/".startswith(f"{self.spelled}/")
-
-    def list_files(self) -> dict[str, _File]:
-        """Return all files in it, by path; none if it does not exist."""
-        from pyarrow.fs import FileSelector
-
-        selector = FileSelector(self._path, allow_not_found=True, recursive=True)
-        prefix = self._path.strip("/") + "/"
-        files: dict[str, _File] = {}
-        for info in self._fs.get_file_info(selector):
-            if info.is_file:
-                files[info.path.lstrip("/").removeprefix(prefix)] = _File(info.size, info.mtime)
-        return files
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file."""
-        return b"".join(self.read_chunks(name))
-
-    def read_chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the content of a file, chunk by chunk."""
-        with self._fs.open_input_stream(f"{self._path}/{name}") as file:
-            while chunk := file.read(_CHUNK):
-                yield chunk
-
-    def write(self, name: str, chunks: Iterator[bytes]) -> int:
-        """Write a file, and return the checksum of what was written."""
-        path = f"{self._path}/{name}"
-        if self._fs.type_name != "s3":  # which has no folders, and would get empty objects for them
-            folder = path.rpartition("/")[0]
-            self._fs.create_dir(folder, recursive=True)
-        checksum = 0
-        with self._fs.open_output_stream(path) as file:
-            for chunk in chunks:
-                file.write(chunk)
-                checksum = crc32(chunk, checksum)
-        return checksum
-
-    def checksum(self, name: str) -> int:
-        """Return the checksum of a file as it is now."""
-        checksum = 0
-        for chunk in self.read_chunks(name):
-            checksum = crc32(chunk, checksum)
-        return checksum
-
-    def sync(self) -> None:
-        """Write all files through to the disk, if the folder is on this machine's file system."""
-        if not self.is_elsewhere:
-            sync_tree(local_path(self.spelled))
-            sync(local_path(self.spelled).parent)
-
-    def delete(self, name: str = "") -> None:
-        """Delete a folder in this one; without a name, this one."""
-        self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))
-
-
 def copy_checkpoint(
     source: str | PathLike[str],
     target: str | PathLike[str],
@@ -196,11 +100,14 @@ def copy_checkpoint(
         >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
         CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, places=('/data/results',))
     """
-    origin = _Folder(source)
-    copy = _Folder(target)
-    output_folders = [(_Folder(output), _Folder(output_copy)) for output, output_copy in (folders or {}).items()]
+    origin = StoredFolder(source)
+    copy = StoredFolder(target)
     _check_places(origin, copy)
-    for output, output_copy in output_folders:
+    output_folders: list[tuple[StoredFolder, StoredFolder]] = []
+    for output_path, copy_path in (folders or {}).items():
+        output = StoredFolder(output_path)
+        output_copy = StoredFolder(copy_path)
+        output_folders.append((output, output_copy))
         _check_places(output, output_copy)
         if not output.list_files():
             raise QueryError(f"{output} has no files\n  expected a folder that the query writes to")
@@ -211,7 +118,7 @@ def copy_checkpoint(
     rewriter = _Rewriter(origin, copy, new_places)
     last_commit = _last_commit(files)
 
-    begun: list[_Folder] = []  # the folders to delete if anything fails
+    begun: list[StoredFolder] = []  # the folders to delete if anything fails
     try:
         begun.append(copy)
         # As long as this file is there, no query starts with the copy.
@@ -272,7 +179,7 @@ def _damaged_metadata_error(name: str, reason: object) -> StateError:
 class _Rewriter:
     """Replaces the places that the files of a checkpoint name."""
 
-    def __init__(self, origin: _Folder, copy: _Folder, new_places: Mapping[str, str]) -> None:
+    def __init__(self, origin: StoredFolder, copy: StoredFolder, new_places: Mapping[str, str]) -> None:
         """Take the checkpoint, its copy, and the new place of each folder of output that is copied with it."""
         self._origin = origin
         self._copy = copy
@@ -347,7 +254,7 @@ def _unchanged(name: str) -> bytes | None:
     return None
 
 
-def _check_places(source: _Folder, target: _Folder) -> None:
+def _check_places(source: StoredFolder, target: StoredFolder) -> None:
     """Raise unless one folder can be copied to the other."""
     if source.contains(target) or target.contains(source):
         raise QueryError(f"{source} and {target} lie in each other\n  expected: a place of its own for the copy")
@@ -359,7 +266,7 @@ def _check_places(source: _Folder, target: _Folder) -> None:
         )
 
 
-def _check_is_checkpoint(folder: _Folder, files: Mapping[str, _File]) -> None:
+def _check_is_checkpoint(folder: StoredFolder, files: Mapping[str, ListedFile]) -> None:
     """Raise unless a folder is a checkpoint, and not a copy of one that was cut short."""
     if "metadata" not in files:
         state = "is not there"
@@ -399,7 +306,10 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
 
 
 def _copy_files(
-    source: _Folder, target: _Folder, files: Mapping[str, _File], new_content: Callable[[str], bytes | None]
+    source: StoredFolder,
+    target: StoredFolder,
+    files: Mapping[str, ListedFile],
+    new_content: Callable[[str], bytes | None],
 ) -> list[str]:
     """Copy files, and read each copy again to compare it with what was written.
 
@@ -442,7 +352,7 @@ def _copy_files(
     return list(checksums)
 
 
-def _is_left_out(name: str, target: _Folder, new_content: Callable[[str], bytes | None]) -> bool:
+def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], bytes | None]) -> bool:
     """True for a checksum of Hadoop's that the copy does not need, or that is stale as its file has new content."""
     checksum = _CHECKSUM.fullmatch(name)
     if checksum is None:
@@ -453,7 +363,7 @@ def _is_left_out(name: str, target: _Folder, new_content: Callable[[str], bytes 
     return new_content(name_of_file) is not None
 
 
-def _check_schema_files(copy: _Folder, names: list[str]) -> None:
+def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
     """Raise unless the copy has each file that the metadata of its operators name."""
     for name in filter(_OPERATOR_METADATA.fullmatch, names):
         for file in schema_files_in(copy.read(name).decode(), f"{copy}/{name}"):
@@ -470,7 +380,7 @@ def is_same_place(root: str, other: str) -> bool:
     return _S3.sub("s3://", root) == _S3.sub("s3://", other)
 
 
-def _last_commit(files: Mapping[str, _File]) -> int:
+def _last_commit(files: Mapping[str, ListedFile]) -> int:
     """Return the last micro-batch that a checkpoint has committed; -1 if there is none."""
     commits = [_COMMIT.fullmatch(name) for name in files]
     return max([int(commit[1]) for commit in commits if commit is not None], default=-1)

@@ -22,11 +22,11 @@ MANY: Final = 100_000
 def record_batches(batch: DataFrame, row_count: int | None = None) -> pa.RecordBatchReader:
     """Read the rows of a DataFrame; the reader can be used once.
 
+    Every column may be null, so that a table which began with these rows can get columns that they lack.
+
     Args:
         batch: The rows.
         row_count: The number of rows, at the most; None if it is not known.
-
-    Every column may be null, so that a table which began with these rows can get columns that they lack.
 
     Cost: up to `MANY` rows come at once. More come one partition at a time, by a job of Spark's for each, so the driver
     holds no more than the largest partition.
