@@ -286,7 +286,7 @@ def batch_folders_at(path: str | PathLike[str]) -> BatchFolders:
     """Return the folders of micro-batches in a folder, or at the address of one.
 
     Raises:
-        QueryError: It is neither.
+        QueryError: The path is neither.
     """
     if isinstance(path, str) and is_elsewhere(path):
         return StoredBatchFolders(path)

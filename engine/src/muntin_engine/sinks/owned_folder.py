@@ -94,7 +94,7 @@ class OwnedFolder:
         """Return an absolute path.
 
         Raises:
-            QueryError: It is not one of this machine.
+            QueryError: The path is not one of this machine.
         """
         return local_path(path)
 
