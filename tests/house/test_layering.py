@@ -334,7 +334,7 @@ def test_every_distribution_has_files_to_check() -> None:
         ("muntin_engine.backends.spark.anything", "def late():\n    from muntin_engine.recording.replay import Replay"),
         ("muntin_engine.backends.spark.anything", "from muntin_engine.monitoring import batch_metrics"),
         ("muntin_engine.api.query", "if TYPE_CHECKING:\n    from muntin_engine.recording import replay"),
-        ("muntin_engine.sinks.recordings.writer", "from muntin_engine.recording import replay"),
+        ("muntin_engine.sinks.recordings.recording_writer", "from muntin_engine.recording import replay"),
         ("muntin_engine.sql_text.query_reading", "def late():\n    from muntin_engine.api.query import Query"),
         ("muntin_engine.sql_text.query_reading", "from pyspark.sql import DataFrame"),
         ("muntin_engine.sinks.anything", "from muntin_engine.api import query"),

@@ -201,7 +201,7 @@ def uses(value: object) -> type:
 
 
 @pytest.mark.parametrize(
-    ("one", "same", "other"),
+    ("value", "equal_value", "other_value"),
     [
         (numpy.arange(3), numpy.arange(3), numpy.arange(4)),
         ({"a": [1, 2]}, {"a": [1, 2]}, {"a": [1, 3]}),
@@ -214,9 +214,9 @@ def uses(value: object) -> type:
     ],
     ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object"],
 )
-def test_a_constant_counts_with_its_value(one: object, same: object, other: object) -> None:
-    assert code_version(uses(one)) == code_version(uses(same))
-    assert code_version(uses(one)) != code_version(uses(other))
+def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
+    assert code_version(uses(value)) == code_version(uses(equal_value))
+    assert code_version(uses(value)) != code_version(uses(other_value))
 
 
 def of_lambdas(step: int) -> type:

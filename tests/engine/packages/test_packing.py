@@ -11,7 +11,7 @@ import pytest
 
 from muntin_engine import NotShippableError
 from muntin_engine.packages import archives
-from muntin_engine.packages.archives import Archive, find_fetched_archives, is_archive_name, is_what_its_name_says
+from muntin_engine.packages.archives import Archive, find_fetched_archives, has_files_of_its_name, is_archive_name
 from muntin_engine.packages.distributions import find_distribution, imports_of, is_editable, requirements_of
 from muntin_engine.packages.local_code import is_local
 from muntin_engine.packages.packing import pack
@@ -82,12 +82,13 @@ def test_an_archive_is_imported_from_and_found_by_its_entry_points(installed: Pa
 
 def test_the_same_files_make_the_same_archive_and_others_another_name(installed: Path, tmp_path: Path) -> None:
     archive = pack("shown")
-    written = []
+    paths: list[Path] = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        written.append(pack("shown").write(tmp_path / name))
-    assert written[0].name == written[1].name == archive.file_name
-    assert written[0].read_bytes() == written[1].read_bytes()
+        paths.append(pack("shown").write(tmp_path / name))
+    first, second = paths
+    assert first.name == second.name == archive.file_name
+    assert first.read_bytes() == second.read_bytes()
     assert is_archive_name(archive.file_name)
 
     (installed / "shown_there" / "plugin.py").write_text("Y = 3\n")
@@ -314,10 +315,11 @@ def test_a_damaged_archive_is_refused(tmp_path: Path, damage: slice) -> None:
 def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, other = Archive("odd", "1.0", {"odd.py": b"X = 1"}), Archive("odd", "1.0", {"odd.py": b"X = 2"})
+    good = Archive("odd", "1.0", {"odd.py": b"X = 1"})
+    changed = Archive("odd", "1.0", {"odd.py": b"X = 2"})
     for folder in ("a", "b", "c"):
         (tmp_path / folder).mkdir()
-    other.write(tmp_path / "a").rename(tmp_path / "a" / good.file_name)
+    changed.write(tmp_path / "a").rename(tmp_path / "a" / good.file_name)
     (tmp_path / "b" / good.file_name).write_bytes(b"PK")
     monkeypatch.setattr(sys, "path", [str(tmp_path / good.file_name)])
     assert not find_fetched_archives()
@@ -329,4 +331,4 @@ def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
 def test_an_archive_that_was_left_half_written_is_written_anew(tmp_path: Path) -> None:
     archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
     (tmp_path / archive.file_name).write_bytes(b"PK half")
-    assert is_what_its_name_says(archive.write(tmp_path))
+    assert has_files_of_its_name(archive.write(tmp_path))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin import Event
 from muntin_engine import Recording
-from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
@@ -60,8 +60,8 @@ class ChainedRun(RecordedRun):
         """Begin a run of the recording."""
         self._writer = RecordingWriter(self._recorder, 1)
         second = task_to_data(self.reading_plan, self._second)
-        first = Recorded(self._data, self._cells_table)
-        self._writer.begin(Recorded(second, self._cells_table, (0,)), "id", self._number, [first])
+        first = RecordedQuery(self._data, self._cells_table)
+        self._writer.begin(RecordedQuery(second, self._cells_table, (0,)), "id", self._number, [first])
 
     @property
     def _rows_recording(self) -> RowRecording:

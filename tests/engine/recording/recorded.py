@@ -14,8 +14,8 @@ from muntin import EARLIEST, Module
 from muntin.testing import Batch
 from muntin_engine import Recorder, Recording
 from muntin_engine.plan import Plan
-from muntin_engine.sinks.recordings.files import CELLS
-from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.recording_files import CELLS
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.recorded_rows import RowRecording
 from muntin_engine.wire.task_as_data import task_to_data
@@ -44,7 +44,7 @@ class RecordedRun(Run):
     def start(self) -> None:
         """Begin a run of the recording."""
         self._writer = RecordingWriter(self._recorder)
-        self._writer.begin(Recorded(self._data, self._cells_table), "id", self._number)
+        self._writer.begin(RecordedQuery(self._data, self._cells_table), "id", self._number)
 
     def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""

@@ -12,26 +12,26 @@ _PATIENCE = 30
 
 @contextmanager
 def brokers(count: int = 3) -> Iterator[str]:
-    """Start brokers, and give their addresses; they are there as long as the client that has them."""
+    """Start brokers, and enter a block with their addresses; they live as long as the client that has them."""
     owner = Producer({"test.mock.num.brokers": count, "bootstrap.servers": "mock", "log_level": 2})
-    known = owner.list_topics(timeout=_PATIENCE).brokers.values()
-    yield ",".join(f"{broker.host}:{broker.port}" for broker in known)
+    broker_metadata = owner.list_topics(timeout=_PATIENCE).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in broker_metadata)
 
 
 def read_topic(servers: str, topic: str) -> list[Message]:
     """Return all messages of a topic that are there now, by partition and offset."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "log_level": 2})
     try:
-        known = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
-        ends = {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_PATIENCE)[1]
-            for number in known
-        }
-        consumer.assign([TopicPartition(topic, number, 0) for number in known])
+        partitions = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
+        message_count = 0
+        for number in partitions:
+            _, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_PATIENCE)
+            message_count += end
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         messages: list[Message] = []
-        while len(messages) < sum(ends.values()):
+        while len(messages) < message_count:
             message = consumer.poll(_PATIENCE)
-            assert message is not None, f"{len(messages)} of {sum(ends.values())} messages came"
+            assert message is not None, f"{len(messages)} of {message_count} messages came"
             error: KafkaError | None = message.error()
             assert error is None, error
             messages.append(message)

@@ -68,13 +68,13 @@ def main(kind: str, place: str, progress: str) -> None:
     for number in count(first):
         sink.take_read(f"read {number}")
         sink.write(batch_of(number, changes), number)
-        made = done.with_suffix(".new")
-        made.write_text(str(number))
-        made.replace(done)
+        new_file = done.with_suffix(".new")
+        new_file.write_text(str(number))
+        new_file.replace(done)
 
 
 def rows_in(kind: str, place: str) -> pa.Table:
-    """Return what readers see; of messages with one id, which must be equal, one."""
+    """Read the rows as readers do. Messages with the same id must be equal, and count once."""
     if kind.startswith(("sqlite", "postgresql")):
         address = place.partition("?table=")[0].replace("&table=hours", "")
         connect: Any = sqlite3.connect if kind.startswith("sqlite") else psycopg.connect
@@ -87,11 +87,12 @@ def rows_in(kind: str, place: str) -> pa.Table:
         )
     if kind == "kafka":
         servers, _, topic = place.removeprefix("kafka://").partition("/")
-        found: dict[Any, Any] = {}
+        values_by_id: dict[Any, Any] = {}
         for message in read_topic(servers, topic):
             value = message.value()
-            assert found.setdefault(dict(message.headers() or [])["muntin-id"], value) == value
-        return pa.Table.from_pylist([json.loads(value) for value in found.values()])
+            row_id = dict(message.headers() or [])["muntin-id"]
+            assert values_by_id.setdefault(row_id, value) == value
+        return pa.Table.from_pylist([json.loads(value) for value in values_by_id.values()])
     if kind.startswith("delta"):
         from deltalake import DeltaTable
 

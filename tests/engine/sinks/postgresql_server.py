@@ -19,8 +19,10 @@ PASSWORD = "p%w:s@cret"
 
 def folder_of_programs() -> Path | None:
     """Return the folder with `initdb` and `postgres`, of the newest version that is installed."""
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    initdb = shutil.which("initdb")
+    if initdb:
+        return Path(initdb).parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     return folders[-1] if folders else None
 
 

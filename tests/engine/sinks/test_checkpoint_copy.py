@@ -22,7 +22,7 @@ METADATA = "state/0/_metadata/v2/0"
 
 
 def metadata_of(root: str) -> str:
-    """Return what Spark writes of an operator of a checkpoint, as far as a copy reads it."""
+    """Return the metadata of an operator as Spark writes them, with the parts that a copy reads."""
     store = {"storeName": "default", "numPartitions": 2, "stateSchemaFilePaths": [f"{root}/{SCHEMA}"]}
     stores = {"operatorInfo": {"operatorId": 0}, "stateStoreInfo": [store], "operatorPropertiesJson": '{"x":"é/y"}'}
     return "v2\n" + json.dumps(stores, separators=(",", ":"), ensure_ascii=False)
@@ -158,7 +158,7 @@ def test_a_query_that_runs_meanwhile_is_noticed(
         read.append(len(content))
         return crc32(content, start)
 
-    monkeypatch.setattr("muntin_engine.sinks.checkpoint_copy.crc32", changing)
+    monkeypatch.setattr("muntin_engine.sinks.stored_folder.crc32", changing)
     refused(checkpoint, tmp_path / "copy", r"changed while it was copied: its query runs\n.*\n  stop it")
     assert not (tmp_path / "copy").exists()
 
@@ -172,7 +172,7 @@ def test_a_file_that_arrives_otherwise_is_noticed(
         read.append(len(content))
         return crc32(content, start) if len(read) < 16 else 0
 
-    monkeypatch.setattr("muntin_engine.sinks.checkpoint_copy.crc32", rotting)
+    monkeypatch.setattr("muntin_engine.sinks.stored_folder.crc32", rotting)
     refused(checkpoint, tmp_path / "copy", "is not what was written to it")
     assert not (tmp_path / "copy").exists()
 
@@ -185,7 +185,7 @@ def test_a_copy_that_was_cut_short_is_not_copied_on(
         def killed(*_: Any) -> None:
             raise KeyboardInterrupt
 
-        context.setattr("muntin_engine.sinks.checkpoint_copy._Folder.delete", lambda *_: None)
+        context.setattr("muntin_engine.sinks.stored_folder.StoredFolder.delete", lambda *_: None)
         context.setattr("muntin_engine.sinks.checkpoint_copy._check_schema_files", killed)
         with pytest.raises(KeyboardInterrupt):
             copy_checkpoint(checkpoint, tmp_path / "copy")

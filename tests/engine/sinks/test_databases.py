@@ -20,7 +20,7 @@ import pytest
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError, StateError
 from muntin_engine.sinks.database_table import DatabaseTable
-from muntin_engine.sinks.sink import WrittenBatch
+from muntin_engine.sinks.written_batch import WrittenBatch
 from muntin_engine.testing import ArrowBatch, check_sink
 from tests.engine.sinks.postgresql_server import PASSWORD, running_server
 
@@ -49,11 +49,16 @@ class Place:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table, none if it is not there, with their windows as records."""
-        known = "sqlite_master WHERE name" if self.is_sqlite else "pg_tables WHERE tablename"
-        if not self.ask(f"SELECT 1 FROM {known} = '{table}'"):
+        table_names = "sqlite_master WHERE name" if self.is_sqlite else "pg_tables WHERE tablename"
+        if not self.ask(f"SELECT 1 FROM {table_names} = '{table}'"):
             return []
-        named = [dict(zip(self.columns(table), row, strict=True)) for row in self.ask(f"SELECT * FROM {table}")]
-        return [row | {"window": {"start": row["window_start"], "end": row["window_end"]}} for row in named]
+        rows: list[dict[str, Any]] = []
+        columns = self.columns(table)
+        for values in self.ask(f"SELECT * FROM {table}"):
+            row = dict(zip(columns, values, strict=True))
+            window = {"start": row["window_start"], "end": row["window_end"]}
+            rows.append(row | {"window": window})
+        return rows
 
     def columns(self, table: str) -> list[str]:
         with closing(self.connect()) as connection:
@@ -70,10 +75,10 @@ def server() -> Iterator[str]:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         return Place(f"sqlite:{tmp_path / 'results.db'}")
-    made = Place(request.getfixturevalue("server"))
-    for (name,) in made.ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
-        made.ask(f'DROP TABLE "{name}"')
-    return made
+    database = Place(request.getfixturevalue("server"))
+    for (name,) in database.ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        database.ask(f'DROP TABLE "{name}"')
+    return database
 
 
 def write(sink: DatabaseTable, batch_id: int, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> None:
@@ -108,12 +113,14 @@ def test_a_micro_batch_that_comes_again_changes_nothing(place: Place) -> None:
 @pytest.mark.filterwarnings("ignore:Exception ignored.*Connection:pytest.PytestUnraisableExceptionWarning")  # a crash
 @pytest.mark.parametrize("changes", [False, True], ids=["appended", "merged"])
 def test_a_table_keeps_the_laws_of_sinks(place: Place, changes: bool) -> None:
-    every = 1 if "MUNTIN_KILLS" in os.environ else 9 if place.is_sqlite else 25
+    lines_between_crashes = 9 if place.is_sqlite else 25
+    if "MUNTIN_KILLS" in os.environ:
+        lines_between_crashes = 1
     held = check_sink(
         place.table,
         place.rows,
         changes=changes,
-        every=every,
+        every=lines_between_crashes,
         take_away=lambda table: place.ask(f"DELETE FROM {table} WHERE window_start = 20"),
     )
     assert held.pop("a new column is taken with its values, or refused").startswith("a new column is refused: ")
@@ -157,10 +164,10 @@ def test_every_type_of_a_result_arrives_as_it_was(place: Place) -> None:
     }
     sink = opened(place)
     write(sink, 0, [row, dict.fromkeys(row)], schema)
-    kept, nulls = place.ask("SELECT * FROM bikes ORDER BY short IS NULL")
+    values, nulls = place.ask("SELECT * FROM bikes ORDER BY short IS NULL")
     assert set(nulls) == {None}
     if place.is_sqlite:
-        assert kept == (
+        assert values == (
             *('no"rth\t\\N', float("inf"), "2024-05-01T08:00:00.000000Z", "2024-05-01T08:10:00.000000Z", 1, -5, 2**62),
             *("12345678901234567890.0123456789", "2024-05-01", "2024-05-01T08:00:00.000005", -86_399_999_993),
             *(b"\x00\xff", '[{"at":"2024-05-01T08:00:00.000000Z","km":1.50}]', '{"a":1}'),
@@ -168,7 +175,7 @@ def test_every_type_of_a_result_arrives_as_it_was(place: Place) -> None:
         assert place.ask("SELECT unixepoch(window_start) FROM bikes LIMIT 1") == [(start.timestamp(),)]
     else:
         window = row["window"]
-        assert kept == (
+        assert values == (
             *(row["station name"], row["per%"], window["start"], window["end"], True, -5, 2**62),  # type: ignore[index]
             *(row["km"], row["day"], row["local"], row["took"], row["raw"]),
             *([{"at": "2024-05-01T08:00:00.000000Z", "km": 1.5}], {"a": 1}),
@@ -267,19 +274,19 @@ def test_a_table_belongs_to_one_query_until_it_is_dropped(place: Place) -> None:
 def test_readers_see_micro_batches_as_a_whole(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     sink = opened(place)
     write(sink, 0, [{"n": 1}])
-    seen = []
+    readings = []
     database = type(sink._database)
     append = database.append
 
-    def looked_at(self: Any, *arguments: Any) -> None:
+    def append_and_crash(self: Any, *arguments: Any) -> None:
         append(self, *arguments)
-        seen.append(place.ask("SELECT n FROM bikes"))
+        readings.append(place.ask("SELECT n FROM bikes"))
         raise OSError("killed here")
 
-    monkeypatch.setattr(database, "append", looked_at)
+    monkeypatch.setattr(database, "append", append_and_crash)
     with pytest.raises(OSError, match="killed here"):
         write(sink, 1, [{"n": 2}, {"n": 3}])
-    assert seen == [[(1,)]]
+    assert readings == [[(1,)]]
     monkeypatch.setattr(database, "append", append)
     assert (place.ask("SELECT n FROM bikes"), sink.last_written) == ([(1,)], WrittenBatch(0))
     write(sink, 1, [{"n": 2}, {"n": 3}])
@@ -295,12 +302,12 @@ def test_a_micro_batch_is_repeated_once_when_its_connection_is_lost(
     sink = opened(place, "lost", f"lost {times}")
     database = type(sink._database)
     append = database.append
-    left = [None] * times
+    connections_to_cut = [None] * times
 
     def cut_short(self: Any, cursor: Any, *arguments: Any) -> None:
         append(self, cursor, *arguments)
-        if left:
-            left.pop()
+        if connections_to_cut:
+            connections_to_cut.pop()
             place.ask(f"SELECT pg_terminate_backend({cursor.connection.info.backend_pid}, 5000)")
 
     monkeypatch.setattr(database, "append", cut_short)
@@ -323,23 +330,24 @@ def test_a_schema_may_be_named(server: str) -> None:
 def test_a_password_is_shown_nowhere(server: str, capfd: pytest.CaptureFixture[str]) -> None:
     port = parse_qs(urlsplit(server).query)["port"][0]
 
-    def of(password: str) -> DatabaseTable:
+    def table_with(password: str) -> DatabaseTable:
         return DatabaseTable(f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres?table=secrets")
 
-    sink = of(quote(PASSWORD, safe=""))
+    sink = table_with(quote(PASSWORD, safe=""))
     sink.open("q")
     write(sink, 0, [{"n": 1}])
     assert str(sink) == f"postgresql://postgres@127.0.0.1:{port}/postgres?table=secrets"
     with pytest.raises(SetupError, match="cannot be reached") as refused:
-        of("wr0ng").open("q")
+        table_with("wr0ng").open("q")
     with pytest.raises(QueryError, match="is not an address of a PostgreSQL database") as unread:
-        of("wr0ng%zz")
+        table_with("wr0ng%zz")
     with pytest.raises(QueryError, match="does not name a table") as nameless:
         DatabaseTable(f"postgresql://postgres:wr0ng@127.0.0.1:{port}/postgres?password=wr0ng")
     out, err = capfd.readouterr()
-    for said in (*(repr(error.value) for error in (refused, unread, nameless)), out, err):
-        assert "wr0ng" not in said
-        assert PASSWORD not in said
+    messages = [repr(error.value) for error in (refused, unread, nameless)]
+    for text in (*messages, out, err):
+        assert "wr0ng" not in text
+        assert PASSWORD not in text
 
 
 @pytest.mark.parametrize("address", ["sqlite:", "sqlite:a.db", "sqlite://a.db?table=t", "sqlite:a.db?table=t&x=1"])
@@ -369,8 +377,8 @@ def test_the_row_that_was_written_last_is_missed_when_it_is_gone(place: Place) -
     write(sink, 0, [last | {"n": number} for number in range(3)], schema)
     write(sink, 1, [last], schema)
     write(sink, 2, [], schema)
-    ((kept,),) = place.ask("SELECT last_row FROM muntin_batches")
-    assert set(json.loads(kept)) == set(schema.names) - {"km", "tags"}
+    ((last_row,),) = place.ask("SELECT last_row FROM muntin_batches")
+    assert set(json.loads(last_row)) == set(schema.names) - {"km", "tags"}
     place.ask("DELETE FROM bikes WHERE n < 3")
     assert opened(place).last_written == WrittenBatch(2), "old rows may be deleted"
 

@@ -71,9 +71,13 @@ def roll_back_iceberg(folder: Path) -> None:
     table = iceberg_table(folder)
     properties = table.current_snapshot().summary.additional_properties
     (mark,) = [value for name, value in properties.items() if name.startswith("muntin.")]
-    before = [snapshot for snapshot in table.snapshots() if mark not in snapshot.summary.additional_properties.values()]
-    with_mark = [one for one in before if any(n.startswith("muntin.") for n in one.summary.additional_properties)]
-    table.manage_snapshots().rollback_to_snapshot(with_mark[-1].snapshot_id).commit()
+    earlier_marks: list[int] = []
+    for snapshot in table.snapshots():
+        properties = snapshot.summary.additional_properties
+        has_mark = any(name.startswith("muntin.") for name in properties)
+        if has_mark and mark not in properties.values():
+            earlier_marks.append(snapshot.snapshot_id)
+    table.manage_snapshots().rollback_to_snapshot(earlier_marks[-1]).commit()
 
 
 LAKES = {"delta": (make_delta, read_delta, restore_delta), "iceberg": (make_iceberg, read_iceberg, roll_back_iceberg)}
@@ -90,20 +94,24 @@ def test_tables_keep_the_laws(
     take_away: Callable[[Path], None],
     changes: bool,
 ) -> None:
-    every = 1 if "MUNTIN_KILLS" in os.environ else 9
+    lines_between_crashes = 1 if "MUNTIN_KILLS" in os.environ else 9
     held = check_sink(
         lambda place: make(tmp_path / place),
         lambda place: read(tmp_path / place),
         changes=changes,
-        every=every,
+        every=lines_between_crashes,
         take_away=lambda place: take_away(tmp_path / place),
     )
     assert set(held.values()) == {"holds"}
 
 
 def test_addresses_name_catalogues_and_folders(tmp_path: Path) -> None:
-    wanted = {"results": "iceberg:/data/lake/bikes.hours", "late_rows": "iceberg:bikes.late", "metrics": "delta:lake/m"}
-    chosen = choose_sinks({"": wanted}, "checkpoint")[""]
+    arguments = {
+        "results": "iceberg:/data/lake/bikes.hours",
+        "late_rows": "iceberg:bikes.late",
+        "metrics": "delta:lake/m",
+    }
+    chosen = choose_sinks({"": arguments}, "checkpoint")[""]
     assert [str(sink) for sink in chosen.values()] == [
         "IcebergTable('bikes.hours', '/data/lake')",
         "IcebergTable('bikes.late', 'default')",
@@ -122,18 +130,21 @@ def test_readers_see_a_merge_whole_while_it_is_written(
     tmp_path: Path, make: Callable[[Path], Sink], read: Callable[[Path], Any]
 ) -> None:
     """Each micro-batch of some rows replaces all of those before it, so that each reader finds one number alone."""
-    place, seen, is_over = tmp_path / "table", set(), Event()
+    table = tmp_path / "table"
+    observations: set[tuple[int, int]] = set()
+    is_over = Event()
 
     def changes(number: int, kind: str) -> list[dict[str, Any]]:
         return [{"change": kind, "event_id": 10 * number + place, "n": number} for place in range(5)]
 
     def read_on() -> None:
         while not is_over.is_set():
-            found = read(place)
-            rows = found.to_pylist() if isinstance(found, pa.Table) else found
-            seen.add((len(rows), len({row["n"] for row in rows})))
+            rows = read(table)
+            if isinstance(rows, pa.Table):
+                rows = rows.to_pylist()
+            observations.add((len(rows), len({row["n"] for row in rows})))
 
-    sink = make(place)
+    sink = make(table)
     sink.keyed_by([])
     sink.open("q")
     reading = Thread(target=read_on)
@@ -144,7 +155,7 @@ def test_readers_see_a_merge_whole_while_it_is_written(
             reading.start()
     is_over.set()
     reading.join()
-    assert seen == {(5, 1)}
+    assert observations == {(5, 1)}
 
 
 def write_numbers(sink: Any, numbers: Sequence[int], query: str = "q") -> None:
@@ -199,10 +210,10 @@ def test_a_delta_table_that_was_emptied_is_named(
 ) -> None:
     write_numbers(DeltaLakeTable(tmp_path), range(3))
     change(tmp_path)
-    said = (
+    message = (
         rf"version 3 of .*, by {operation}, took away what the query wrote up to micro-batch 2\n  what the checkpoint"
     )
-    with pytest.raises(StateError, match=said):
+    with pytest.raises(StateError, match=message):
         _ = opened_again(DeltaLakeTable(tmp_path)).last_written
     write_numbers(DeltaLakeTable(tmp_path), [0], query="one with a new checkpoint")
 
@@ -253,6 +264,8 @@ def test_an_iceberg_table_may_lose_snapshots_and_rows_but_not_all_of_them(tmp_pa
         table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
     assert opened_again(make_iceberg(tmp_path)).last_written.number == 2, "by the property of the table"
     iceberg_table(tmp_path).delete()
-    said = r"snapshot \d+ of .*, by delete, took away what the query wrote up to micro-batch 2\n  what the checkpoint"
-    with pytest.raises(StateError, match=said):
+    message = (
+        r"snapshot \d+ of .*, by delete, took away what the query wrote up to micro-batch 2\n  what the checkpoint"
+    )
+    with pytest.raises(StateError, match=message):
         _ = opened_again(make_iceberg(tmp_path)).last_written

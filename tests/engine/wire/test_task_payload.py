@@ -15,7 +15,7 @@ import pytest
 from muntin import Aggregate, IncrementalAggregate
 from muntin_engine.backends.spark.delivery.packed_task import open_task, pack_task
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
-from muntin_engine.packages.packages import Reference, references_of
+from muntin_engine.packages.needed_packages import Reference, references_of
 from muntin_engine.packages.packing import pack
 from tests.engine.wire.payloads import task_of
 from tests.installed import install

@@ -17,26 +17,27 @@ from packaging.utils import canonicalize_name
 from muntin.errors.safe_text import safe_message
 
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
+"""The time of all files in an archive, so that equal files make equal archives."""
+
 _READABLE: Final = 0o644 << 16
 _FOLDER: Final = 0o755 << 16
 _DIGITS: Final = 20
 
-
 MOST_BYTES: Final = 512 * 2**20
-"""Bytes that the files of an archive may take when they are inflated."""
+"""The number of bytes that the files of an archive may have when they are inflated."""
 
 MOST_FILES: Final = 50_000
-"""Files that an archive may have."""
+"""The number of files that an archive may have."""
 
 _NAME: Final = re.compile(rf".+-[0-9a-f]{{{_DIGITS}}}\.zip")
 
 
 class UnreadableArchiveError(Exception):
-    """A file is no archive that can be read; whoever named it is told by another error."""
+    """A file cannot be read as an archive; the caller raises an error for the user who named it."""
 
 
 def is_archive_name(name: str) -> bool:
-    """True if a file is named as an archive is, after what is in it."""
+    """True if a file has the name of an archive, which ends with a hash of its files."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -46,8 +47,8 @@ class Archive:
 
     Attributes:
         name: The distribution's name.
-        version: Its version.
-        files: By its path in the archive, what a file holds.
+        version: The distribution's version.
+        files: The content of each file, by its path in the archive.
     """
 
     name: str
@@ -61,24 +62,26 @@ class Archive:
 
     @property
     def file_name(self) -> str:
-        """The name of the `.zip`; the same files have the same name, others another."""
-        return f"{canonicalize_name(self.name).replace('-', '_')}-{self.version}-{_digest(self.files)}.zip"
+        """The name of the `.zip`: archives with the same files have the same name, and other archives another one."""
+        package = canonicalize_name(self.name).replace("-", "_")
+        return f"{package}-{self.version}-{_digest(self.files)}.zip"
 
     def write(self, folder: Path) -> Path:
         """Write the archive into a folder, unless it is there, and return its path."""
         path = folder / self.file_name
-        if not path.exists() or not is_what_its_name_says(path):
-            unfinished = path.with_suffix(".part")
-            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name in _folders(self.files):
-                    archive.writestr(_entry(name, _FOLDER), b"")
-                for name, data in sorted(self.files.items()):
-                    archive.writestr(_entry(name, _READABLE), data)
-            unfinished.replace(path)
+        if path.exists() and has_files_of_its_name(path):
+            return path
+        unfinished = path.with_suffix(".part")
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in _folders(self.files):
+                archive.writestr(_entry(name, _FOLDER), b"")
+            for name, data in sorted(self.files.items()):
+                archive.writestr(_entry(name, _READABLE), data)
+        unfinished.replace(path)
         return path
 
 
-def is_what_its_name_says(path: Path) -> bool:
+def has_files_of_its_name(path: Path) -> bool:
     """True if the files in an archive have the hash that its name ends with."""
     try:
         files = read_files(path)
@@ -91,7 +94,7 @@ def read_files(path: Path) -> dict[str, bytes]:
     """Read the files in a `.zip`, by their paths.
 
     Raises:
-        UnreadableArchiveError: It is none, is damaged or encrypted, or its files are too many or too large.
+        UnreadableArchiveError: The file is no archive, is damaged or encrypted, or has too many or too large files.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -105,11 +108,12 @@ def read_files(path: Path) -> dict[str, bytes]:
             return {entry.filename: archive.read(entry) for entry in entries}
     except UnreadableArchiveError:
         raise
-    except Exception as error:  # whatever bytes that are no archive lead to
+    except Exception as error:  # zipfile raises errors of many kinds for bytes that are no archive
         raise UnreadableArchiveError(f"it cannot be read: {safe_message(error)}") from error
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
+    """Return the hash of files with their paths."""
     digest = hashlib.sha256()
     for path, data in sorted(files.items()):
         digest.update(f"{len(path)} {path} {len(data)} ".encode() + data)
@@ -117,6 +121,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _entry(name: str, mode: int) -> zipfile.ZipInfo:
+    """Return the entry of a file or a folder, the same wherever the archive is written."""
     entry = zipfile.ZipInfo(name, _LONG_AGO)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = mode
@@ -124,26 +129,37 @@ def _entry(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def _folders(files: Mapping[str, bytes]) -> list[str]:
-    """Return all folders, which a package without an `__init__.py` is found by."""
-    parents = {str(parent) for name in files for parent in Path(name).parents if parent.parts}
-    return sorted(f"{parent}/" for parent in parents)
+    """Return all folders. Python finds a package without an `__init__.py` by its folder."""
+    folders: set[str] = set()
+    for name in files:
+        for parent in Path(name).parents:
+            if parent.parts:  # the last parent is the archive itself
+                folders.add(f"{parent}/")
+    return sorted(folders)
 
 
 def find_fetched_archives() -> bool:
-    """Have Python import from archives that are in a folder below the one where it looks; return whether there are any.
+    """Let Python import from archives that are one folder deeper than its path says. True if there are such archives.
 
-    On Spark Connect the tasks of a stream look for shipped packages in the folder of all files, and they lie in that of
-    their session, which is inside it (Spark 4.3). The name of an archive ends with a hash of what is in it. A file of
-    that name with other contents is passed over.
+    On Spark Connect the tasks of a stream look for shipped packages in the folder of all files, and the archives are in
+    the folder of their session, which is inside it (Spark 4.3). The name of an archive ends with a hash of its files; a
+    file of that name with other contents is skipped.
     """
-    found = {place: path for place, entry in enumerate(sys.path) if (path := _fetched(Path(entry))) is not None}
-    for place, path in found.items():
-        sys.path[place] = str(path)
+    has_archives = False
+    for place, entry in enumerate(sys.path):
+        archive = _archive_in_subfolder(Path(entry))
+        if archive is not None:
+            sys.path[place] = str(archive)
+            has_archives = True
     invalidate_caches()
-    return bool(found)
+    return has_archives
 
 
-def _fetched(wanted: Path) -> Path | None:
-    if not is_archive_name(wanted.name) or wanted.exists():
+def _archive_in_subfolder(path: Path) -> Path | None:
+    """Return the archive that is in a subfolder in the place of a missing one; None if there is none."""
+    if not is_archive_name(path.name) or path.exists():
         return None
-    return next(filter(is_what_its_name_says, sorted(wanted.parent.glob(f"*/{wanted.name}"))), None)
+    for candidate in sorted(path.parent.glob(f"*/{path.name}")):
+        if has_files_of_its_name(candidate):
+            return candidate
+    return None

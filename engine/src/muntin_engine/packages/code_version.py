@@ -18,36 +18,40 @@ from typing import Any, Final, get_args, get_origin
 
 from muntin import Module
 from muntin_engine.packages.local_code import is_local, package_of
-from muntin_engine.packages.sources import class_source, function_source, module_source
+from muntin_engine.packages.normalized_source import class_source, function_source, module_source
 
 _DIGITS: Final = 8
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
-_TOLD: Final = frozenset({"__annotations__", "__slots__"})
-"""The attributes between double underscores that say something of a class, besides its methods."""
+_DESCRIBING: Final = frozenset({"__annotations__", "__slots__"})
+"""The attributes between double underscores that are part of a class's code, besides its methods."""
 
 _NOT_CODE: Final = frozenset({"version", "_abc_impl"})
+"""The attributes without double underscores that are not part of a class's code."""
 
 
 def with_version(cls: object) -> Any:
-    """Return a module class that has a version: itself, or a subclass that has the hash of its code for one.
+    """Return a module class with a version: the class itself, or a subclass whose version is the hash of its code.
 
-    A version that it inherits from code of an installed package is not its own. What is no module class is returned as
-    it is.
+    A version that it inherits from code of an installed package is not its own. Any other object is returned unchanged.
     """
     if not isinstance(cls, type) or not issubclass(cls, Module) or _declares_version(cls):
         return cls
-    said = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    return new_class(cls.__name__, (cls,), {}, lambda body: body.update(said | {"version": code_version(cls)}))
+    attributes = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__doc__": cls.__doc__,
+        "version": code_version(cls),
+    }
+    return new_class(cls.__name__, (cls,), {}, lambda body: body.update(attributes))
 
 
 def code_version(code: Any) -> str:
     """Return a version for a class or a function, the same in each process that has the same code.
 
-    It changes with the class, and with the functions, classes and constants that it uses, also by way of others, where
-    these are of its own package or of no installed one. Comments, docstrings and layout make no difference, where the
-    source is to be had; elsewhere, and for lambdas, it is the bytecode that counts, which differs between versions of
-    Python. What it cannot see are other versions of installed packages, what is imported inside functions, and
-    attributes that are looked up by text.
+    It changes with the class, and with the functions, classes and constants that it uses, directly or not, where these
+    are of its own package or of no installed package. Comments, docstrings and layout make no difference where there is
+    source; elsewhere, and for lambdas, the bytecode counts, which differs between versions of Python. The version does
+    not change with installed packages, imports inside functions, and attributes that are looked up by text.
 
     Example:
         >>> class Twice:
@@ -60,60 +64,75 @@ def code_version(code: Any) -> str:
 
 
 def _hash(description: object) -> str:
-    return f"code-{hashlib.sha256(repr(description).encode()).hexdigest()[:_DIGITS]}"
+    """Return a description of code as a version."""
+    digest = hashlib.sha256(repr(description).encode()).hexdigest()
+    return f"code-{digest[:_DIGITS]}"
 
 
 def identity_of_function(function: Any) -> tuple[str, str]:
     """Return a name and a version for the module that calls a function.
 
-    A function of an installed package goes by its name, so that a query goes on with another version of the package.
-    The version of any other is the hash of its code, as `code_version` makes it.
+    A function of an installed package is identified by its name, so that a query goes on with another version of the
+    package. The version of any other function is the hash of its code, as `code_version` makes it.
     """
     inner = function
     while isinstance(inner, partial):
         inner = inner.func
     home = str(getattr(inner, "__module__", None) or "")
-    named = str(getattr(inner, "__qualname__", type(inner).__qualname__)).rpartition(".")[2]
-    parts = ("function" if is_local(home) else home.partition(".")[0], named)
-    name = ".".join(re.sub(r"\W+", "", part.lower()).strip("_0123456789") or "function" for part in parts)
+    package = "function" if is_local(home) else home.partition(".")[0]
+    qualified_name = str(getattr(inner, "__qualname__", type(inner).__qualname__))
+    function_name = qualified_name.rpartition(".")[2]
+    name = f"{_name_part(package)}.{_name_part(function_name)}"
     return name, _hash(_CodeDescription("").of(function))
 
 
+def _name_part(text: str) -> str:
+    """Return a text as a part of a module's name, which has lower-case letters, digits and underscores."""
+    return re.sub(r"\W+", "", text.lower()).strip("_0123456789") or "function"
+
+
 def _declares_version(cls: type) -> bool:
-    owner = next((one for one in cls.__mro__ if "version" in vars(one)), None)
-    if owner is None:
-        return False
-    return owner is cls or is_local(owner.__module__) or not is_local(cls.__module__)
+    """True if a module class has a version of its own: its author's, not that of an installed class that it extends."""
+    for owner in cls.__mro__:
+        if "version" in vars(owner):
+            return owner is cls or is_local(owner.__module__) or not is_local(cls.__module__)
+    return False
 
 
 class _CodeDescription:
-    """Describes code and constants as nested tuples of text."""
+    """Describes code and constants as nested tuples of text.
+
+    A version is the hash of a description: where a description changes, queries get other versions. So does the order
+    in which values are described, as a value that is met again is described by its number.
+    """
 
     def __init__(self, home: str) -> None:
         """Take the package whose code counts in any case."""
         self._home = home
-        self._seen: dict[int, int] = {}
-        self._kept: list[Any] = []
+        self._number_by_id: dict[int, int] = {}
+        self._described: list[Any] = []
 
     def of(self, value: object) -> Any:
-        """Return the description of a value; of one that was described already, its number."""
+        """Return the description of a value; of a value that was described already, its number."""
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
-        if isinstance(value, tuple | frozenset):  # whether two equal ones are the same is a matter of chance
+        if isinstance(value, tuple | frozenset):  # whether two equal collections are one object is a matter of chance
             return self._collection(value)
-        if id(value) in self._seen:
-            return "again", self._seen[id(value)]
-        self._seen[id(value)] = len(self._seen)
-        self._kept.append(value)  # or another object may get its id
+        if id(value) in self._number_by_id:
+            return "again", self._number_by_id[id(value)]
+        self._number_by_id[id(value)] = len(self._number_by_id)
+        self._described.append(value)  # as long as it lives, no other object gets its id
         return self._code(value) or self._collection(value) or self._object(value)
 
     def _code(self, value: object) -> object:
+        """Describe a module, a class or a function; return None for other values."""
         if isinstance(value, ModuleType):
-            return "module", value.__name__, self._file(value) if self._counts(value.__name__) else ""
+            source = self._source_of_module(value) if self._counts(value.__name__) else ""
+            return "module", value.__name__, source
         if isinstance(value, type):
-            return self._class(value) if self._counts(value.__module__) else _named(value)
+            return self._class(value) if self._counts(value.__module__) else _full_name(value)
         if isinstance(value, FunctionType):
-            return self._function(value) if self._counts(value.__module__) else _named(value)
+            return self._function(value) if self._counts(value.__module__) else _full_name(value)
         if isinstance(value, CodeType):
             return self._bytecode(value)
         if isinstance(value, MethodType):
@@ -121,6 +140,7 @@ class _CodeDescription:
         return self._wrapper(value)
 
     def _wrapper(self, value: object) -> object:
+        """Describe an object around functions or types; return None for other values."""
         if isinstance(value, staticmethod | classmethod):
             return type(value).__name__, self.of(value.__func__)
         if isinstance(value, property):
@@ -132,51 +152,70 @@ class _CodeDescription:
         if get_origin(value) is not None or isinstance(value, UnionType):
             return "type", repr(value), *map(self.of, get_args(value))
         wrapped = inspect.getattr_static(value, "__wrapped__", None)
-        return ("wrapper", _named(type(value)), self.of(wrapped)) if wrapped is not None else None
+        if wrapped is None:
+            return None
+        return "wrapper", _full_name(type(value)), self.of(wrapped)
 
     def _collection(self, value: object) -> object:
+        """Describe a collection; return None for other values."""
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
-            return type(value).__name__, *sorted(repr(_CodeDescription(self._home).of(part)) for part in value)
+            # A set has no order: each member is described as if it were the first value, and the texts are sorted.
+            members = [repr(_CodeDescription(self._home).of(member)) for member in value]
+            return type(value).__name__, *sorted(members)
         if isinstance(value, Mapping):
-            return "mapping", *((self.of(key), self.of(part)) for key, part in value.items())
+            items = [(self.of(key), self.of(member)) for key, member in value.items()]
+            return "mapping", *items
         return None
 
     def _object(self, value: Any) -> object:
+        """Describe any other object: by its fields, its bytes or its text."""
         cls = type(value)
         if isinstance(value, Enum):
             return "member", self.of(cls), value.name
         if dataclasses.is_dataclass(value) or self._counts(cls.__module__):
-            fields = getattr(value, "__dict__", None) or _slots(value)
-            said = [(name, part) for name, part in fields.items() if not _is_remembered(cls, name)]
-            return "object", self.of(cls), *((name, self.of(part)) for name, part in said)
+            description_of_class = self.of(cls)
+            attributes = getattr(value, "__dict__", None) or _slots(value)
+            fields: list[tuple[str, Any]] = []
+            for name, field in attributes.items():
+                if not _is_cached_property(cls, name):
+                    fields.append((name, self.of(field)))
+            return "object", description_of_class, *fields
         try:
             view = memoryview(value)
-            return "buffer", _named(cls), view.format, view.shape, hashlib.sha256(view.tobytes()).hexdigest()
+            return "buffer", _full_name(cls), view.format, view.shape, hashlib.sha256(view.tobytes()).hexdigest()
         except (TypeError, ValueError):
-            return _spelled(value)
+            return _type_and_text(value)
 
     def _class(self, cls: type) -> object:
+        """Describe a class by its bases, its attributes and its source."""
         bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
-        attributes = [(name, self.of(value)) for name, value in sorted(vars(cls).items()) if _says_something(cls, name)]
+        attributes: list[tuple[str, Any]] = []
+        for name, value in sorted(vars(cls).items()):
+            if _is_code_of_class(cls, name):
+                attributes.append((name, self.of(value)))
         return "class", class_source(cls) or cls.__qualname__, *bases, *attributes
 
     def _function(self, function: FunctionType) -> object:
+        """Describe a function by its source and all values that it reads."""
         code = function.__code__
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         closure = [(name, self.of(_contents(cell))) for name, cell in cells]
-        used = [(name, self.of(value)) for name, value in _globals(function)]
-        own = function_source(function) or self._bytecode(code)
-        return "function", own, self.of(function.__defaults__), self.of(function.__kwdefaults__), *closure, *used
+        global_values = [(name, self.of(value)) for name, value in _globals(function)]
+        source = function_source(function) or self._bytecode(code)
+        defaults = self.of(function.__defaults__)
+        keyword_defaults = self.of(function.__kwdefaults__)
+        return "function", source, defaults, keyword_defaults, *closure, *global_values
 
     def _bytecode(self, code: CodeType) -> object:
+        """Describe code without source."""
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         return "code", code.co_code, counts, names, *map(self.of, code.co_consts)
 
-    def _file(self, module: ModuleType) -> str:
-        """Return the source of a module that is used as a whole."""
+    def _source_of_module(self, module: ModuleType) -> str:
+        """Return the source of a module that is used as a whole; a hash of its file if that is no source."""
         file = getattr(module, "__file__", None)
         if not file or module.__name__ == "__main__":
             return ""
@@ -185,33 +224,42 @@ class _CodeDescription:
         return module_source(text) or text
 
     def _counts(self, module: str | None) -> bool:
-        return module is not None and (module.partition(".")[0] == self._home or is_local(module))
+        """True for a module whose code is part of the version."""
+        if module is None:
+            return False
+        return module.partition(".")[0] == self._home or is_local(module)
 
 
-def _says_something(cls: type, name: str) -> bool:
+def _is_code_of_class(cls: type, name: str) -> bool:
+    """True for an attribute that an author wrote in a class, and that Python did not add."""
     value = vars(cls)[name]
     if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
         return False
-    if name in _TOLD and not value:  # Python adds empty annotations to a class that is asked for them
+    if name in _DESCRIBING and not value:  # Python adds empty annotations to a class that is asked for them
         return False
     is_special = name.startswith("__") and name.endswith("__")
-    return not is_special or name in _TOLD or isinstance(value, FunctionType | staticmethod | classmethod | property)
+    return (
+        not is_special or name in _DESCRIBING or isinstance(value, FunctionType | staticmethod | classmethod | property)
+    )
 
 
 def _is_made_by_dataclass(cls: type, value: Any) -> bool:
-    """True for `__init__` and the like of a dataclass, which its fields say already."""
-    made = dataclasses.is_dataclass(cls) and isinstance(value, FunctionType)
-    return made and not value.__code__.co_qualname.startswith(cls.__qualname__)
+    """True for `__init__` and the like of a dataclass, which follow from its fields."""
+    if not dataclasses.is_dataclass(cls) or not isinstance(value, FunctionType):
+        return False
+    is_written_in_class = value.__code__.co_qualname.startswith(cls.__qualname__)
+    return not is_written_in_class
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals that a function reads and that are there, in order of their names."""
+    """Yield the globals that a function reads, in order of their names; without builtins and undefined names."""
     for name in sorted(set(_read_names(function.__code__))):
         if name in function.__globals__ and not hasattr(builtins, name):
             yield name, function.__globals__[name]
 
 
 def _read_names(code: CodeType) -> Iterator[str]:
+    """Yield the names of globals in code and in the functions inside it."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)
@@ -221,27 +269,37 @@ def _read_names(code: CodeType) -> Iterator[str]:
 
 
 def _contents(cell: Any) -> object:
+    """Return the value of a variable of an outer function."""
     try:
         return cell.cell_contents
-    except ValueError:  # nothing was put into it yet
+    except ValueError:  # it has no value yet
         return None
 
 
-def _is_remembered(cls: type, name: str) -> bool:
-    """True for what an object computed of itself, and keeps."""
+def _is_cached_property(cls: type, name: str) -> bool:
+    """True for an attribute that an object computed from others, and keeps."""
     return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
 def _slots(value: object) -> dict[str, object]:
-    names = (name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ()))
-    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+    """Return the attributes of an object that are in slots."""
+    attributes: dict[str, object] = {}
+    for cls in type(value).__mro__:
+        for name in vars(cls).get("__slots__", ()):
+            if hasattr(value, name):
+                attributes[name] = getattr(value, name)
+    return attributes
 
 
-def _named(value: Any) -> str:
+def _full_name(value: Any) -> str:
+    """Return the name of a class or a function, with its module."""
     return f"{value.__module__}.{value.__qualname__}"
 
 
-def _spelled(value: object) -> tuple[str, str]:
+def _type_and_text(value: object) -> tuple[str, str]:
     """Return the type of a value and, for values of the standard library, the `repr`, unless that has an address."""
-    text = repr(value) if type(value).__module__.partition(".")[0] in sys.stdlib_module_names else ""
-    return _named(type(value)), "" if " at 0x" in text else text
+    is_of_python = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
+    text = repr(value) if is_of_python else ""
+    if " at 0x" in text:
+        text = ""
+    return _full_name(type(value)), text

@@ -1,4 +1,4 @@
-"""Installed distributions: found by any of their names, and what belongs to them."""
+"""Installed distributions: their lookup by any of their names, their imports and their requirements."""
 
 from __future__ import annotations
 
@@ -20,145 +20,203 @@ from muntin.catalog.plugin_entries import plugin_entries
 from muntin_engine.errors import NotShippableError
 
 _SITE: Final = ("site-packages", "dist-packages")
+"""The names of the folders of installed packages."""
 
 
 def find_distribution(name: str) -> Distribution:
-    """Return the installed distribution that is meant by a name.
+    """Return the installed distribution of a name.
 
     Args:
-        name: That of the distribution, of a plugin in it, or of what is imported from it.
+        name: The name of the distribution, of a plugin in it, or of a module that is imported from it.
 
     Raises:
-        NotShippableError: None has it, or several have.
+        NotShippableError: No distribution has the name, or several have.
     """
-    found = {canonicalize_name(str(dist.name)): dist for dist in _called(name)}
-    if not found:
+    distributions_by_name = {canonicalize_name(str(dist.name)): dist for dist in _distributions_called(name)}
+    if not distributions_by_name:
         raise NotShippableError(name, f"no installed distribution, plugin or package has this name{_close_to(name)}")
-    if len(found) > 1:
-        raise NotShippableError(name, f"it may be any of {', '.join(sorted(found))}; name one of these")
-    return next(iter(found.values()))
+    if len(distributions_by_name) > 1:
+        names = ", ".join(sorted(distributions_by_name))
+        raise NotShippableError(name, f"it may be any of {names}; name one of these")
+    (dist,) = distributions_by_name.values()
+    return dist
 
 
 def distribution_of(module: str) -> Distribution | None:
-    """Return the installed distribution that a module is imported from; None if it is of none."""
+    """Return the installed distribution that a module is imported from; None if it is of no distribution."""
     name = _distribution_name(module.partition(".")[0], tuple(sys.path))
     return None if name is None else named_distribution(name)
 
 
 def imports_of(dist: Distribution) -> tuple[str, ...]:
     """Return the top-level names that are imported from a distribution."""
-    told = (dist.read_text("top_level.txt") or "").split()
-    names = told or _names_of_files(dist) or _names_in(_paths_added(dist))
-    offered = [entry.module.partition(".")[0] for entry in dist.entry_points if entry.group == PROJECT]
-    return tuple(dict.fromkeys([*names, *offered]))
+    listed_names = (dist.read_text("top_level.txt") or "").split()
+    names = listed_names or _names_of_files(dist) or _names_in(_paths_added(dist))
+    names_of_plugins = [entry.module.partition(".")[0] for entry in dist.entry_points if entry.group == PROJECT]
+    return tuple(dict.fromkeys([*names, *names_of_plugins]))
 
 
-def owners_of(tops: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return the normalized names of the installed distributions that each of some top-level names is imported from."""
-    if not tops:  # reading the files of all distributions takes a while
+def owners_of(import_names: Collection[str]) -> dict[str, frozenset[str]]:
+    """Find the installed distributions that top-level names are imported from.
+
+    Returns:
+        For each top-level name the normalized names of its distributions.
+    """
+    if not import_names:  # reading the files of all distributions takes a while
         return {}
-    names = [(canonicalize_name(str(dist.name)), frozenset(imports_of(dist))) for dist in distributions()]
-    return {top: frozenset(name for name, imports in names if top in imports) for top in tops}
+    owners: dict[str, set[str]] = {import_name: set() for import_name in import_names}
+    for dist in distributions():
+        for import_name in imports_of(dist):
+            if import_name in owners:
+                owners[import_name].add(canonicalize_name(str(dist.name)))
+    return {import_name: frozenset(names) for import_name, names in owners.items()}
 
 
 def is_editable(dist: Distribution) -> bool:
     """True if a distribution is installed in place, so that its files are not among its own list."""
     try:
         origin = json.loads(dist.read_text("direct_url.json") or "{}")
-    except ValueError:  # cut or overwritten: pip, too, takes such a one for an ordinary installation
+    except ValueError:  # it was cut or overwritten: pip, too, takes it for an ordinary installation then
         return False
     return bool(origin.get("dir_info", {}).get("editable"))
 
 
 def requirements_of(dist: Distribution) -> list[Distribution]:
-    """Return the distributions that are installed here because a distribution requires them, directly or not."""
-    found: dict[str, Distribution] = {}
-    waiting = [dist]
-    while waiting:
-        for required in _required(waiting.pop()):
-            if canonicalize_name(required.name) not in found:
-                found[canonicalize_name(required.name)] = required
-                waiting.append(required)
-    return list(found.values())
+    """Return the installed distributions that a distribution requires, directly or not."""
+    requirements: dict[str, Distribution] = {}
+    unvisited = [dist]
+    while unvisited:
+        for requirement in _direct_requirements(unvisited.pop()):
+            name = canonicalize_name(requirement.name)
+            if name not in requirements:
+                requirements[name] = requirement
+                unvisited.append(requirement)
+    return list(requirements.values())
 
 
 @lru_cache
 def names_outside_site(path: tuple[str, ...]) -> frozenset[str]:
-    """Return the top-level names of installed distributions whose code lies outside of site-packages.
-
-    Those are installed in place, or into a folder of their own that is on the path.
+    """Return the top-level names of installed distributions whose code is outside of site-packages.
 
     Args:
-        path: Where to look, as `sys.path`.
+        path: The folders to search, as `sys.path`.
     """
-    apart = [dist for dist in distributions(path=list(path)) if is_editable(dist) or not _is_in_site(dist)]
-    return frozenset(name for dist in apart for name in imports_of(dist))
+    names: set[str] = set()
+    for dist in _distributions_outside_site(path):
+        names.update(imports_of(dist))
+    return frozenset(names)
 
 
-def _called(name: str) -> Iterator[Distribution]:
-    """Yield the distributions of a name; one without code, as `muntin` is, stands behind one that is imported by it."""
-    yield from (entry.dist for entry in plugin_entries().entries if entry.name == name and entry.dist is not None)
-    named = _named(name)
-    if named is not None and imports_of(named):
-        yield named
+def _distributions_outside_site(path: tuple[str, ...]) -> Iterator[Distribution]:
+    """Yield the distributions that are installed in place, or into a folder of their own that is on the path."""
+    for dist in distributions(path=list(path)):
+        if is_editable(dist) or not _is_in_site(dist):
+            yield dist
+
+
+def _distributions_called(name: str) -> Iterator[Distribution]:
+    """Yield the distributions that have a name, as their own, as that of a plugin or of an import.
+
+    A distribution without code, as `muntin` is, has its name only if nothing of that name is imported from another one.
+    """
+    for entry in plugin_entries().entries:
+        if entry.name == name and entry.dist is not None:
+            yield entry.dist
+    namesake = _distribution_named(name)
+    if namesake is not None and imports_of(namesake):
+        yield namesake
         return
-    meant = (distribution_of(name) if name.isidentifier() else None) or named
-    if meant is not None:
-        yield meant
+    home = distribution_of(name) if name.isidentifier() else None
+    dist = home or namesake
+    if dist is not None:
+        yield dist
 
 
 @lru_cache
-def _distribution_name(top: str, path: tuple[str, ...]) -> str | None:
-    """Look at the names first: reading the files of all distributions takes a while."""
-    named = _named(top)
-    if named is not None and top in imports_of(named):
-        return named.name
-    apart = (dist for dist in distributions(path=list(path)) if is_editable(dist) or not _is_in_site(dist))
-    found = next((dist.name for dist in apart if top in imports_of(dist)), None)
-    return found or next(iter(packages_distributions().get(top, ())), None if named is None else named.name)
+def _distribution_name(import_name: str, path: tuple[str, ...]) -> str | None:
+    """Return the name of the distribution that a top-level name is imported from; None if there is none.
+
+    The cheap ways are tried first: reading the files of all distributions takes a while.
+
+    Args:
+        import_name: The top-level name.
+        path: The folders to search, as `sys.path`.
+    """
+    namesake = _distribution_named(import_name)
+    if namesake is not None and import_name in imports_of(namesake):
+        return namesake.name
+    for dist in _distributions_outside_site(path):
+        if import_name in imports_of(dist):
+            return dist.name
+    names = packages_distributions().get(import_name, ())
+    if names:
+        return names[0]
+    return None if namesake is None else namesake.name
 
 
-def _named(name: str) -> Distribution | None:
+def _distribution_named(name: str) -> Distribution | None:
+    """Return the installed distribution whose own name it is; None if there is none."""
     try:
         return named_distribution(name)
-    except (PackageNotFoundError, ValueError):  # an empty name is none
+    except (PackageNotFoundError, ValueError):  # an empty name is refused
         return None
 
 
-def _required(dist: Distribution) -> Iterator[Distribution]:
+def _direct_requirements(dist: Distribution) -> Iterator[Distribution]:
+    """Yield the installed distributions that a distribution requires itself, without its extras."""
     for text in dist.requires or ():
         try:
             requirement = Requirement(text)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 yield named_distribution(requirement.name)
-        except (InvalidRequirement, PackageNotFoundError):  # the metadata of old packages; missing here too
+        except (InvalidRequirement, PackageNotFoundError):  # old metadata, or a package that is missing here too
             continue
 
 
 def _names_of_files(dist: Distribution) -> list[str]:
-    tops = dict.fromkeys(file.parts[0] for file in dist.files or () if file.suffix in {".py", ".so", ".pyd"})
-    names = [top.partition(".")[0] for top in tops if not top.startswith(("__editable__", "__pycache__", ".."))]
-    return [name for name in dict.fromkeys(names) if name.isidentifier()]
+    """Return the top-level names of the modules among the files of a distribution."""
+    names: dict[str, None] = {}  # in order
+    for file in dist.files or ():
+        if file.suffix not in {".py", ".so", ".pyd"}:
+            continue
+        top = file.parts[0]
+        name = top.partition(".")[0]
+        if name.isidentifier() and not top.startswith(("__editable__", "__pycache__")):
+            names[name] = None
+    return list(names)
 
 
 def _paths_added(dist: Distribution) -> Iterator[Path]:
     """Yield the folders that the `.pth` files of a distribution add to the path."""
     for file in dist.files or ():
-        if file.suffix == ".pth":
-            lines = Path(str(dist.locate_file(file))).read_text(encoding="utf-8").splitlines()
-            yield from (Path(line) for line in lines if line and not line.startswith(("#", "import ", "import\t")))
+        if file.suffix != ".pth":
+            continue
+        lines = Path(str(dist.locate_file(file))).read_text(encoding="utf-8").splitlines()
+        for line in lines:
+            if line and not line.startswith(("#", "import ", "import\t")):
+                yield Path(line)
 
 
 def _names_in(folders: Iterable[Path]) -> list[str]:
-    parts = [part for folder in folders if folder.is_dir() for part in sorted(folder.iterdir())]
-    return [part.stem for part in parts if part.stem.isidentifier() and (part.is_dir() or part.suffix == ".py")]
+    """Return the names of the modules and packages in folders."""
+    names: list[str] = []
+    for folder in folders:
+        if not folder.is_dir():
+            continue
+        for path in sorted(folder.iterdir()):
+            is_importable = path.is_dir() or path.suffix == ".py"
+            if is_importable and path.stem.isidentifier():
+                names.append(path.stem)
+    return names
 
 
 def _is_in_site(dist: Distribution) -> bool:
+    """True if a distribution is installed in a folder of installed packages."""
     return Path(str(dist.locate_file(""))).name in _SITE
 
 
 def _close_to(name: str) -> str:
+    """Return a line of an error that suggests a similar name; empty if there is none."""
     names = {str(dist.name) for dist in distributions()} | {entry.name for entry in plugin_entries().entries}
     close = get_close_matches(name, names, n=1)
     return f"\n  did you mean {close[0]!r}?" if close else ""

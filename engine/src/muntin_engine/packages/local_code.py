@@ -17,11 +17,15 @@ _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
 def local_modules() -> list[ModuleType]:
     """Return the modules that were imported from files of no installed package, such as those beside a script."""
-    return [module for name, module in list(sys.modules.items()) if name != "__main__" and is_local(name)]
+    modules: list[ModuleType] = []
+    for name, module in list(sys.modules.items()):  # other threads may import
+        if name != "__main__" and is_local(name):
+            modules.append(module)
+    return modules
 
 
 def is_local(name: str) -> bool:
-    """True if a module that was imported is of no installed package; so is a script's or a notebook's own code."""
+    """True if a module that was imported is of no installed package, as is the code of a script or a notebook."""
     if name == "__main__":
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
@@ -39,12 +43,16 @@ def package_of(code: object) -> str:
 
 @cache
 def _is_installed_file(file: str) -> bool:
-    """True for what lies where packages are installed, and for what no file holds, such as a part of an archive."""
+    """True for a file in a folder of installed packages, and for one that is part of an archive or compiled."""
     path = Path(file)
-    is_installed = bool(_SITE.intersection(path.parts)) or any(path.is_relative_to(root) for root in _standard())
-    return is_installed or path.suffix != ".py" or not path.is_file()
+    if _SITE.intersection(path.parts):
+        return True
+    if any(path.is_relative_to(folder) for folder in _folders_of_python()):
+        return True
+    return path.suffix != ".py" or not path.is_file()
 
 
 @cache
-def _standard() -> tuple[Path, ...]:
+def _folders_of_python() -> tuple[Path, ...]:
+    """Return the folders of the standard library."""
     return tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))

@@ -1,4 +1,4 @@
-"""From an installed package, or a wheel, to an archive."""
+"""The packing of an installed package, or of a wheel, into an archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from muntin_engine.packages.archives import Archive, UnreadableArchiveError, rea
 from muntin_engine.packages.distributions import find_distribution, imports_of, is_editable, owners_of
 
 _METADATA: Final = ("METADATA", "PKG-INFO")
-_KEPT: Final = ("entry_points.txt", "top_level.txt")
+_MORE_METADATA: Final = ("entry_points.txt", "top_level.txt")
 _COMPILED: Final = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll)$")
 _IMPORTED: Final = re.compile(r"([^/.]+)(\.py|/__init__\.py)")
 _LEFT_OUT: Final = (".pyc", ".pyo", ".pth")
@@ -35,14 +35,15 @@ def pack(package: str | PathLike[str]) -> Archive:
     """Return the archive of a package.
 
     Args:
-        package: What `find_distribution` takes, or the path of a wheel.
+        package: A name that `find_distribution` knows, or the path of a wheel.
 
     Raises:
-        NotShippableError: There is none, it has compiled parts, it has no Python files, or one of its modules would
-            hide one of Python or of another package.
+        NotShippableError: There is no such package, it has compiled parts, it has no Python files, or one of its
+            modules would hide a module of Python or of another package.
     """
     text = os.fspath(package)
-    archive = pack_wheel(Path(text)) if text.endswith(".whl") else pack_installed(find_distribution(text))
+    is_wheel = text.endswith(".whl")
+    archive = pack_wheel(Path(text)) if is_wheel else pack_installed(find_distribution(text))
     _check(archive)
     return archive
 
@@ -59,35 +60,50 @@ def is_shippable(name: str) -> bool:
 def pack_installed(dist: Distribution) -> Archive:
     """Return the archive of an installed distribution."""
     _check_names(str(dist.name), dist.name, dist.version)
-    files = dict(_imported_files(dist) if is_editable(dist) or not dist.files else _listed_files(dist))
+    has_list = bool(dist.files) and not is_editable(dist)
+    code_files = _listed_files(dist) if has_list else _imported_files(dist)
+    files = {name: path.read_bytes() for name, path in code_files}
+
+    # The metadata have the entry points, by which the workers find plugins.
     folder = f"{canonicalize_name(dist.name).replace('-', '_')}-{dist.version}.dist-info"
-    texts = {"METADATA": _metadata(dist), **{name: dist.read_text(name) for name in _KEPT}}
-    told = {f"{folder}/{name}": text.encode() for name, text in texts.items() if text}
-    return Archive(dist.name, dist.version, {**{name: path.read_bytes() for name, path in files.items()}, **told})
+    texts = {"METADATA": _metadata(dist)}
+    for name in _MORE_METADATA:
+        texts[name] = dist.read_text(name)
+    for name, text in texts.items():
+        if text:
+            files[f"{folder}/{name}"] = text.encode()
+    return Archive(dist.name, dist.version, files)
 
 
 def pack_wheel(path: Path) -> Archive:
-    """Return the archive of a wheel, which Spark would not look at under its own name.
+    """Return the archive of a wheel: Spark takes files that end with `.zip`, and not those that end with `.whl`.
 
     Raises:
-        NotShippableError: There is no wheel.
+        NotShippableError: The path is not that of a wheel.
     """
     try:
         files = {_DATA.sub("", name): data for name, data in read_files(path).items()}
     except UnreadableArchiveError as error:
         raise NotShippableError(str(path), str(error)) from error
-    metadata = next((data for name, data in files.items() if name.endswith(".dist-info/METADATA")), None)
-    if metadata is None:
+    for name, data in files.items():
+        if name.endswith(".dist-info/METADATA"):
+            metadata = HeaderParser().parsestr(data.decode(errors="replace"))
+            break
+    else:
         raise NotShippableError(str(path), "it is not a wheel: it has no .dist-info/METADATA")
-    said = HeaderParser().parsestr(metadata.decode(errors="replace"))
-    _check_names(str(path), said["Name"], said["Version"])
-    return Archive(said["Name"], said["Version"], {name: data for name, data in files.items() if _is_kept(name)})
+    _check_names(str(path), metadata["Name"], metadata["Version"])
+    needed_files = {name: data for name, data in files.items() if _is_needed(name)}
+    return Archive(metadata["Name"], metadata["Version"], needed_files)
 
 
 def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield the files of code in the list that a distribution has of its files."""
     for file in dist.files or ():
-        name, path = file.as_posix(), Path(str(dist.locate_file(file)))
-        if _is_kept(name) and ".dist-info" not in name and ".egg-info" not in name and path.is_file():
+        name = file.as_posix()
+        if not _is_needed(name) or ".dist-info" in name or ".egg-info" in name:
+            continue
+        path = Path(str(dist.locate_file(file)))
+        if path.is_file():
             yield name, path
 
 
@@ -95,32 +111,44 @@ def _imported_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
     """Yield the files that are imported from a distribution without a list of its files."""
     for name in imports_of(dist):
         spec = find_spec(name)
-        for location in (spec and spec.submodule_search_locations) or ():
-            yield from _files_below(Path(location), name)
-        if spec is not None and spec.submodule_search_locations is None and spec.origin:
+        if spec is None:
+            continue
+        if spec.submodule_search_locations is not None:  # a package
+            for location in spec.submodule_search_locations:
+                yield from _files_below(Path(location), name)
+        elif spec.origin:  # a module of one file
             yield Path(spec.origin).name, Path(spec.origin)
 
 
 def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a package, by their paths in an archive."""
     for path in sorted(folder.rglob("*")):
         inside = f"{name}/{path.relative_to(folder).as_posix()}"
-        if path.is_file() and _is_kept(inside):
+        if path.is_file() and _is_needed(inside):
             yield inside, path
 
 
-def _is_kept(name: str) -> bool:
+def _is_needed(name: str) -> bool:
+    """True for a file that workers need, and that is inside the package's folder."""
     parts = name.split("/")
-    return "__pycache__" not in parts and ".." not in parts and parts[0] != "" and not name.endswith(_LEFT_OUT)
+    is_inside = ".." not in parts and parts[0] != ""
+    is_made_by_python = "__pycache__" in parts or name.endswith(_LEFT_OUT)
+    return is_inside and not is_made_by_python
 
 
 def _metadata(dist: Distribution) -> str | None:
-    return next((text for name in _METADATA if (text := dist.read_text(name))), None)
+    """Return the metadata of a distribution; None if it has none."""
+    for name in _METADATA:
+        text = dist.read_text(name)
+        if text:
+            return text
+    return None
 
 
 def _check_names(package: str, name: object, version: object) -> None:
-    """Raise unless a package's metadata have a name and a version that a file can be named by."""
-    for field, text, wanted in (("Name", name, _NAMES), ("Version", version, _VERSIONS)):
-        if not isinstance(text, str) or wanted.fullmatch(text) is None:
+    """Raise unless the metadata of a package have a name and a version that can be parts of a file name."""
+    for field, text, pattern in (("Name", name, _NAMES), ("Version", version, _VERSIONS)):
+        if not isinstance(text, str) or pattern.fullmatch(text) is None:
             raise NotShippableError(
                 package,
                 f"its metadata have the {field} {safe_repr(text, 100)}",
@@ -129,29 +157,35 @@ def _check_names(package: str, name: object, version: object) -> None:
 
 
 def _check(archive: Archive) -> None:
-    compiled = next((name for name in sorted(archive.files) if _COMPILED.search(name)), None)
-    if compiled is not None:
-        raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {compiled}")
+    """Raise unless workers can import from an archive."""
+    for name in sorted(archive.files):
+        if _COMPILED.search(name):
+            raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {name}")
     if not any(name.endswith(".py") for name in archive.files):
         raise NotShippableError(archive.label, "it has no Python files that could be found")
     _check_imports(archive)
 
 
 def _check_imports(archive: Archive) -> None:
-    """Raise if the workers, which import from an archive first, would get a module of it for one of another package.
+    """Raise if a module of an archive would hide a module of another package from the workers.
 
-    A folder without `__init__.py` hides nothing. A name that several installed packages share, such as `tests`, is
-    left to them unless one of them is called so.
+    They import from the archive first. A folder without `__init__.py` hides nothing. A name that several installed
+    packages share, such as `tests`, is allowed unless one of the others has it as its own name.
     """
-    own = canonicalize_name(archive.name)
-    files = {found[1]: name for name in sorted(archive.files) if (found := _IMPORTED.fullmatch(name))}
-    for top, owners in owners_of([top for top in files if canonicalize_name(top) != own]).items():
-        others = owners - {own}
-        if top in sys.stdlib_module_names:
+    package = canonicalize_name(archive.name)
+    files_by_import: dict[str, str] = {}
+    for name in sorted(archive.files):
+        top_level = _IMPORTED.fullmatch(name)
+        if top_level is not None and canonicalize_name(top_level[1]) != package:
+            files_by_import[top_level[1]] = name
+
+    for import_name, owners in owners_of(files_by_import).items():
+        other_owners = owners - {package}
+        if import_name in sys.stdlib_module_names:
             hidden = "Python's own module of this name"
-        elif others and (own not in owners or canonicalize_name(top) in others):
-            hidden = f"that of {', '.join(sorted(others))}, which is installed here"
+        elif other_owners and (package not in owners or canonicalize_name(import_name) in other_owners):
+            hidden = f"that of {', '.join(sorted(other_owners))}, which is installed here"
         else:
             continue
-        reason = f"the workers would import its {files[top]} instead of {hidden}"
+        reason = f"the workers would import its {files_by_import[import_name]} instead of {hidden}"
         raise NotShippableError(archive.label, reason, "move it into a package of its own, and build the wheel anew")

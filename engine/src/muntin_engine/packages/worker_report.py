@@ -1,4 +1,7 @@
-"""The report of a worker for the preflight check. It is pickled by value: the worker may have no engine installed."""
+"""The report of a worker for the preflight check.
+
+This module is pickled by value, as the worker may have no engine installed.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ def reporting(
     """Return a function for `mapInArrow` that yields the report of its worker, in a row of JSON.
 
     Args:
-        references: Modules, and names in them, that are to be imported.
+        references: Modules, and names in them, that the worker tries to import.
         packages: Distributions, each with the names of its top-level modules.
     """
 
     def reported(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for _ in batches:
+        for _ in batches:  # Spark expects that all are read
             pass
         yield pa.RecordBatch.from_pydict({"report": [json.dumps(report(references, packages))]})
 
@@ -38,12 +41,16 @@ def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequenc
 
     A package that can be imported and has no metadata has an empty version; one that is missing has none.
     """
-    failures = [(module, *import_failure(module, name)) for module, name in references]
+    failures: set[tuple[str, str, str]] = set()
+    for module, name in references:
+        error, missing_module = import_failure(module, name)
+        if error:
+            failures.add((module, error, missing_module))
     return {
         "host": socket.gethostname(),
         "executable": sys.executable,
         "python": platform.python_version(),
-        "failures": sorted({failure for failure in failures if failure[1]}),
+        "failures": sorted(failures),
         "packages": {package: version_of(package, names) for package, names in packages.items()},
     }
 
@@ -51,18 +58,26 @@ def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequenc
 def import_failure(module: str, name: str) -> tuple[str, str]:
     """Return the error of importing a name, and the module that is missing; both empty if there is none."""
     try:
-        found: Any = import_module(module)
+        imported: Any = import_module(module)
         for part in filter(None, name.split(".")):
-            found = getattr(found, part)
+            imported = getattr(imported, part)
     except (Exception, SystemExit) as error:
-        missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
-        return f"{type(error).__name__}: {error}", missing
+        missing_module = ""
+        if isinstance(error, ModuleNotFoundError):
+            missing_module = error.name or ""
+        return f"{type(error).__name__}: {error}", missing_module
     return "", ""
 
 
 def version_of(package: str, names: Sequence[str]) -> str | None:
-    """Return the version of a distribution."""
+    """Return the version of a distribution: empty if its modules are there without metadata, None if it is missing.
+
+    Args:
+        package: The name of the distribution.
+        names: The names of its top-level modules.
+    """
     try:
         return version(package)
     except PackageNotFoundError:
-        return "" if names and all(find_spec(name) for name in names) else None
+        can_be_imported = bool(names) and all(find_spec(name) for name in names)
+        return "" if can_be_imported else None

@@ -37,7 +37,7 @@ from muntin_engine.recording.replayed import Replayed
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.shrinking import Condition, shrink_batches
 from muntin_engine.recording.story import Story, without_earlier
-from muntin_engine.sinks.recordings.files import BEFORE
+from muntin_engine.sinks.recordings.recording_files import BEFORE
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
 from muntin_engine.wire.task_as_data import task_from_data

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from muntin import EARLIEST
 from muntin_engine.errors import RecordingError
 from muntin_engine.recording.recorded_batch import RecordedBatch
-from muntin_engine.sinks.recordings.files import BATCHES, BEFORE, FORMAT, RUNS, write_batch, write_run
+from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, FORMAT, RUNS, write_batch, write_run
 from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, split, unseal
 from muntin_engine.state.codec import Codec

@@ -1,15 +1,29 @@
-"""The sinks that take the output of a query."""
+"""The sinks that take the output of a query: the contract in `sink.py`, and a file for each kind.
+
+| file | sink |
+|---|---|
+| `function_sink.py` | a function of a micro-batch |
+| `parquet_folder.py` | a folder of Parquet files, by way of `batch_folders.py` |
+| `changelog_table.py` | a table of Parquet files that results are folded into, by way of `table_versions.py` |
+| `table_sink.py` | any table that has transactions; its subclasses are the next three |
+| `delta_lake_table.py`, `iceberg_table.py` | tables of lakes |
+| `database_table.py` | tables of PostgreSQL and SQLite, by way of `databases.py` |
+| `kafka_topic.py` | a topic of Kafka |
+
+`sink_arguments.py` turns the arguments of `write` into sinks. `sink_registry.py` says which sink an address names, and
+how to add one. `written_batch.py` recognizes a micro-batch that was written before a crash.
+"""
 
 from muntin_engine.sinks.changelog_table import ChangelogTable
 from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
-from muntin_engine.sinks.choosing import choose_sinks, spelled_output
 from muntin_engine.sinks.database_table import DatabaseTable
 from muntin_engine.sinks.delta_lake_table import DeltaLakeTable
 from muntin_engine.sinks.iceberg_table import IcebergTable
 from muntin_engine.sinks.kafka_topic import KafkaTopic
-from muntin_engine.sinks.pace import pace_of
 from muntin_engine.sinks.parquet_folder import ParquetFolder
-from muntin_engine.sinks.sink import Sink, SinkLike, WrittenBatch
+from muntin_engine.sinks.sink import Sink, SinkLike
+from muntin_engine.sinks.sink_arguments import choose_sinks, spelled_output
+from muntin_engine.sinks.written_batch import WrittenBatch
 
 __all__ = [
     "ChangelogTable",
@@ -24,6 +38,5 @@ __all__ = [
     "WrittenBatch",
     "choose_sinks",
     "copy_checkpoint",
-    "pace_of",
     "spelled_output",
 ]

@@ -1,6 +1,6 @@
 """Copies of checkpoints that a query can be started with, also when the original is gone.
 
-Of all files in a checkpoint one kind holds the place where it lies: the metadata of its stateful operators name the
+Of all files in a checkpoint one kind holds the path of the checkpoint: the metadata of its stateful operators name the
 files with the schemas of their states by absolute paths. A copy has these paths written anew.
 """
 
@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from os import PathLike, fspath
-from typing import Any, Final, NamedTuple
-from zlib import crc32
+from os import PathLike
+from typing import Final, NamedTuple
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.local_folder import sync, sync_tree
-from muntin_engine.sinks.places import is_elsewhere, local_path
-from muntin_engine.sinks.schemes import without_secrets
-from muntin_engine.sinks.stored_path import StoredPath, file_system_of
+from muntin_engine.sinks.stored_folder import ListedFile, StoredFolder
 
 RECORDS: Final = "muntin"
 """The folder in a checkpoint with Muntin's own records, beside Spark's files."""
@@ -36,10 +32,6 @@ _COMMIT: Final = re.compile(r"commits/(\d+)")
 _RECORD: Final = re.compile(r"muntin/(\d+)/part-[^/]*")
 _CHECKSUM: Final = re.compile(r"(?P<folder>.*/)?\.(?P<name>[^/]+)\.crc")
 _S3: Final = re.compile(r"s3[an]?://")
-_KEYS: Final = re.compile(r"//[^/@:]*:[^/@]*@")
-"""A user with a password, or two keys, in an address. Without a password it is a container of Azure's."""
-
-_CHUNK: Final = 4 << 20
 
 
 class SchemaFile(NamedTuple):
@@ -61,11 +53,11 @@ class CheckpointCopy:
     """A copy of a checkpoint.
 
     Attributes:
-        path: Where it lies.
+        path: The path or address of the copy.
         files: The number of its files.
         size: The bytes in them.
         last_batch: The last micro-batch that was committed; -1 if there is none.
-        places: The places that the query writes to, as far as the checkpoint says so. A query that is started with the
+        places: The places that the query writes to, as far as the checkpoint knows. A query that is started with the
             copy goes on there, or in other places.
     """
 
@@ -74,85 +66,6 @@ class CheckpointCopy:
     size: int
     last_batch: int
     places: tuple[str, ...]
-
-
-class _File(NamedTuple):
-    """A file in a folder, as it was when the folder was listed."""
-
-    size: int
-    changed_at: Any
-
-
-class _Folder:
-    """A folder on any file system, whose files are named by their paths in it."""
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        text = fspath(path)
-        self.is_elsewhere = is_elsewhere(text)
-        if self.is_elsewhere:
-            self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", text.partition("?")[0]).rstrip("/")
-        else:
-            self.spelled = str(local_path(text))
-            self.for_spark = f"file:{self.spelled}"
-        self._fs, self._path = file_system_of(text)
-
-    def __str__(self) -> str:
-        return without_secrets(self.spelled)
-
-    def contains(self, other: _Folder) -> bool:
-        """Return True if the other folder is this one, or lies in it."""
-        return f"{other.spelled}/".startswith(f"{self.spelled}/")
-
-    def list_files(self) -> dict[str, _File]:
-        """Return all files in it, by path; none if it does not exist."""
-        from pyarrow.fs import FileSelector
-
-        selector = FileSelector(self._path, allow_not_found=True, recursive=True)
-        prefix = self._path.strip("/") + "/"
-        files: dict[str, _File] = {}
-        for info in self._fs.get_file_info(selector):
-            if info.is_file:
-                files[info.path.lstrip("/").removeprefix(prefix)] = _File(info.size, info.mtime)
-        return files
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file."""
-        return b"".join(self.read_chunks(name))
-
-    def read_chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the content of a file, chunk by chunk."""
-        with self._fs.open_input_stream(f"{self._path}/{name}") as file:
-            while chunk := file.read(_CHUNK):
-                yield chunk
-
-    def write(self, name: str, chunks: Iterator[bytes]) -> int:
-        """Write a file, and return the checksum of what was written."""
-        if self._fs.type_name != "s3":  # which has no folders, and would get empty objects for them
-            self._fs.create_dir(f"{self._path}/{name}".rpartition("/")[0], recursive=True)
-        checksum = 0
-        with self._fs.open_output_stream(f"{self._path}/{name}") as file:
-            for chunk in chunks:
-                file.write(chunk)
-                checksum = crc32(chunk, checksum)
-        return checksum
-
-    def checksum(self, name: str) -> int:
-        """Return the checksum of a file as it is now."""
-        checksum = 0
-        for chunk in self.read_chunks(name):
-            checksum = crc32(chunk, checksum)
-        return checksum
-
-    def sync(self) -> None:
-        """Have all files on the disk, where the folder is on this machine's file system."""
-        if not self.is_elsewhere:
-            sync_tree(local_path(self.spelled))
-            sync(local_path(self.spelled).parent)
-
-    def delete(self, name: str = "") -> None:
-        """Delete a folder in it, or itself."""
-        self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))
 
 
 def copy_checkpoint(
@@ -176,22 +89,25 @@ def copy_checkpoint(
             those copies as what it has written to.
 
     Returns:
-        What was copied.
+        The copy, with the number and the size of its files.
 
     Raises:
         QueryError: The source is not a checkpoint, the target is not empty, or one lies in the other.
         StateError: The source is itself a copy that was cut short, a file is damaged, or its query runs: files changed
-            in the meantime. What was copied is deleted again.
+            in the meantime. The copy is deleted again.
 
     Example:
         >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
         CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, places=('/data/results',))
     """
-    origin = _Folder(source)
-    copy = _Folder(target)
-    output_folders = [(_Folder(output), _Folder(of_copy)) for output, of_copy in (folders or {}).items()]
+    origin = StoredFolder(source)
+    copy = StoredFolder(target)
     _check_places(origin, copy)
-    for output, output_copy in output_folders:
+    output_folders: list[tuple[StoredFolder, StoredFolder]] = []
+    for output_path, copy_path in (folders or {}).items():
+        output = StoredFolder(output_path)
+        output_copy = StoredFolder(copy_path)
+        output_folders.append((output, output_copy))
         _check_places(output, output_copy)
         if not output.list_files():
             raise QueryError(f"{output} has no files\n  expected a folder that the query writes to")
@@ -201,13 +117,15 @@ def copy_checkpoint(
     new_places = {output.spelled: output_copy.spelled for output, output_copy in output_folders}
     rewriter = _Rewriter(origin, copy, new_places)
     last_commit = _last_commit(files)
-    begun: list[_Folder] = []
+
+    begun: list[StoredFolder] = []  # the folders to delete if anything fails
     try:
         begun.append(copy)
+        # As long as this file is there, no query starts with the copy.
         copy.write(f"{RECORDS}/{COPYING}/begun", iter([b"this copy of a checkpoint is not whole\n"]))
         for output, output_copy in output_folders:
             begun.append(output_copy)
-            _copy_files(output, output_copy, output.list_files(), lambda name: None)
+            _copy_files(output, output_copy, output.list_files(), _unchanged)
         copied = _copy_files(origin, copy, files, rewriter.content)
         _check_schema_files(copy, copied)
         places = rewriter.places(copied, last_commit)
@@ -219,6 +137,7 @@ def copy_checkpoint(
             with suppress(OSError):
                 folder.delete()
         raise
+
     size = sum(files[name].size for name in copied)
     return CheckpointCopy(str(copy), len(copied), size, last_commit, places)
 
@@ -231,7 +150,7 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
         name: The path of the file, for the error.
 
     Raises:
-        StateError: It is damaged.
+        StateError: The file is damaged.
     """
     files: list[SchemaFile] = []
     try:
@@ -249,6 +168,7 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
 
 
 def _damaged_metadata_error(name: str, reason: object) -> StateError:
+    """Return the error that says that the metadata of an operator are damaged."""
     return StateError(
         f"the file {name} is damaged: {reason}\n"
         "  expected: the metadata of a stateful operator, as Spark wrote them\n"
@@ -257,10 +177,10 @@ def _damaged_metadata_error(name: str, reason: object) -> StateError:
 
 
 class _Rewriter:
-    """Writes anew what a checkpoint says of places."""
+    """Replaces the places that the files of a checkpoint name."""
 
-    def __init__(self, origin: _Folder, copy: _Folder, new_places: Mapping[str, str]) -> None:
-        """Take the checkpoint, its copy, and the new place of each folder that is copied with it."""
+    def __init__(self, origin: StoredFolder, copy: StoredFolder, new_places: Mapping[str, str]) -> None:
+        """Take the checkpoint, its copy, and the new place of each folder of output that is copied with it."""
         self._origin = origin
         self._copy = copy
         self._new_places = new_places
@@ -274,16 +194,19 @@ class _Rewriter:
         return None
 
     def places(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
-        """Return the places that the copy says its query has written to, up to the last micro-batch."""
-        records = {int(match[1]): name for name in names if (match := _RECORD.fullmatch(name))}
-        committed = [number for number in records if number <= last_commit]
-        if not committed:
+        """Return the places that the query has written to, by the last record in the copy that was committed."""
+        committed_records: dict[int, str] = {}
+        for name in names:
+            record_file = _RECORD.fullmatch(name)
+            if record_file is not None and int(record_file[1]) <= last_commit:
+                committed_records[int(record_file[1])] = name
+        if not committed_records:
             return ()
-        record = self._copy.read(records[max(committed)])
+        record = self._copy.read(committed_records[max(committed_records)])
         try:
             return tuple(json.loads(record)["places"])
         except (ValueError, KeyError, TypeError):
-            return ()  # who starts a query is told that the record is damaged
+            return ()  # the record is damaged: a query that starts with the copy says so
 
     def _record(self, name: str) -> bytes:
         """Return a record of the query with the places that its folders have in the copy."""
@@ -292,7 +215,7 @@ class _Rewriter:
             record = json.loads(content)
             record["places"] = sorted(self._new_places.get(place, place) for place in record["places"])
         except (ValueError, KeyError, TypeError):
-            return content  # who starts a query is told that it is damaged
+            return content  # the record is damaged: a query that starts with the copy says so
         return json.dumps(record).encode()
 
     def _metadata(self, name: str) -> bytes:
@@ -315,6 +238,7 @@ class _Rewriter:
         return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
     def _new_path(self, path: str) -> str:
+        """Return the path of a file of the checkpoint in the copy."""
         file = _SCHEMA_FILE.fullmatch(path)
         if file is None:
             return path
@@ -325,7 +249,13 @@ class _Rewriter:
         return f"{root}/{file['inside']}"
 
 
-def _check_places(source: _Folder, target: _Folder) -> None:
+def _unchanged(name: str) -> bytes | None:
+    """Return the new content of a file of output: it has none, and is copied as it is."""
+    return None
+
+
+def _check_places(source: StoredFolder, target: StoredFolder) -> None:
+    """Raise unless one folder can be copied to the other."""
     if source.contains(target) or target.contains(source):
         raise QueryError(f"{source} and {target} lie in each other\n  expected: a place of its own for the copy")
     if target.list_files():
@@ -336,11 +266,15 @@ def _check_places(source: _Folder, target: _Folder) -> None:
         )
 
 
-def _check_is_checkpoint(folder: _Folder, files: Mapping[str, _File]) -> None:
+def _check_is_checkpoint(folder: StoredFolder, files: Mapping[str, ListedFile]) -> None:
+    """Raise unless a folder is a checkpoint, and not a copy of one that was cut short."""
     if "metadata" not in files:
-        has = f"has {', '.join(sorted({name.partition('/')[0] for name in files})[:5])}" if files else "is not there"
+        state = "is not there"
+        if files:
+            names = {name.partition("/")[0] for name in files}
+            state = f"has {', '.join(sorted(names)[:5])}"
         raise QueryError(
-            f"{folder} is no checkpoint: it {has}, and no file 'metadata'\n"
+            f"{folder} is no checkpoint: it {state}, and no file 'metadata'\n"
             "  expected: the checkpoint of a query, as in query.write(checkpoint=...) or checkpointLocation"
         )
     if any(name.startswith(f"{RECORDS}/{COPYING}/") for name in files):
@@ -360,9 +294,9 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
     """Return the error that says that a checkpoint was moved.
 
     Args:
-        checkpoint: Where it lies.
+        checkpoint: The path of the checkpoint.
         name: The file in it that names another place.
-        file: The file that is not in that place.
+        file: The file that is missing in that place.
     """
     return StateError(
         f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"
@@ -372,12 +306,24 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
 
 
 def _copy_files(
-    source: _Folder, target: _Folder, files: Mapping[str, _File], new_content: Callable[[str], bytes | None]
+    source: StoredFolder,
+    target: StoredFolder,
+    files: Mapping[str, ListedFile],
+    new_content: Callable[[str], bytes | None],
 ) -> list[str]:
-    """Copy files, compare each with what was written, and return their names.
+    """Copy files, and read each copy again to compare it with what was written.
 
-    Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where no
-    local disk is copied to.
+    Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where the
+    copy is not on a local disk.
+
+    Args:
+        source: The folder to copy.
+        target: The folder of the copy.
+        files: The files of the source, by name.
+        new_content: Returns the new content of a file by its name; None if it is copied as it is.
+
+    Returns:
+        The names of the copied files.
     """
     checksums: dict[str, int] = {}
     try:
@@ -387,10 +333,10 @@ def _copy_files(
             content = new_content(name)
             chunks = source.read_chunks(name) if content is None else iter([content])
             checksums[name] = target.write(name, chunks)
-        is_as_before = source.list_files() == files
+        is_unchanged = source.list_files() == files
     except FileNotFoundError:
-        is_as_before = False
-    if not is_as_before:
+        is_unchanged = False
+    if not is_unchanged:
         raise StateError(
             f"{source} changed while it was copied: its query runs\n"
             "  expected: the checkpoint and the folders of a query that is stopped\n"
@@ -406,14 +352,18 @@ def _copy_files(
     return list(checksums)
 
 
-def _is_left_out(name: str, target: _Folder, new_content: Callable[[str], bytes | None]) -> bool:
+def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], bytes | None]) -> bool:
+    """True for a checksum of Hadoop's that the copy does not need, or that is stale as its file has new content."""
     checksum = _CHECKSUM.fullmatch(name)
     if checksum is None:
         return False
-    return target.is_elsewhere or new_content(f"{checksum['folder'] or ''}{checksum['name']}") is not None
+    if target.is_elsewhere:
+        return True
+    name_of_file = f"{checksum['folder'] or ''}{checksum['name']}"
+    return new_content(name_of_file) is not None
 
 
-def _check_schema_files(copy: _Folder, names: list[str]) -> None:
+def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
     """Raise unless the copy has each file that the metadata of its operators name."""
     for name in filter(_OPERATOR_METADATA.fullmatch, names):
         for file in schema_files_in(copy.read(name).decode(), f"{copy}/{name}"):
@@ -426,9 +376,11 @@ def _check_schema_files(copy: _Folder, names: list[str]) -> None:
 
 
 def is_same_place(root: str, other: str) -> bool:
-    """Return True for two spellings of one place, as of S3 by another scheme."""
+    """True for two spellings of one place, as of S3 by another scheme."""
     return _S3.sub("s3://", root) == _S3.sub("s3://", other)
 
 
-def _last_commit(files: Mapping[str, _File]) -> int:
-    return max((int(match[1]) for name in files if (match := _COMMIT.fullmatch(name))), default=-1)
+def _last_commit(files: Mapping[str, ListedFile]) -> int:
+    """Return the last micro-batch that a checkpoint has committed; -1 if there is none."""
+    commits = [_COMMIT.fullmatch(name) for name in files]
+    return max([int(commit[1]) for commit in commits if commit is not None], default=-1)

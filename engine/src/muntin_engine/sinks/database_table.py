@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
@@ -17,15 +17,39 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_OWN: Final = "muntin_batches"
-"""The table beside those of results, with the last micro-batch of each."""
+_BATCHES: Final = "muntin_batches"
+"""The name of the table beside those of results, with the last micro-batch of each."""
 
 _LAST_ROW: Final = "last_row"
 
 _EXACT: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
-"""How Arrow's names of types begin whose values a database finds again as they were written."""
+"""The first letters of the names of Arrow's types whose values a database finds again as they were written."""
 
 _MOST_CHARACTERS: Final = 200
+"""The length of a text up to which it is part of `last_row`."""
+
+
+class _TableColumns(NamedTuple):
+    """The columns of an output in a table, with the fields of records as columns of their own.
+
+    Attributes:
+        types: Arrow's types, by the names of the columns; `change` of a changelog is one of them.
+        ids: The columns that name a row; none if rows are appended.
+    """
+
+    types: Mapping[str, Any]
+    ids: Sequence[str]
+
+    @property
+    def written(self) -> list[str]:
+        """The columns of the table: all but `change` of a changelog."""
+        is_changelog = bool(self.ids)
+        return [name for name in self.types if not (is_changelog and name == CHANGE)]
+
+    @property
+    def exact(self) -> list[str]:
+        """The columns of the table whose values a database finds again as they were written."""
+        return [name for name in self.written if str(self.types[name]).startswith(_EXACT)]
 
 
 class DatabaseTable(TableSink):
@@ -35,7 +59,7 @@ class DatabaseTable(TableSink):
     to one query.
 
     Spark's JDBC writer cannot replace this class: it commits each partition by itself, so a crash leaves a part of a
-    micro-batch, and it keeps no number by which the micro-batch could be left out when it comes again.
+    micro-batch, and it keeps no number by which the micro-batch could be skipped when it comes again.
 
     The table is made if it is not there, with the columns of the output, and for a changelog with a `UNIQUE` constraint
     on the keys and `event_id`. The fields of a record are columns of their own: `window` becomes `window_start` and
@@ -78,13 +102,13 @@ class DatabaseTable(TableSink):
                 libpq's own options beside `table`, or `sqlite:PATH?table=name`. A password in it is shown nowhere.
 
         Raises:
-            QueryError: It names no table.
+            QueryError: The address names no table.
             SetupError: `psycopg` is not installed, which the extra `postgresql` brings.
         """
         self._database, self._table = database_of(address)
         parts = self._database.parts(self._table)
         self._name = self._database.quoted(*parts)
-        self._batches = self._database.quoted(*parts[:-1], _OWN)
+        self._batches = self._database.quoted(*parts[:-1], _BATCHES)
 
     def __str__(self) -> str:
         return f"{self._database}?table={self._table}"
@@ -98,46 +122,41 @@ class DatabaseTable(TableSink):
         """Return the row of the table in `muntin_batches`, if the query is its owner.
 
         Raises:
-            StateError: That row, or the table of those rows, is gone, and the query wrote in this run.
+            StateError: The row, or the whole of `muntin_batches`, is gone, and the query wrote in this run.
         """
         with self._database.transaction() as cursor:
-            owner, *mark = self._owner(cursor) if self._has_batches(cursor) else ("",)
+            owner, mark = self._owner_and_mark(cursor) if self._has_batches(cursor) else ("", Mark())
         if owner == query_id:
-            return Mark(*mark)
+            return mark
         if self._last_batch is not None:
-            raise self._gone()
+            raise self._gone_error()
         return Mark()
 
     def open(self, query_id: str) -> None:
-        """See that the table belongs to the query, and has the row that it wrote last.
+        """Check that the table belongs to the query, and has the row that it wrote last.
 
         Raises:
-            QueryError: It belongs to another one.
+            QueryError: The table belongs to another query.
             StateError: The table or that row is gone.
         """
         super().open(query_id)
         with self._database.transaction() as cursor:
             cursor.execute(self._database.lock)
-            if not self._has_batches(cursor):
-                cursor.execute(
-                    f"CREATE TABLE {self._batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
-                    " batch bigint NOT NULL, read text NOT NULL, watermark bigint, last_row text)"
-                )
-            elif _LAST_ROW not in self._database.columns(cursor, self._batches_name):  # an older version made it
-                cursor.execute(f"ALTER TABLE {self._batches} ADD COLUMN {_LAST_ROW} text")
-            owner, batch, *_ = self._owner(cursor)
-            is_there = bool(self._database.columns(cursor, self._table))
+            self._make_batches(cursor)
+            owner, mark = self._owner_and_mark(cursor)
+            has_table = bool(self._database.columns(cursor, self._table))
             if owner == query_id:
-                if batch >= 0 and not is_there:
-                    raise self._gone()
+                if mark.batch >= 0 and not has_table:
+                    raise self._gone_error()
                 self._check_last_row(cursor)
                 return
-            if owner and is_there:
+            if owner and has_table:
                 raise QueryError(
                     f"{self} holds the output of another query: of {owner}, and this one is {query_id}\n"
                     "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                     "  choose another table, drop this one, or go on with its checkpoint"
                 )
+            # The table is new, or was dropped: from now on it belongs to this query.
             sign = self._database.placeholder
             cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
             cursor.execute(
@@ -163,50 +182,53 @@ class DatabaseTable(TableSink):
         self.merge(rows, (), query_id, mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Delete the rows that change and insert them as they are from now on, in one transaction."""
-        types: dict[str, Any] = {}
-        columns_of_output: dict[str, list[str]] = {}
-        for output, name, column in _flat(rows.schema.empty_table()):
-            if name in types:
-                raise QueryError(
-                    f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
-                )
-            types[name] = column.type
-            columns_of_output.setdefault(output, []).append(name)
-        id_columns: list[str] = []
-        for output in names:
-            id_columns += columns_of_output[output]
-        columns = [name for name in types if not (names and name == CHANGE)]
-        exact_columns = [name for name in columns if _is_exact(types[name])]
-        converters = {name: self._database.converter(arrow_type) for name, arrow_type in types.items()}
-
+        """Delete the rows that change and insert their new versions, in one transaction; without names, append rows."""
+        columns = _columns_of(rows.schema, names)
+        converters = {name: self._database.converter(arrow_type) for name, arrow_type in columns.types.items()}
+        column_types = {name: self._database.type_of(columns.types[name]) for name in columns.written}
         with self._database.transaction() as cursor:
             if not self._set_mark(cursor, query_id, mark):
                 return
-            self._check_columns(cursor, {name: self._database.type_of(types[name]) for name in columns}, id_columns)
-            for part in rows:
-                values = _converted(part, converters)
-                inserted = list(zip(*(values[name] for name in columns), strict=True))
-                if names:
-                    ids = list(zip(*(values[name] for name in id_columns), strict=True))
-                    self._delete(cursor, id_columns, ids)
-                    if ids:  # the row that was written last may be among them
-                        self._keep_last_row(cursor, None)
-                    changes = values[CHANGE]
-                    inserted = [row for row, change in zip(inserted, changes, strict=True) if change == "upsert"]
-                self._database.append(cursor, self._name, list(map(self._database.quoted, columns)), inserted)
-                if inserted:
-                    last_row = dict(zip(columns, inserted[-1], strict=True))
-                    self._keep_last_row(cursor, {name: last_row[name] for name in exact_columns})
+            self._check_columns(cursor, column_types, columns.ids)
+            for record_batch in rows:
+                self._write_rows(cursor, columns, _converted(record_batch, converters))
+
+    def _write_rows(self, cursor: Any, columns: _TableColumns, values: Mapping[str, list[Any]]) -> None:
+        """Delete the rows that change, if it is a changelog, and insert rows.
+
+        Args:
+            cursor: The cursor of the transaction.
+            columns: The columns of the output.
+            values: The values of each column.
+        """
+        rows = list(zip(*(values[name] for name in columns.written), strict=True))
+        if columns.ids:
+            ids = list(zip(*(values[name] for name in columns.ids), strict=True))
+            self._delete(cursor, columns.ids, ids)
+            if ids:  # the row that was written last may be one of the deleted
+                self._keep_last_row(cursor, None)
+            rows = [row for row, change in zip(rows, values[CHANGE], strict=True) if change == "upsert"]
+        quoted_names = [self._database.quoted(name) for name in columns.written]
+        self._database.append(cursor, self._name, quoted_names, rows)
+        if rows:
+            last_row = dict(zip(columns.written, rows[-1], strict=True))
+            self._keep_last_row(cursor, {name: last_row[name] for name in columns.exact})
 
     def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
-        """Keep the row that was written last, or that none is known, in the transaction of the rows."""
+        """Keep the row that was written last, in the transaction of the rows.
+
+        Args:
+            cursor: The cursor of the transaction.
+            row: The values of the row by column; None if the row is not known.
+        """
+        short_values: dict[str, Any] = {}
+        for name, value in (row or {}).items():
+            if len(str(value)) <= _MOST_CHARACTERS:
+                short_values[name] = value
         sign = self._database.placeholder
-        if row is not None:
-            row = {name: value for name, value in row.items() if len(str(value)) <= _MOST_CHARACTERS}
         cursor.execute(
             f"UPDATE {self._batches} SET {_LAST_ROW} = {sign}1 WHERE table_name = {sign}2",
-            (json_of(row) if row else None, self._table),
+            (json_of(short_values) if short_values else None, self._table),
         )
 
     def _check_last_row(self, cursor: Any) -> None:
@@ -214,20 +236,22 @@ class DatabaseTable(TableSink):
         sign = self._database.placeholder
         cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
         batch, last_row = cursor.fetchone()
-        columns = self._database.columns(cursor, self._table)
-        row = {} if last_row is None else json.loads(last_row, parse_float=str)
-        row = {name: value for name, value in row.items() if name in columns}
-        if not row:
+        if last_row is None:
             return
+        column_types = self._database.columns(cursor, self._table)
         conditions: list[str] = []
         values: list[Any] = []
-        for name, value in row.items():
+        for name, value in json.loads(last_row, parse_float=str).items():
+            if name not in column_types:
+                continue  # somebody dropped the column
             if value is None:
                 conditions.append(f"{self._database.quoted(name)} IS NULL")
                 continue
             values.append(str(int(value)) if isinstance(value, bool) else str(value))
-            parameter = self._database.parameter(len(values), columns[name])
+            parameter = self._database.parameter(len(values), column_types[name])
             conditions.append(f"{self._database.quoted(name)} = {parameter}")
+        if not conditions:
+            return
         cursor.execute(f"SELECT 1 FROM {self._name} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
         if cursor.fetchone() is None:
             raise rows_gone_error(
@@ -238,22 +262,41 @@ class DatabaseTable(TableSink):
 
     @property
     def _batches_name(self) -> str:
-        return ".".join([*self._database.parts(self._table)[:-1], _OWN])
+        """The name of the table `muntin_batches`, with the schema that `table` names."""
+        return ".".join([*self._database.parts(self._table)[:-1], _BATCHES])
 
     def _has_batches(self, cursor: Any) -> bool:
+        """True if the database has the table `muntin_batches`."""
         return bool(self._database.columns(cursor, self._batches_name))
 
-    def _owner(self, cursor: Any) -> tuple[Any, ...]:
-        """Return the query that the table belongs to, an empty text if there is none, and its mark."""
+    def _make_batches(self, cursor: Any) -> None:
+        """Make the table `muntin_batches` if it is not there; add the column that older versions did not have."""
+        if not self._has_batches(cursor):
+            cursor.execute(
+                f"CREATE TABLE {self._batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
+                " batch bigint NOT NULL, read text NOT NULL, watermark bigint, last_row text)"
+            )
+        elif _LAST_ROW not in self._database.columns(cursor, self._batches_name):
+            cursor.execute(f"ALTER TABLE {self._batches} ADD COLUMN {_LAST_ROW} text")
+
+    def _owner_and_mark(self, cursor: Any) -> tuple[str, Mark]:
+        """Return the query that the table belongs to, empty if there is none, and its progress."""
         cursor.execute(
             f"SELECT query_id, batch, read, watermark FROM {self._batches}"
             f" WHERE table_name = {self._database.placeholder}1",
             (self._table,),
         )
-        return cursor.fetchone() or ("", *Mark())
+        row = cursor.fetchone()
+        if row is None:
+            return "", Mark()
+        query_id, *mark = row
+        return query_id, Mark(*mark)
 
     def _set_mark(self, cursor: Any, query_id: str, mark: Mark) -> bool:
-        """Set the mark of the table, and return False if it has that micro-batch; of two drivers the second waits here.
+        """Set the mark of the table; return False if the table has that micro-batch.
+
+        `write` asked `WrittenBatch.includes` in an earlier transaction. Of two drivers with one micro-batch the second
+        waits here until the first has committed, and then changes no row: its condition no longer holds.
 
         Raises:
             StateError: The table has no mark of the query.
@@ -266,8 +309,9 @@ class DatabaseTable(TableSink):
         )
         if cursor.rowcount:
             return True
-        if self._owner(cursor)[0] != query_id:
-            raise self._gone()
+        owner, _ = self._owner_and_mark(cursor)
+        if owner != query_id:
+            raise self._gone_error()
         return False
 
     def _delete(self, cursor: Any, names: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> None:
@@ -277,22 +321,26 @@ class DatabaseTable(TableSink):
         index.
         """
 
-        def nulls(row_id: tuple[Any, ...]) -> list[bool]:
+        def places_of_nulls(row_id: tuple[Any, ...]) -> list[bool]:
             return [part is None for part in row_id]
 
-        for are_null, ids_of_statement in groupby(sorted(ids, key=nulls), key=nulls):
+        ids_by_statement = groupby(sorted(ids, key=places_of_nulls), key=places_of_nulls)
+        for is_null_in_place, ids_of_statement in ids_by_statement:
             conditions: list[str] = []
-            parameters = count(1)
-            for name, is_null in zip(names, are_null, strict=True):
-                test = "IS NULL" if is_null else f"= {self._database.placeholder}{next(parameters)}"
-                conditions.append(f"{self._database.quoted(name)} {test}")
+            parameter_numbers = count(1)
+            for name, is_null in zip(names, is_null_in_place, strict=True):
+                column = self._database.quoted(name)
+                if is_null:
+                    conditions.append(f"{column} IS NULL")
+                else:
+                    conditions.append(f"{column} = {self._database.placeholder}{next(parameter_numbers)}")
             cursor.executemany(
                 f"DELETE FROM {self._name} WHERE {' AND '.join(conditions)}",
                 [tuple(part for part in row_id if part is not None) for row_id in ids_of_statement],
             )
 
     def _check_columns(self, cursor: Any, columns: Mapping[str, str], id_columns: Sequence[str]) -> None:
-        """Make the table if it is not there; otherwise see that it has the columns of the output.
+        """Make the table if it is not there; otherwise check that it has the columns of the output.
 
         Raises:
             QueryError: A column is missing, or has another type.
@@ -300,10 +348,10 @@ class DatabaseTable(TableSink):
         quoted = self._database.quoted
         columns_of_table = self._database.columns(cursor, self._table)
         if not columns_of_table:
-            parts = [f"{quoted(name)} {column_type}" for name, column_type in columns.items()]
+            definitions = [f"{quoted(name)} {column_type}" for name, column_type in columns.items()]
             if id_columns:
-                parts.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
-            cursor.execute(f"CREATE TABLE {self._name} ({', '.join(parts)})")
+                definitions.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
+            cursor.execute(f"CREATE TABLE {self._name} ({', '.join(definitions)})")
             return
         for name, column_type in columns.items():
             if name not in columns_of_table:
@@ -312,30 +360,52 @@ class DatabaseTable(TableSink):
                     f"  add it, as {column_type}, or name another table"
                 )
             type_of_table = columns_of_table[name]
-            without_size = column_type.partition("(")[0]
-            if type_of_table not in (column_type, without_size, *self._database.wider.get(column_type, ())):
+            type_without_size = column_type.partition("(")[0]
+            wider_types = self._database.wider.get(column_type, ())
+            if type_of_table not in (column_type, type_without_size, *wider_types):
                 raise QueryError(
                     f"the column {name!r} of {self} is {type_of_table}, and the output has {column_type}\n"
                     "  change its type, or name another table"
                 )
 
-    def _gone(self) -> StateError:
+    def _gone_error(self) -> StateError:
+        """Return the error that says that the table, or its row in `muntin_batches`, is gone."""
         return StateError(
-            f"{self} is gone, or its row in {_OWN}, and this query wrote to it\n"
+            f"{self} is gone, or its row in {_BATCHES}, and this query wrote to it\n"
             "  what the checkpoint has done is not written again: restore the table and that row, or start with a new\n"
             "  checkpoint to compute all results again, or name another table to go on without the old ones"
         )
 
 
-def _is_exact(arrow_type: object) -> bool:
-    """Return True if a database finds values of a type again as they were written."""
-    return str(arrow_type).startswith(_EXACT)
+def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
+    """Return the columns of an output.
+
+    Args:
+        schema: The schema of the output.
+        names: The columns of the output that name a row; none if rows are appended.
+
+    Raises:
+        QueryError: Two columns have one name.
+    """
+    types: dict[str, Any] = {}
+    columns_by_output: dict[str, list[str]] = {}
+    for output, name, values in _flat_columns(schema.empty_table()):
+        if name in types:
+            raise QueryError(
+                f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
+            )
+        types[name] = values.type
+        columns_by_output.setdefault(output, []).append(name)
+    ids: list[str] = []
+    for output in names:
+        ids += columns_by_output[output]
+    return _TableColumns(types, ids)
 
 
 def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:
     """Return the values of each column as the database takes them; null stays null."""
     values: dict[str, list[Any]] = {}
-    for _, name, column in _flat(rows):
+    for _, name, column in _flat_columns(rows):
         plain_values = column.to_pylist(maps_as_pydicts="strict")
         convert = converters[name]
         if convert is not None:
@@ -344,13 +414,21 @@ def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], An
     return values
 
 
-def _flat(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:
-    """Yield the columns of rows, those of records one by one: the output's column, the name, and the values."""
-    remaining = [(name, name, column) for name, column in zip(table.schema.names, table.columns, strict=True)]
-    while remaining:
-        output, name, column = remaining.pop(0)
-        if not str(column.type).startswith("struct<"):
-            yield output, name, column
-            continue
-        fields = zip(column.type.names, column.flatten(), strict=True)
-        remaining[:0] = [(output, f"{name}_{field}", values) for field, values in fields]
+def _flat_columns(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, Any]]:
+    """Yield the columns of rows, with the fields of records as columns of their own.
+
+    Yields:
+        The name of the output's column, the name of the database's column, and the values.
+    """
+    for output, column in zip(rows.schema.names, rows.columns, strict=True):
+        for name, values in _columns_of_fields(output, column):
+            yield output, name, values
+
+
+def _columns_of_fields(name: str, column: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a column by its name; if it has records, each of their fields, whose fields may be records too."""
+    if not str(column.type).startswith("struct<"):
+        yield name, column
+        return
+    for field, values in zip(column.type.names, column.flatten(), strict=True):
+        yield from _columns_of_fields(f"{name}_{field}", values)

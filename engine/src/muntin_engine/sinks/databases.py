@@ -1,4 +1,4 @@
-"""PostgreSQL and SQLite: how each connects, spells, and loads rows."""
+"""PostgreSQL and SQLite: their connections, their spelling of names and types, and the loading of rows."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Database(ABC):
 
     Attributes:
         placeholder: The sign of a parameter in a statement, before its number.
-        types: The types of columns, by Arrow's names of theirs; what is not among them is JSON.
-        wider: Types that hold each value of another, by its name; a table may have them instead.
+        types: The types of columns, by the names of Arrow's types; other types are stored as JSON.
+        wider: The types that hold each value of a type, by its name; a table may have them instead.
         lock: A statement that waits until no other transaction is past it.
     """
 
@@ -46,10 +46,10 @@ class Database(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
-        """Connect, and give a cursor; commit at the end of the block, or roll back if that fails.
+        """Connect, and enter a block with a cursor; commit at its end, or roll back if it fails.
 
         Raises:
-            SetupError: There is no connection to be had.
+            SetupError: The database cannot be reached.
         """
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Database(ABC):
         """Return the types of the columns of a table, by name; none if there is no such table."""
 
     def parameter(self, number: int, of_type: str) -> str:
-        """Return the place of a parameter in a statement that is given as text and compared with a column of a type."""
+        """Return a parameter as it stands in a statement, where text is compared with a column of a type."""
         return f"CAST({self.placeholder}{number} AS {of_type})"
 
     @abstractmethod
@@ -65,24 +65,27 @@ class Database(ABC):
         """Add rows to a table; all names are quoted."""
 
     @abstractmethod
-    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
-        """Return what makes values of one of Arrow's types fit for the database; None if they are as they are."""
+    def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts values of a type of Arrow's for the database; None if it takes them."""
 
-    def type_of(self, arrow: object) -> str:
-        """Return the type of a column for one of Arrow's, which is no struct."""
-        name = str(arrow)
-        return self.types.get(_ZONED if name.startswith(_ZONED) else name, self.types["json"])
+    def type_of(self, arrow_type: object) -> str:
+        """Return the type of a column for values of a type of Arrow's, which is no struct."""
+        name = str(arrow_type)
+        if name.startswith(_ZONED):  # the name of the zone follows
+            name = _ZONED
+        return self.types.get(name, self.types["json"])
 
-    def quoted(self, *names: str) -> str:
+    def quoted(self, *parts: str) -> str:
         """Return a name, of one or several parts, as it is written in a statement."""
-        return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+        quoted_parts = ['"' + part.replace('"', '""') + '"' for part in parts]
+        return ".".join(quoted_parts)
 
     def parts(self, table: str) -> list[str]:
-        """Return the schema of a table, if it is named, and its own name."""
+        """Split the name of a table into its schema, if it is named, and its own name."""
         return [table]
 
     def is_lost(self, error: Exception) -> bool:
-        """True if the connection failed, and not what was asked of it."""
+        """True for an error of the connection, after which the same statements may succeed."""
         return False
 
 
@@ -116,27 +119,28 @@ class _Postgresql(Database):
     lock = "SELECT pg_advisory_xact_lock(hashtext('muntin_batches'))"
 
     def __init__(self, address: str) -> None:
-        """Take an address as libpq has it.
+        """Take an address as libpq takes it.
 
         Raises:
-            QueryError: It is none.
+            QueryError: libpq does not take it.
             SetupError: `psycopg` is not installed.
         """
-        at = urlsplit(address)
-        user, is_named, host = at.netloc.rpartition("@")
-        self._shown = f"postgresql://{user.partition(':')[0]}{is_named}{host}{at.path}"
+        url = urlsplit(address)
+        credentials, at_sign, host = url.netloc.rpartition("@")
+        user = credentials.partition(":")[0]
+        self._address_without_password = f"postgresql://{user}{at_sign}{host}{url.path}"
         self._address = address
         try:
             self._psycopg.conninfo.conninfo_to_dict(address)
         except self._psycopg.Error:  # its message repeats the address, with the password
             raise QueryError(
-                f"{self._shown} is not an address of a PostgreSQL database\n"
+                f"{self._address_without_password} is not an address of a PostgreSQL database\n"
                 "  expected postgresql://user@host:5432/database?table=name, with %-codes for special characters\n"
                 "  leave the password out: the variable PGPASSWORD or the file .pgpass may hold it"
             ) from None
 
     def __str__(self) -> str:
-        return self._shown
+        return self._address_without_password
 
     @property
     def _psycopg(self) -> Any:
@@ -167,12 +171,15 @@ class _Postgresql(Database):
             for row in rows:
                 copy.write_row(row)
 
-    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
-        return json_of if self.type_of(arrow) == "jsonb" else None
+    def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
+        return json_of if self.type_of(arrow_type) == "jsonb" else None
 
-    def type_of(self, arrow: object) -> str:
-        digits = _DECIMAL.fullmatch(str(arrow))
-        return f"numeric({digits[1]},{digits[2]})" if digits else super().type_of(arrow)
+    def type_of(self, arrow_type: object) -> str:
+        decimal = _DECIMAL.fullmatch(str(arrow_type))
+        if decimal is not None:
+            precision, scale = decimal.groups()
+            return f"numeric({precision},{scale})"
+        return super().type_of(arrow_type)
 
     def parts(self, table: str) -> list[str]:
         return table.split(".", 1)
@@ -224,11 +231,11 @@ class _Sqlite(Database):
         return dict(cursor.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)).fetchall())
 
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-        marks = ", ".join("?" * len(names))
-        cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
+        placeholders = ", ".join("?" * len(names))
+        cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({placeholders})", rows)
 
-    def converter(self, arrow: object) -> Callable[[Any], Any] | None:
-        name = str(arrow)
+    def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
+        name = str(arrow_type)
         if name in ("float", "double"):
             return lambda value: None if isnan(value) else value  # SQLite would store it as null, and not find it
         if name.startswith("decimal"):
@@ -244,27 +251,36 @@ def database_of(address: str) -> tuple[Database, str]:
     """Return the database and the table that an address names.
 
     Raises:
-        QueryError: It names none.
-        SetupError: What connects to it is not installed.
+        QueryError: The address names no table of a database.
+        SetupError: The package that connects to the database is not installed.
 
     Example:
         >>> database, table = database_of("sqlite:results.db?table=bikes")
         >>> str(database), table
         ('sqlite:results.db', 'bikes')
     """
-    place, _, options = address.rpartition("?") if "?" in address else (address, "", "")
-    given = parse_qsl(options, keep_blank_values=True)
-    tables = [value for name, value in given if name == "table"]
-    others = urlencode([pair for pair in given if pair[0] != "table"])
+    place = address
+    options = ""
+    if "?" in address:  # the path of a file may have a ? as well: options follow the last one
+        place, _, options = address.rpartition("?")
+    tables: list[str] = []
+    options_of_libpq: list[tuple[str, str]] = []
+    for name, value in parse_qsl(options, keep_blank_values=True):
+        if name == "table":
+            tables.append(value)
+        else:
+            options_of_libpq.append((name, value))
+
     scheme, _, path = place.partition(":")
     database: Database | None = None
     if scheme in ("postgresql", "postgres"):
-        database = _Postgresql(f"{place}?{others}" if others else place)
-    elif scheme == "sqlite" and path and not path.startswith("//") and not others:
+        database = _Postgresql(f"{place}?{urlencode(options_of_libpq)}" if options_of_libpq else place)
+    elif scheme == "sqlite" and path and not path.startswith("//") and not options_of_libpq:
         database = _Sqlite(path)
     if database is None or len(tables) != 1 or not tables[0]:
+        shown_address = address if scheme == "sqlite" else scheme  # others may have a password
         raise QueryError(
-            f"{database or (address if scheme == 'sqlite' else scheme)} does not name a table of a database\n"
+            f"{database or shown_address} does not name a table of a database\n"
             "  expected postgresql://user@host/database?table=name or sqlite:path/of/file.db?table=name"
         )
     return database, tables[0]

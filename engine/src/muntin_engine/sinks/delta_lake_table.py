@@ -8,8 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.needed import needed
-from muntin_engine.sinks.places import is_elsewhere, local_path
-from muntin_engine.sinks.schemes import without_secrets
+from muntin_engine.sinks.addresses import is_elsewhere, local_path, without_secrets
 from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ _WATERMARK: Final = "muntin.watermark"
 _NO_PREDICATE: Final = (None, "", "[]", '["true"]', "true")
 """The predicates of operations on all rows, as Spark and the versions of delta-rs write them."""
 
-
 _COMMITS: Final = 100
 """The number of last commits among which the one of a micro-batch is looked for."""
 
@@ -31,10 +29,10 @@ _COMMITS: Final = 100
 class DeltaLakeTable(TableSink):
     """Writes results to a table of Delta Lake, through the package `deltalake`, without Spark's connector.
 
-    Each micro-batch is one commit, also one without rows. Its number is an application transaction of the commit, under
-    the id of the query, by which it is left out if it comes again; so several queries may write to one table. Rows of
-    results are appended. A changelog is merged: the table has one row per key and `event_id`, null being a key like any
-    other. New columns are added to the table, and are null in the rows that were there.
+    Each micro-batch is one commit, even if it has no rows. Its number is an application transaction of the commit,
+    under the id of the query, by which it is skipped if it comes again; so several queries may write to one table. Rows
+    of results are appended. A changelog is merged: the table has one row per key and `event_id`, null being a key like
+    any other. New columns are added to the table, and are null in the rows that were there.
 
     The commit has the metadata `muntin.query`, `muntin.batch`, `muntin.read` and `muntin.watermark`, a tick. A table
     that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. One that was
@@ -58,7 +56,7 @@ class DeltaLakeTable(TableSink):
         Args:
             path: Its folder, or an address that `deltalake` takes, such as `s3://bucket/hours`. It is made if need be.
                 A query names such a sink by the text `"delta:PATH"` too.
-            storage_options: What `deltalake` needs to know of an object store, such as keys.
+            storage_options: Settings of `deltalake` for an object store, such as keys.
 
         Raises:
             SetupError: `deltalake` is not installed.
@@ -73,7 +71,9 @@ class DeltaLakeTable(TableSink):
     @property
     def place(self) -> str:
         """The path or the address."""
-        return f"delta:{without_secrets(self._path) if is_elsewhere(self._path) else local_path(self._path)}"
+        if is_elsewhere(self._path):
+            return f"delta:{without_secrets(self._path)}"
+        return f"delta:{local_path(self._path)}"
 
     def find_mark(self, query_id: str) -> Mark:
         """Return the last transaction of a query, at the version that the table was restored to, if it was.
@@ -85,9 +85,10 @@ class DeltaLakeTable(TableSink):
         number = None if table is None else table.transaction_version(query_id)
         if number is None or number < 0:
             return Mark()
-        for most_commits in (1, _COMMITS, None):  # nearly always it is the last one
+        # The commit of the query's last micro-batch is nearly always the last one of the table: few are read at first.
+        for most_commits in (1, _COMMITS, None):
             history = table.history(most_commits)
-            newest_version = table.version()  # the newest one whose rows the table has
+            newest_version = table.version()  # the newest version whose rows the table has
             for commit in history:
                 if commit["version"] > newest_version:
                     continue  # a restore took it back
@@ -101,8 +102,8 @@ class DeltaLakeTable(TableSink):
                         f" wrote up to micro-batch {number}"
                     )
             if newest_version < table.version() and most_commits is None:
-                return Mark()  # it was restored to a version before the first one of the query
-        return Mark(number)  # the commits that say more are no longer in the log
+                return Mark()  # it was restored to a version before the query's first commit
+        return Mark(number)  # the commit is no longer in the log; its transaction is
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
@@ -118,7 +119,7 @@ class DeltaLakeTable(TableSink):
         )
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Merge changes in one commit; if nothing changes, the commit has the number alone."""
+        """Merge changes in one commit; if nothing changes, the commit has only the number."""
         no_rows = rows.schema.empty_table().drop_columns([CHANGE])
         table = self._table
         if table is None:
@@ -148,8 +149,9 @@ class DeltaLakeTable(TableSink):
         """The table as it is now; None if there is none."""
         from deltalake import DeltaTable
 
-        is_there = DeltaTable.is_deltatable(self._path, self._options)
-        return DeltaTable(self._path, storage_options=self._options) if is_there else None
+        if not DeltaTable.is_deltatable(self._path, self._options):
+            return None
+        return DeltaTable(self._path, storage_options=self._options)
 
 
 def from_address(address: str) -> DeltaLakeTable:
@@ -160,7 +162,9 @@ def from_address(address: str) -> DeltaLakeTable:
 def _mark_of(commit: Mapping[str, Any]) -> Mark:
     """Return the mark that a commit of a query has."""
     watermark = commit.get(_WATERMARK)
-    return Mark(int(commit[_BATCH]), commit.get(_READ, ""), None if watermark is None else int(watermark))
+    if watermark is not None:
+        watermark = int(watermark)
+    return Mark(int(commit[_BATCH]), commit.get(_READ, ""), watermark)
 
 
 def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> int:
@@ -178,7 +182,8 @@ def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str,
         milliseconds = int(time)
     else:
         moment = datetime.fromisoformat(time)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
         milliseconds = round(moment.timestamp() * 1000)
     for commit in history:
         if commit["version"] < restore["version"] and commit.get("timestamp", 0) <= milliseconds:
@@ -187,12 +192,13 @@ def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str,
 
 
 def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
-    """Return True for a commit that deletes, overwrites or replaces the whole table; some rows may be meant to go."""
+    """True for a commit that deletes, overwrites or replaces the whole table; to delete some rows is allowed."""
     parameters = commit.get("operationParameters", {})
     if parameters.get("predicate") not in _NO_PREDICATE:
         return False
-    if any("dynamic" in name.lower() and str(value).lower() == "true" for name, value in parameters.items()):
-        return False  # only partitions that have new rows
+    for name, value in parameters.items():
+        if "dynamic" in name.lower() and str(value).lower() == "true":
+            return False  # a dynamic overwrite replaces only partitions that have new rows
     operation = commit.get("operation", "")
     is_overwrite = operation == "WRITE" and parameters.get("mode") == "Overwrite"
     return is_overwrite or operation in ("DELETE", "TRUNCATE") or "REPLACE TABLE" in operation
@@ -209,4 +215,5 @@ def _commit(query_id: str, mark: Mark) -> Any:
 
 
 def _quoted(name: str) -> str:
+    """Return the name of a column as it is written in an expression."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""What sinks ask of rows that lie where a backend has them, and not on the driver."""
+"""The contract of a backend with sinks: work on rows where the backend has them, without moving them to the driver."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Changelogs(ABC):
-    """Adds up results that may be retracted. The key columns are None where the changelog says them itself."""
+    """Adds up results that may be retracted. The key columns are None where the changelog has metadata of them."""
 
     @abstractmethod
     def fold(self, changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-        """Return the table that a whole changelog adds up to; see `muntin_engine.fold`.
+        """Add up a whole changelog to a table; see `muntin_engine.fold`.
 
         Raises:
             QueryError: A column is missing, the keys are not known, or the changelog is a stream.
@@ -48,7 +48,7 @@ class Changelogs(ABC):
         Args:
             changelog: The changes.
             key: The key columns.
-            table: The live rows before them, as this method returned them; None for none.
+            table: The live rows before these changes, as this method returned them; None for none.
 
         Raises:
             QueryError: A column is missing, or the keys are not known.
@@ -56,11 +56,11 @@ class Changelogs(ABC):
 
     @abstractmethod
     def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
-        """Return the live rows that nothing changes any more.
+        """Return the live rows that no later micro-batch changes.
 
         Args:
             table: The live rows.
-            watermark: The tick before which nothing changes; None if none is known.
+            watermark: The tick before which nothing changes; None if it is not known.
             is_revisable: True if lifetimes may get other ends.
 
         Raises:
@@ -105,19 +105,19 @@ class DistributedRows(ABC):
     changelogs: ClassVar[Changelogs]
 
     def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:  # for backends that have one
-        """Return what sends the rows of a micro-batch to Kafka from where they are; None to send them from here."""
+        """Return the connector that sends the rows of a micro-batch to Kafka; None if the driver has to send them."""
         return None
 
 
 def changelogs_of(rows: object) -> Changelogs:
-    """Return what adds up rows that a backend has."""
+    """Return the functions that add up the rows of a backend."""
     backend = backend_of_rows(rows)
-    assert backend is not None, "rows on the driver are added up there: see `net_table`"
+    assert backend is not None, "rows on the driver are added up there: see `net_changes_on_driver`"
     return backend.changelogs
 
 
 def backend_of_rows(rows: object) -> DistributedRows | None:
-    """Return the backend whose rows something is; None for rows on the driver, such as Arrow tables."""
+    """Return the backend that has rows; None for rows on the driver, such as Arrow tables."""
     module = backend_module(type(rows))
     if module is None:
         return None

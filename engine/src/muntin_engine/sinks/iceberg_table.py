@@ -12,7 +12,7 @@ from warnings import catch_warnings, simplefilter
 
 from muntin.errors import QueryError
 from muntin_engine.needed import needed
-from muntin_engine.sinks.places import local_path
+from muntin_engine.sinks.addresses import local_path
 from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _CATALOG: Final = "catalog.db"
 class IcebergTable(TableSink):
     """Writes results to a table of Iceberg, through the package `pyiceberg`, without Spark's connector.
 
-    Each micro-batch is one commit, also one without rows. Its number is a property of the snapshot and of the table,
+    Each micro-batch is one commit, even if it has no rows. Its number is a property of the snapshot and of the table,
     `muntin.` and the id of the query, committed with the rows: a JSON list of the number, what it read, and the
-    watermark. By the property of the table it is left out if it comes again, also once its snapshot has expired;
+    watermark. By the property of the table it is skipped if it comes again, even once its snapshot has expired;
     several queries may write to one table. Rows of results are appended. A changelog is merged: the table has one row
     per key and `event_id`, null being a key like any other. New columns are added to the table, and are null in the
     rows that were there.
@@ -62,7 +62,8 @@ class IcebergTable(TableSink):
             SetupError: `pyiceberg` is not installed.
         """
         needed("pyiceberg", "IcebergTable", "iceberg")
-        if not all(table.split(".")[:-1] or [""]) or not table.rpartition(".")[2]:
+        parts = table.split(".")
+        if len(parts) == 1 or not all(parts):
             raise QueryError(
                 f"{table!r} is no table of Iceberg\n  expected a namespace and a name, as in 'bikes.hours'"
             )
@@ -70,19 +71,22 @@ class IcebergTable(TableSink):
         self._catalog = catalog if isinstance(catalog, str | Mapping) else local_path(fspath(catalog))
 
     def __str__(self) -> str:
-        of = "a catalogue of its own" if isinstance(self._catalog, Mapping) else str(self._catalog)
-        return f"IcebergTable({self._name!r}, {of!r})"
+        # The properties of a catalogue may have secrets.
+        catalog = "a catalogue of its own" if isinstance(self._catalog, Mapping) else str(self._catalog)
+        return f"IcebergTable({self._name!r}, {catalog!r})"
 
     @property
     def place(self) -> str:
         """The catalogue and the table."""
-        of = self._catalog.get("uri", "") if isinstance(self._catalog, Mapping) else str(self._catalog)
-        return f"iceberg:{of.rpartition('@')[2]}/{self._name}"
+        catalog = self._catalog.get("uri", "") if isinstance(self._catalog, Mapping) else str(self._catalog)
+        without_user = catalog.rpartition("@")[2]
+        return f"iceberg:{without_user}/{self._name}"
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the mark of the last snapshot of a query that the table is made of, by its property if that expired.
+        """Return the mark of the query's last snapshot among those that the table is made of.
 
-        A table that is rolled back to an earlier snapshot keeps its properties.
+        Where that snapshot has expired, the mark is the property of the table. The property alone is not enough: a
+        table that is rolled back to an earlier snapshot keeps it.
 
         Raises:
             StateError: The table was emptied since.
@@ -92,6 +96,8 @@ class IcebergTable(TableSink):
         if table is None or name not in table.properties:
             return Mark()
         last = Mark(*json.loads(table.properties[name]))
+
+        # From the current snapshot back to its ancestors.
         snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
         snapshot = snapshots.get(table.metadata.current_snapshot_id)
         while snapshot is not None:
@@ -104,7 +110,9 @@ class IcebergTable(TableSink):
                     f" the query wrote up to micro-batch {last.batch}"
                 )
             snapshot = snapshots.get(snapshot.parent_snapshot_id)
-        is_rolled_back = any(name in other.summary.additional_properties for other in snapshots.values())
+
+        # The query has snapshots that the table is not made of: it was rolled back to one before them.
+        is_rolled_back = any(name in snapshot.summary.additional_properties for snapshot in snapshots.values())
         return Mark() if is_rolled_back else last
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
@@ -112,7 +120,7 @@ class IcebergTable(TableSink):
         self._commit(None, rows, rows.schema, query_id, mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Delete the rows that change and append what they are from now on, in one commit."""
+        """Delete the rows that change and append their new versions, in one commit."""
         import pyarrow as pa
 
         changes = rows.read_all()
@@ -128,14 +136,15 @@ class IcebergTable(TableSink):
         Args:
             changing: The expression that holds for the rows to delete; None for none.
             rows: The rows to append.
-            schema: Their schema.
+            schema: The schema of these rows.
             query_id: The query.
-            mark: Its progress with these rows.
+            mark: The progress of the query with these rows.
         """
         table = self._table
         if table is None:
-            self._loaded.create_namespace_if_not_exists(self._name.rpartition(".")[0])
-            table = self._loaded.create_table_if_not_exists(self._name, schema)
+            catalog = self._loaded_catalog
+            catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
+            table = catalog.create_table_if_not_exists(self._name, schema)
         if changing is None and not table.spec().is_unpartitioned():
             rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
         mark_property = {_PREFIX + query_id: json.dumps(mark)}
@@ -145,7 +154,8 @@ class IcebergTable(TableSink):
             if changing is not None:
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
-                    transaction.delete(changing)  # the mark is that of the rows: of the next snapshot
+                    transaction.delete(changing)
+            # The delete makes a snapshot of its own; the mark is in that of the rows, which is the last one.
             transaction.append(rows, snapshot_properties=mark_property)
             transaction.set_properties(mark_property)
 
@@ -155,12 +165,13 @@ class IcebergTable(TableSink):
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
-            return self._loaded.load_table(self._name)
+            return self._loaded_catalog.load_table(self._name)
         except (NoSuchNamespaceError, NoSuchTableError):
             return None
 
     @property
-    def _loaded(self) -> Any:
+    def _loaded_catalog(self) -> Any:
+        """The catalogue, as pyiceberg loads it."""
         if isinstance(self._catalog, str):
             return _load(self._catalog)
         if isinstance(self._catalog, Mapping):
@@ -172,7 +183,7 @@ class IcebergTable(TableSink):
 
 @cache
 def _load(name: str, *properties: tuple[str, str]) -> Any:
-    """Return a catalogue; a process loads it once, as that takes longer than a small micro-batch."""
+    """Return a catalogue of pyiceberg's; a process loads it once, as that takes longer than a small micro-batch."""
     from pyiceberg.catalog import load_catalog
 
     return load_catalog(name, **dict(properties))
@@ -185,32 +196,35 @@ def from_address(address: str) -> IcebergTable:
 
 
 def _is_one_of(ids: pa.Table) -> Any:
-    """Return the expression that holds for the rows with some ids, in which null is a value; None if there are none.
+    """Return the expression that holds for rows by their ids, in which null is a value; None if there are no ids.
 
     Args:
         ids: The key columns, and `event_id` as the last one.
     """
     from pyiceberg import expressions
 
-    typed: Any = expressions  # its annotations are those of expressions that are bound to a table already
+    # The annotations of pyiceberg are those of expressions that are bound to a table already.
+    untyped: Any = expressions
 
     def is_value(column: str, value: Any) -> Any:
         if value is None:
-            return typed.IsNull(column)
+            return untyped.IsNull(column)
         if value != value:  # noqa: PLR0124  # NaN
-            return typed.IsNaN(column)
-        return typed.EqualTo(column, value)
+            return untyped.IsNaN(column)
+        return untyped.EqualTo(column, value)
 
+    # One condition for all rows of a key keeps the expression short.
     *key_columns, event_id = ids.column_names
     event_ids_of_key: dict[tuple[Any, ...], list[Any]] = {}
-    for *key, number in zip(*(ids[column].to_pylist() for column in ids.column_names), strict=True):
-        event_ids_of_key.setdefault(tuple(key), []).append(number)
+    values_by_column = [ids[column].to_pylist() for column in ids.column_names]
+    for *key_values, number in zip(*values_by_column, strict=True):
+        event_ids_of_key.setdefault(tuple(key_values), []).append(number)
 
     rows_of_keys: list[Any] = []
-    for key_values, numbers in event_ids_of_key.items():
-        conditions = [is_value(column, value) for column, value in zip(key_columns, key_values, strict=True)]
-        conditions.append(typed.In(event_id, numbers))
-        rows_of_keys.append(typed.And(*conditions) if len(conditions) > 1 else conditions[0])
+    for key, numbers in event_ids_of_key.items():
+        conditions = [is_value(column, value) for column, value in zip(key_columns, key, strict=True)]
+        conditions.append(untyped.In(event_id, numbers))
+        rows_of_keys.append(untyped.And(*conditions) if len(conditions) > 1 else conditions[0])
     if len(rows_of_keys) > 1:
-        return typed.Or(*rows_of_keys)
+        return untyped.Or(*rows_of_keys)
     return rows_of_keys[0] if rows_of_keys else None

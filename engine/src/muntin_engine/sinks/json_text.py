@@ -6,15 +6,18 @@ import json
 from base64 import b64encode
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from math import isfinite, isnan
-from typing import Any
+from math import isfinite
+from typing import Any, Final
+
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""Numbers as Spark writes them, by their spelling in Python."""
 
 
 def json_of(value: Any) -> str:
     """Return a value of a row as JSON, as Spark's `to_json` writes it with nulls, microseconds and UTC.
 
     Args:
-        value: What `to_pylist(maps_as_pydicts="strict")` of an Arrow column gives.
+        value: A value as `to_pylist(maps_as_pydicts="strict")` of an Arrow column gives it.
 
     Returns:
         Decimals are numbers with all their digits, bytes are Base64, and numbers that are not finite are text.
@@ -25,13 +28,14 @@ def json_of(value: Any) -> str:
         '{"station":"north","km":2.50,"stops":[1,null]}'
     """
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(_name(name))}:{json_of(part)}" for name, part in value.items()) + "}"
+        members = [f"{json.dumps(_member_name(key))}:{json_of(part)}" for key, part in value.items()]
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(json_of, value)) + "]"
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, float) and not isfinite(value):
-        value = "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        value = _NOT_FINITE[str(value)]
     elif isinstance(value, bytes):
         value = b64encode(value).decode()
     elif isinstance(value, date | timedelta):
@@ -47,17 +51,18 @@ def text_of(value: date | timedelta) -> str:
         ("INTERVAL '1 00:01:30' DAY TO SECOND", '2024-05-01T08:00:00.000000')
     """
     if isinstance(value, timedelta):
-        size, sign = abs(value), "-" if value < timedelta(0) else ""
-        seconds = f"{size.seconds // 3600:02}:{size.seconds // 60 % 60:02}:{size.seconds % 60:02}"
-        part = f".{size.microseconds:06}".rstrip("0") if size.microseconds else ""
-        return f"INTERVAL '{sign}{size.days} {seconds}{part}' DAY TO SECOND"
+        sign = "-" if value < timedelta(0) else ""
+        length = abs(value)
+        seconds = f"{length.seconds // 3600:02}:{length.seconds // 60 % 60:02}:{length.seconds % 60:02}"
+        fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
+        return f"INTERVAL '{sign}{length.days} {seconds}{fraction}' DAY TO SECOND"
     if not isinstance(value, datetime):
         return value.isoformat()
-    zone = "Z" if value.tzinfo else ""
-    local = value.astimezone(UTC) if zone else value
-    return local.replace(tzinfo=None).isoformat(timespec="microseconds") + zone
+    if value.tzinfo is None:
+        return value.isoformat(timespec="microseconds")
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def _name(key: object) -> str:
-    """Return the name of a member: a key of a map may be no text."""
+def _member_name(key: object) -> str:
+    """Return the name of a member for a key of a map, which may be no text."""
     return key if isinstance(key, str) else json_of(key).strip('"')

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _TOPIC: Final = re.compile(r"/([A-Za-z0-9._-]+)")
 _PATIENCE: Final = 30
-"""Seconds in which some broker must answer."""
+"""Seconds in which a broker must answer."""
+
+_OPTIONS_THAT_LOSE_ROWS: Final = frozenset({"acks", "enable.idempotence", "request.required.acks"})
+"""The options of the client that this sink sets, as with other values rows could be lost."""
 
 
 class Message(NamedTuple):
@@ -30,7 +33,7 @@ class Message(NamedTuple):
     Attributes:
         key: The query's keys as JSON; None if it has none.
         value: The row as JSON.
-        headers: `muntin-id`, which is the same if the micro-batch comes again and another one for each row, and
+        headers: The header `muntin-id`, another one for each row and the same if the micro-batch comes again, and
             `muntin-batch`, the number of the micro-batch.
     """
 
@@ -67,20 +70,23 @@ class KafkaTopic(Sink):
                 `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are set and not taken.
 
         Raises:
-            QueryError: It names no topic, or an option would let rows be lost.
+            QueryError: The address names no topic, or an option would let rows be lost.
         """
-        at = urlsplit(address)
-        topic = _TOPIC.fullmatch(at.path)
-        if at.scheme != "kafka" or not at.netloc or "@" in at.netloc or topic is None:
+        url = urlsplit(address)
+        topic = _TOPIC.fullmatch(url.path)
+        if url.scheme != "kafka" or not url.netloc or "@" in url.netloc or topic is None:
+            without_user = url.netloc.rpartition("@")[2]
             raise QueryError(
-                f"kafka://{at.netloc.rpartition('@')[2]}{at.path} does not name a topic\n"
+                f"kafka://{without_user}{url.path} does not name a topic\n"
                 "  expected kafka://host:port/topic; a user and a password are options of the client"
             )
-        self._servers, self._topic = at.netloc, topic[1]
-        self._options = {**dict(parse_qsl(at.query)), **(options or {})}
-        if lax := {"acks", "enable.idempotence", "request.required.acks"} & set(self._options):
+        self._servers = url.netloc
+        self._topic = topic[1]
+        self._options = {**dict(parse_qsl(url.query)), **(options or {})}
+        refused_options = _OPTIONS_THAT_LOSE_ROWS & set(self._options)
+        if refused_options:
             raise QueryError(
-                f"{self} does not take the option {min(lax)!r}\n"
+                f"{self} does not take the option {min(refused_options)!r}\n"
                 "  each message is acknowledged by all replicas in sync, as nothing would be lost otherwise"
             )
         self._keys: list[str] = []
@@ -96,18 +102,19 @@ class KafkaTopic(Sink):
         return str(self)
 
     def keyed_by(self, keys: Sequence[str]) -> None:
-        """Take the keys, which are those of the messages."""
+        """Take the keys of the messages."""
         self._keys = list(keys)
 
     def open(self, query_id: str) -> None:
         """Take the id of the query, which is part of the ids of rows."""
-        self._query_id, self._producer = query_id, None
+        self._query_id = query_id
+        self._producer = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Send the rows of a micro-batch, and wait until all are acknowledged.
 
         Raises:
-            SetupError: Some were not, or no client for Kafka is installed.
+            SetupError: A message was not acknowledged, or no client for Kafka is installed.
         """
         backend = backend_of_rows(batch)
         connector = None if backend is None else backend.kafka_connector(batch)
@@ -118,44 +125,49 @@ class KafkaTopic(Sink):
         self._send(list(self._messages(rows, batch_id)))
 
     def _messages(self, rows: Sequence[dict[str, Any]], batch_id: int) -> Iterator[Message]:
-        """Return the messages of rows; equal rows of a micro-batch are told apart by counting them."""
-        alike: Counter[str] = Counter()
+        """Yield the messages of rows. Equal rows of a micro-batch get different ids, by counting them."""
+        equal_rows: Counter[str] = Counter()
         for row in rows:
             value = json_of(row)
-            alike[value] += 1
-            named = f"{self._query_id} {batch_id} {alike[value]} {value}"
-            headers = {"muntin-id": sha256(named.encode()).hexdigest()[:32], "muntin-batch": str(batch_id)}
+            equal_rows[value] += 1
+            row_id = f"{self._query_id} {batch_id} {equal_rows[value]} {value}"
+            headers = {"muntin-id": sha256(row_id.encode()).hexdigest()[:32], "muntin-batch": str(batch_id)}
             key = json_of({name: row[name] for name in self._keys}) if self._keys else None
             yield Message(key, value, headers)
 
     def _send(self, messages: Sequence[Message]) -> None:
-        client = needed("confluent_kafka", f"{self}, without Spark's connector,", "kafka")
-        failed: list[str] = []
+        """Send messages from the driver, and wait until all are acknowledged.
 
-        def take(error: Any, _: Any) -> None:
+        Raises:
+            SetupError: A message was not acknowledged, or `confluent-kafka` is not installed.
+        """
+        client = needed("confluent_kafka", f"{self}, without Spark's connector,", "kafka")
+        failures: list[str] = []
+
+        def note_failure(error: Any, _: Any) -> None:
             if error is not None:
-                failed.append(str(error))
+                failures.append(str(error))
 
         try:
             if self._producer is None:
-                known = {"partitioner": "murmur2_random", **self._options}  # as clients in Java choose partitions
-                known |= {"bootstrap.servers": self._servers, "enable.idempotence": "true"}
-                self._producer = client.Producer(known)
+                options = {"partitioner": "murmur2_random", **self._options}  # as clients in Java choose partitions
+                options |= {"bootstrap.servers": self._servers, "enable.idempotence": "true"}
+                self._producer = client.Producer(options)
                 self._producer.list_topics(self._topic, timeout=_PATIENCE)
             for message in messages:
                 while True:
                     try:
-                        self._producer.produce(self._topic, on_delivery=take, **message._asdict())
+                        self._producer.produce(self._topic, on_delivery=note_failure, **message._asdict())
                         break
-                    except BufferError:  # as many are under way as the client keeps
+                    except BufferError:  # the client's buffer is full: wait for acknowledgements
                         self._producer.poll(1)
             self._producer.flush()
         except client.KafkaException as error:
-            failed.append(str(error))
-        if failed:
+            failures.append(str(error))
+        if failures:
             self._producer = None  # after some errors it sends nothing any more
             raise SetupError(
-                f"not all of {len(messages)} messages were acknowledged by {self}: {failed[0]}\n"
+                f"not all of {len(messages)} messages were acknowledged by {self}: {failures[0]}\n"
                 "  expected a broker that takes them; when it does, start the query again: they are sent again, with "
                 "the same ids"
             )

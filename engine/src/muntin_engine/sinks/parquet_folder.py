@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
-from muntin_engine.sinks.batch_folders import COLUMN, BatchFolders
+from muntin_engine.sinks.addresses import spark_reading_address
+from muntin_engine.sinks.batch_folders import COLUMN, batch_folders_at
 from muntin_engine.sinks.distributed_rows import changelogs_of
-from muntin_engine.sinks.local_folder import address, reading_address
-from muntin_engine.sinks.rows_on_driver import write_file
-from muntin_engine.sinks.sink import InformedSink, WrittenBatch
+from muntin_engine.sinks.sink import InformedSink
+from muntin_engine.sinks.written_batch import WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,8 +28,8 @@ class ParquetFolder(InformedSink):
     pass through its memory, up to 100,000 of them at once, beyond that one partition at a time.
 
     Spark reads all of them with `spark.read.parquet(path)`, and adds a column `batch`, the number of the micro-batch;
-    pandas and Arrow do too. A reader sees a micro-batch whole or not at all. One that comes again replaces what it
-    wrote, so each row is there once.
+    pandas and Arrow do too. A reader sees a micro-batch whole or not at all. A micro-batch that comes again replaces
+    what it wrote, so each row is there once.
 
     A micro-batch without rows makes no folder, but the very first does, so that there is a schema to read.
 
@@ -46,14 +46,14 @@ class ParquetFolder(InformedSink):
         """Take a folder.
 
         Args:
-            path: Where there is nothing yet, or what an earlier run of the same query left. Of a path of the machine,
-                the driver and the workers must see the same file system there. Otherwise an address such as
-                `s3://bucket/results`, with what pyarrow takes as options behind a `?`.
+            path: A path where there is nothing yet, or the output of an earlier run of the same query. The driver and
+                the workers must see the same file system there. Otherwise an address such as `s3://bucket/results`,
+                with options of pyarrow's behind a `?`.
 
         Raises:
-            QueryError: It is neither.
+            QueryError: The path is neither.
         """
-        self._folders = BatchFolders(path)
+        self._folders = batch_folders_at(path)
         self._path = self._folders.path if self._folders.is_elsewhere else path
 
     def __str__(self) -> str:
@@ -72,8 +72,8 @@ class ParquetFolder(InformedSink):
     @property
     def watermark(self) -> int | None:
         """The tick before which no later micro-batch changes anything; None if that is not known, as of late rows."""
-        kept = self._folders.last
-        return None if kept is None or kept.tick == EARLIEST else kept.tick
+        last = self._folders.last
+        return None if last is None or last.tick == EARLIEST else last.tick
 
     @property
     def last_written(self) -> WrittenBatch:
@@ -90,29 +90,29 @@ class ParquetFolder(InformedSink):
         self._folders.check()
 
     def open(self, query_id: str) -> None:
-        """See that the folder belongs to the query."""
+        """Check that the folder belongs to the query."""
         with self._folders.alone():
             self._folders.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Put the rows of a micro-batch in place, and then keep that they are, with the watermark."""
-        with self._folders.alone():
-            self._write(batch, batch_id)
+        """Put the rows of a micro-batch in place, and then record that they are, with the watermark.
 
-    def _write(self, batch: DataFrame, batch_id: int) -> None:
-        self._folders.check_owned()
-        self._folders.go_back(batch_id)
-        count, self._count = self._count, None
-        is_empty = batch.isEmpty() if count is None else not count
+        The rows of a micro-batch that comes again replace those that are there.
+        """
+        with self._folders.alone():
+            self._folders.check_owned()
+            self._folders.go_back(batch_id)
+            self._replace_rows(batch, batch_id, self._pop_row_count())
+            self._folders.keep(batch_id, self._watermark, self._read)
+
+    def _replace_rows(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
+        """Put the rows of a micro-batch in place of those of an earlier attempt."""
+        is_empty = batch.isEmpty() if row_count is None else row_count == 0
         if is_empty and not self._folders.is_empty:
             self._folders.drop(batch_id)
-        else:
-            if self._folders.is_elsewhere:
-                write_file(batch, count, self._folders.staged())
-            else:
-                batch.write.parquet(address(self._folders.staged()))
-            self._folders.put(batch_id)
-        self._folders.keep(batch_id, self._watermark, self._read)
+            return
+        staged = self._folders.stage(batch, row_count)
+        self._folders.put(staged, batch_id)
 
     def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.
@@ -127,12 +127,12 @@ class ParquetFolder(InformedSink):
                 "  read it, and ask: final_rows(spark.read.parquet(address), folder.watermark)"
             )
         while True:
-            kept = self._folders.last  # first, so that what it speaks of is read
+            last = self._folders.last  # before the rows, so that all rows that it counts are read
             if self._folders.is_empty:
                 raise FileNotFoundError(
                     f"{self} has no micro-batch yet\n  read it when its query has written the first"
                 )
-            rows = spark.read.parquet(reading_address(self._folders.path)).drop(COLUMN)
-            if self._folders.last == kept:  # nothing was replaced while Spark listed the files
-                watermark = None if kept is None else kept.tick
+            rows = spark.read.parquet(spark_reading_address(self._folders.path)).drop(COLUMN)
+            if self._folders.last == last:  # nothing was replaced while Spark listed the files
+                watermark = None if last is None else last.tick
                 return changelogs_of(rows).final_rows(rows, watermark, key=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.sinks.distributed_rows import changelogs_of
-from muntin_engine.sinks.net_table import net_table
+from muntin_engine.sinks.net_changes_on_driver import net_changes_on_driver
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,75 +19,79 @@ MANY: Final = 100_000
 """The number of rows up to which all come at once, by one job of Spark's."""
 
 
-def record_batches(batch: DataFrame, count: int | None = None) -> pa.RecordBatchReader:
-    """Return the rows of a DataFrame, to be read once.
+def record_batches(batch: DataFrame, row_count: int | None = None) -> pa.RecordBatchReader:
+    """Read the rows of a DataFrame; the reader can be used once.
+
+    Every column may be null, so that a table which began with these rows can get columns that they lack.
 
     Args:
         batch: The rows.
-        count: How many there are, at the most; None if that is not known.
-
-    Every column may be null, so that a table which began with these rows can get columns that they lack.
+        row_count: The number of rows, at the most; None if it is not known.
 
     Cost: up to `MANY` rows come at once. More come one partition at a time, by a job of Spark's for each, so the driver
     holds no more than the largest partition.
     """
     import pyarrow as pa
 
-    if _are_few(count):
+    if _are_few(row_count):
         return _reader(batch.toArrow())
     schema = _nullable(batch.limit(0).toArrow().schema)
     return pa.RecordBatchReader.from_batches(schema, _by_partition(batch, schema))
 
 
-def net_batches(batch: DataFrame, names: Sequence[str], count: int | None = None) -> pa.RecordBatchReader:
-    """Return the net changes of a changelog, to be read once.
+def net_batches(batch: DataFrame, names: Sequence[str], row_count: int | None = None) -> pa.RecordBatchReader:
+    """Read the net changes of a changelog; the reader can be used once.
 
     Args:
         batch: The changes.
         names: The columns that name a row: the keys and `event_id`.
-        count: As for `record_batches`.
+        row_count: The number of rows, at the most; None if it is not known.
 
     Cost: up to `MANY` changes are added up here, more by Spark.
     """
-    if not _are_few(count):
+    if not _are_few(row_count):
         net_changes = changelogs_of(batch).net_changes(batch, names[:-1])
-        return record_batches(net_changes, count)
-    return _reader(net_table(batch.toArrow(), names))
+        return record_batches(net_changes, row_count)
+    return _reader(net_changes_on_driver(batch.toArrow(), names))
 
 
-def write_file(batch: DataFrame, count: int | None, path: Any) -> None:
+def write_file(batch: DataFrame, row_count: int | None, path: Any) -> None:
     """Write the rows of a DataFrame to a file of Parquet, from which Spark reads the same schema.
 
     Args:
         batch: The rows.
-        count: As for `record_batches`.
-        path: The file, something with a method `open`.
+        row_count: The number of rows, at the most; None if it is not known.
+        path: The path of the file, which has a method `open`.
     """
     from pyarrow.parquet import ParquetWriter
 
-    rows = record_batches(batch, count)
+    rows = record_batches(batch, row_count)
     schema = rows.schema
-    if (of_spark := getattr(batch, "schema", None)) is not None:
-        schema = schema.with_metadata({_SCHEMA: of_spark.json()})
+    spark_schema = getattr(batch, "schema", None)
+    if spark_schema is not None:
+        schema = schema.with_metadata({_SCHEMA: spark_schema.json()})
     with path.open() as file, ParquetWriter(file, schema) as writer:
-        for part in rows:
-            writer.write_batch(part)
+        for record_batch in rows:
+            writer.write_batch(record_batch)
 
 
-def _are_few(count: int | None) -> bool:
-    return count is None or count <= MANY
+def _are_few(row_count: int | None) -> bool:
+    """True if rows are read all at once."""
+    return row_count is None or row_count <= MANY
 
 
 def _reader(table: pa.Table) -> pa.RecordBatchReader:
+    """Return a reader of a table, whose columns may be null."""
     return table.cast(_nullable(table.schema)).to_reader()
 
 
 def _by_partition(batch: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a DataFrame, of which the driver holds one partition at a time."""
     import pyarrow as pa
 
     for row in batch.mapInArrow(_packed, "data binary").toLocalIterator():
-        for part in pa.ipc.open_stream(row.data):
-            yield from pa.Table.from_batches([part]).cast(schema).to_batches()
+        for record_batch in pa.ipc.open_stream(row.data):
+            yield from pa.Table.from_batches([record_batch]).cast(schema).to_batches()
 
 
 def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -95,23 +99,25 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
-        out = pa.BufferOutputStream()
-        with pa.ipc.new_stream(out, batch.schema) as stream:
+        buffer = pa.BufferOutputStream()
+        with pa.ipc.new_stream(buffer, batch.schema) as stream:
             stream.write_batch(batch)
-        yield pa.record_batch({"data": pa.array([out.getvalue().to_pybytes()], pa.binary())})
+        yield pa.record_batch({"data": pa.array([buffer.getvalue().to_pybytes()], pa.binary())})
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:
+    """Return a schema whose columns, and the fields and values in them, may be null."""
     import pyarrow as pa
 
-    def of(field: pa.Field) -> pa.Field:
-        kind = field.type
-        if pa.types.is_struct(kind):
-            kind = pa.struct([of(kind.field(place)) for place in range(kind.num_fields)])
-        elif pa.types.is_list(kind):
-            kind = pa.list_(of(kind.value_field))
-        elif pa.types.is_map(kind):
-            kind = pa.map_(kind.key_field, of(kind.item_field))
-        return field.with_type(kind).with_nullable(True)
+    def nullable(field: pa.Field) -> pa.Field:
+        arrow_type = field.type
+        if pa.types.is_struct(arrow_type):
+            fields = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
+            arrow_type = pa.struct([nullable(field_of_struct) for field_of_struct in fields])
+        elif pa.types.is_list(arrow_type):
+            arrow_type = pa.list_(nullable(arrow_type.value_field))
+        elif pa.types.is_map(arrow_type):
+            arrow_type = pa.map_(arrow_type.key_field, nullable(arrow_type.item_field))
+        return field.with_type(arrow_type).with_nullable(True)
 
-    return pa.schema([of(field) for field in schema], schema.metadata)
+    return pa.schema([nullable(field) for field in schema], schema.metadata)

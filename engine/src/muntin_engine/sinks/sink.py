@@ -6,35 +6,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from muntin_engine.sinks.written_batch import WrittenBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class WrittenBatch(NamedTuple):
-    """A micro-batch that a sink has.
-
-    Attributes:
-        number: Its number; -1 if there is none.
-        read: The name of what it read, as `Sink.take_read` got it; empty if that is not known.
-    """
-
-    number: int
-    read: str = ""
-
-
 class Sink(ABC):
-    """Takes one of the outputs of a query, a micro-batch at a time.
+    """A sink takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
     first micro-batch of each run, then `take_watermark`, `take_count`, `take_read` and `write` for every micro-batch in
     order, also for one that has no rows. Only `write` must be there.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
-    same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or
-    recognises what it wrote under that number has each row exactly once. `muntin_engine.testing.check_sink` tries that,
-    with a crash at every line of the sink.
+    same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or recognizes
+    (`WrittenBatch.includes`) what it wrote under that number has each row exactly once.
+    `muntin_engine.testing.check_sink` tries that, with a crash at every line of the sink.
 
     Law: *Lost rows are noticed.* Spark does not repeat the micro-batches that the checkpoint has. So a sink whose last
     rows were taken away reports an earlier `last_written`, or raises a StateError.
@@ -80,7 +70,7 @@ class Sink(ABC):
         without the other, and the query does not go on.
 
         Raises:
-            StateError: What the sink keeps of it is damaged, or rows that it wrote are gone.
+            StateError: The sink's record of it is damaged, or rows that it wrote are gone.
         """
         return None
 
@@ -88,10 +78,10 @@ class Sink(ABC):
         """Take the names of the output's key columns.
 
         Args:
-            keys: Those by which the query groups, for results; late and rejected rows and progress have none.
+            keys: The columns by which the query groups, for results; late and rejected rows and progress have none.
 
         Raises:
-            QueryError: The sink was given others.
+            QueryError: The sink was given other keys.
         """
         return
 
@@ -102,16 +92,16 @@ class Sink(ABC):
             columns: The names of its columns.
 
         Raises:
-            QueryError: What is wrong, and what to do.
+            QueryError: A column is missing, or one too many; the message says what to do.
         """
         return
 
     def open(self, query_id: str) -> None:
-        """Get ready for a run.
+        """Prepare for a run.
 
         Args:
-            query_id: Names the query for as long as its checkpoint lives, over all its runs. Numbers of micro-batches
-                mean something among those of one query only.
+            query_id: The name of the query for as long as its checkpoint lives, over all its runs. Numbers of
+                micro-batches mean something among those of one query only.
         """
         return
 
@@ -128,16 +118,16 @@ class Sink(ABC):
         """Take the number of rows; called before each `write`, so that a sink need not count them by a job of Spark's.
 
         Args:
-            rows: How many rows the micro-batch has that is written next.
+            rows: The number of rows of the micro-batch that is written next.
         """
         return
 
     def take_read(self, read: str) -> None:
-        """Take a name of what a micro-batch read; called before each `write`.
+        """Take a name of the input of a micro-batch; called before each `write`.
 
         Args:
-            read: The same if the micro-batch comes again. Another one if Spark plans other input under its number, as
-                it does with an older copy of the checkpoint. Empty if the driver cannot know.
+            read: The name. It is the same if the micro-batch comes again, and another one if Spark plans other input
+                under its number, as it does with an older copy of the checkpoint. Empty if the driver cannot know.
         """
         return
 
@@ -156,7 +146,7 @@ class InformedSink(Sink):
     """A sink whose `write` knows the watermark, the number of rows and the input of its micro-batch."""
 
     _watermark: int | None = None
-    _count: int | None = None
+    _row_count: int | None = None
     _read = ""
 
     def take_watermark(self, watermark: int) -> None:
@@ -165,11 +155,17 @@ class InformedSink(Sink):
 
     def take_count(self, rows: int) -> None:
         """Keep the number of rows for the next micro-batch."""
-        self._count = rows
+        self._row_count = rows
 
     def take_read(self, read: str) -> None:
         """Keep the name of the input for the next micro-batch."""
         self._read = read
+
+    def _pop_row_count(self) -> int | None:
+        """Return the number of rows of the micro-batch that is written, and forget it: the next one has another."""
+        row_count = self._row_count
+        self._row_count = None
+        return row_count
 
 
 WriteFunction: TypeAlias = "Callable[[DataFrame, int], object]"

@@ -10,17 +10,16 @@ from typing import Any, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from muntin.errors import QueryError
-from muntin_engine.sinks.places import is_elsewhere, local_path
-from muntin_engine.sinks.schemes import without_secrets
+from muntin_engine.sinks.addresses import is_elsewhere, local_path, without_secrets
 
 _OF_ARROW: Final = frozenset({"s3", "s3a", "gs", "gcs", "hdfs", "abfs", "abfss"})
-"""Schemes of file systems that pyarrow has in it."""
+"""Schemes of file systems that are part of pyarrow; fsspec opens others."""
 
 
 class StoredPath:
-    """A path on any file system that pyarrow or fsspec knows, with what a `Path` has of methods that sinks call.
+    """A path on any file system that pyarrow or fsspec knows, with the methods of `Path` that sinks call.
 
-    It holds its address alone, so that it travels to a server of Spark Connect.
+    It can be pickled for a server of Spark Connect, as it has no file system, only its address.
     """
 
     def __init__(self, address: str, path: str | None = None) -> None:
@@ -30,7 +29,10 @@ class StoredPath:
             QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
         """
         self._address = address
-        self._path = _opened(address)[1].rstrip("/") if path is None else path
+        if path is None:
+            _, path = _opened(address)
+            path = path.rstrip("/")
+        self._path = path
 
     def __str__(self) -> str:
         return f"{urlsplit(self._address).scheme}://{self._path}"
@@ -44,11 +46,11 @@ class StoredPath:
         return self._path.rpartition("/")[2]
 
     def exists(self) -> bool:
-        """Return True if there is a file or a folder."""
+        """True if there is a file or a folder."""
         return bool(self._info.type.name != "NotFound")
 
     def is_dir(self) -> bool:
-        """Return True if there is a folder."""
+        """True if there is a folder."""
         return bool(self._info.type.name == "Directory")
 
     @property
@@ -58,12 +60,12 @@ class StoredPath:
         return size
 
     def glob(self, pattern: str) -> Iterator[StoredPath]:
-        """Return what is in the folder and has a name of a pattern."""
+        """Yield the files and folders in this one whose names match a pattern."""
         from pyarrow.fs import FileSelector
 
-        for found in self._fs.get_file_info(FileSelector(self._path, allow_not_found=True)):
-            if fnmatchcase(found.base_name, pattern):
-                yield StoredPath(self._address, found.path)
+        for info in self._fs.get_file_info(FileSelector(self._path, allow_not_found=True)):
+            if fnmatchcase(info.base_name, pattern):
+                yield StoredPath(self._address, info.path)
 
     def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
         """Make the folder, where the file system has folders."""
@@ -85,7 +87,7 @@ class StoredPath:
         return cast("BinaryIO", self._fs.open_output_stream(self._path))
 
     def replace(self, other: StoredPath) -> None:
-        """Give the file another name, in place of a file that has it."""
+        """Rename the file to another path, replacing the file that is there."""
         self._fs.move(self._path, other._path)
 
     def unlink(self, *, missing_ok: bool) -> None:
@@ -95,11 +97,14 @@ class StoredPath:
 
     @property
     def _info(self) -> Any:
+        """The type and the size of the file or folder."""
         return self._fs.get_file_info(self._path)
 
     @property
     def _fs(self) -> Any:
-        return _opened(self._address)[0]
+        """The file system."""
+        file_system, _ = _opened(self._address)
+        return file_system
 
 
 def file_system_of(path: str) -> tuple[Any, str]:
@@ -117,18 +122,19 @@ def file_system_of(path: str) -> tuple[Any, str]:
 
 @cache
 def _opened(address: str) -> tuple[Any, str]:
-    """Return a file system and the path of an address on it."""
+    """Return the file system of an address, and the path on it."""
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
     try:
         if urlsplit(address).scheme in _OF_ARROW:
             return cast("tuple[Any, str]", FileSystem.from_uri(address.replace("s3a:", "s3:", 1)))
-        made, path = import_module("fsspec.core").url_to_fs(address)
-        return PyFileSystem(FSSpecHandler(made)), path
+        file_system, path = import_module("fsspec.core").url_to_fs(address)
+        return PyFileSystem(FSSpecHandler(file_system)), path
     except (ArrowException, ImportError, ValueError, OSError) as error:
+        shown_address = without_secrets(address)
         raise QueryError(
-            f"{without_secrets(address)!r} is not a place that can be written to: "
-            f"{str(error).replace(address, without_secrets(address))}\n"
+            f"{shown_address!r} is not a place that can be written to: "
+            f"{str(error).replace(address, shown_address)}\n"
             "  expected an address that pyarrow or fsspec knows, such as 's3://bucket/results'"
         ) from None

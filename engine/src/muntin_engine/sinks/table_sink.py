@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
 from muntin_engine.sinks.rows_on_driver import net_batches, record_batches
-from muntin_engine.sinks.sink import InformedSink, WrittenBatch
+from muntin_engine.sinks.sink import InformedSink
+from muntin_engine.sinks.written_batch import WrittenBatch, latest_watermark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +33,23 @@ class Mark(NamedTuple):
     read: str = ""
     watermark: int | None = None
 
+    @property
+    def written_batch(self) -> WrittenBatch:
+        """The last micro-batch."""
+        return WrittenBatch(self.batch, self.read)
+
+    def followed_by(self, batch_id: int, read: str, watermark: int | None) -> Mark:
+        """Return the mark after one more micro-batch. The watermark never goes back."""
+        return Mark(batch_id, read, latest_watermark(self.watermark, watermark))
+
 
 class TableSink(InformedSink):
     """Writes each micro-batch in one transaction, together with its number.
 
     A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
     `change` and `event_id`, as of `emit="speculative"` and `"eager"`) is merged, by its key columns and `event_id`: the
-    table holds the rows that stand. Readers see a micro-batch whole or not at all. Queries may share a table, each with
-    a mark of its own.
+    table holds the live rows. Readers see a micro-batch whole or not at all. Queries may share a table, each with a
+    mark of its own.
 
     A subclass has `find_mark`, `append` and `merge`.
 
@@ -49,6 +59,7 @@ class TableSink(InformedSink):
     guarantee = "exactly once"
 
     _query_id = ""
+
     _last_batch: int | None = None
     """The last micro-batch that was written in this run."""
 
@@ -73,10 +84,10 @@ class TableSink(InformedSink):
         """Merge net changes, perhaps none, and keep the mark, in one transaction; make the table if need be.
 
         Args:
-            rows: At the most one row for each row of the table; its column `change` is `upsert` or `delete`.
+            rows: The changes, at the most one for each row of the table; their column `change` is `upsert` or `delete`.
             names: The columns that name a row; nulls are equal in them.
             query_id: The query.
-            mark: Its progress with these rows.
+            mark: The progress of the query with these rows.
         """
 
     @property
@@ -86,8 +97,8 @@ class TableSink(InformedSink):
 
     @property
     def last_written(self) -> WrittenBatch | None:
-        """The last micro-batch in the table of the query that it was opened for; None before that."""
-        return WrittenBatch(*self.mark[:2]) if self._query_id else None
+        """The last micro-batch in the table of the query that the sink was opened for; None before `open`."""
+        return self.mark.written_batch if self._query_id else None
 
     def keyed_by(self, keys: Sequence[str]) -> None:
         """Take the key columns."""
@@ -111,31 +122,31 @@ class TableSink(InformedSink):
             raise rows_gone_error(
                 f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {previous.batch}"
             )
-        if batch_id <= previous.batch:
+        if previous.written_batch.includes(batch_id):
             return
-        watermark = self._watermark
-        if previous.watermark is not None:  # it never goes back
-            watermark = previous.watermark if watermark is None else max(watermark, previous.watermark)
-        mark = Mark(batch_id, self._read, watermark)
+
+        mark = previous.followed_by(batch_id, self._read, self._watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
-            self.merge(net_batches(batch, names, self._count), names, self._query_id, mark)
+            changes = net_batches(batch, names, self._row_count)
+            self.merge(changes, names, self._query_id, mark)
         else:
-            self.append(record_batches(batch, self._count), self._query_id, mark)
+            self.append(record_batches(batch, self._row_count), self._query_id, mark)
         self._last_batch = batch_id
 
 
-def rows_gone_error(reason: str, way_on: str = "") -> StateError:
+def rows_gone_error(reason: str, remedy: str = "") -> StateError:
     """Return the error that says that rows are gone which a query wrote.
 
     Args:
-        reason: What took them away, in words.
-        way_on: Another way to go on than those that every table has.
+        reason: The event that took them away, in words.
+        remedy: A remedy beside those that every table has; empty for none.
     """
-    ways = (
+    remedies = [
         "what the checkpoint has done is not written again: put the rows back, or restore the table and the",
         "checkpoint from copies of one time, or start with a new checkpoint to compute all results again, or go on",
         "without the old ones by naming another table",
-        *([way_on] if way_on else ()),
-    )
-    return StateError("\n  ".join((reason, *ways)))
+    ]
+    if remedy:
+        remedies.append(remedy)
+    return StateError("\n  ".join([reason, *remedies]))

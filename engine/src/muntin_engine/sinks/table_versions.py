@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.local_folder import LocalFolder, sync_tree
+from muntin_engine.sinks.owned_folder import OwnedFolder, bytes_of_rows, sync_tree
+from muntin_engine.sinks.written_batch import NO_BATCH, WrittenBatch, latest_watermark
 
 _POINTER: Final = "current.json"
 _PREFIX: Final = "version-"
@@ -26,7 +27,7 @@ class Pointer:
         batch: The last micro-batch that is in it.
         watermark: The tick before which no later micro-batch changes the table; None if it is not known.
         is_revisable: True if the lifetimes of its rows may get other ends.
-        read: The name of what that micro-batch read; empty if it is not known.
+        read: The name of the input of that micro-batch; empty if it is not known.
         size: The bytes of all files of rows; None if they were not counted.
     """
 
@@ -37,16 +38,21 @@ class Pointer:
     read: str = ""
     size: int | None = None
 
+    @property
+    def written_batch(self) -> WrittenBatch:
+        """The last micro-batch, with the name of its input."""
+        return WrittenBatch(self.batch, self.read)
+
     def rows(self, table: Path) -> Path:
         """Return the folder with the rows of a table."""
         return table / self.folder
 
 
-class TableVersions(LocalFolder):
+class TableVersions(OwnedFolder):
     """Versions of a table: folders `version-<batch>` with all its rows, and a pointer to one of them.
 
     Writing a new folder and replacing the pointer changes the table in one step. A version is named after the
-    micro-batch that made it. The one before the current version stays for its readers; all others are old, or were
+    micro-batch that made it. The version before the current one stays for its readers; all others are old, or were
     being written when the process ended, and are deleted.
     """
 
@@ -63,12 +69,12 @@ class TableVersions(LocalFolder):
         current = self.read(_POINTER, Pointer)
         if current is None:
             versions = self._version_names()
-            if len(versions) > 1:  # a single one may be the first, whose writing was cut short
+            if len(versions) > 1:  # a single version may be the first, whose writing was cut short
                 raise self.damaged(_POINTER, f"it is gone, and there are {', '.join(versions)}")
             return None
         if not _VERSION.fullmatch(current.folder):
             raise self.damaged(_POINTER, f"folder is {current.folder!r}, and versions are {_PREFIX}<micro-batch>")
-        size = _bytes_of_rows(current.rows(self.path))
+        size = bytes_of_rows(current.rows(self.path))
         if current.size not in (None, size):
             raise StateError(
                 f"the files of rows in {current.rows(self.path)} take {size:,} bytes, and had {current.size:,}\n"
@@ -83,10 +89,11 @@ class TableVersions(LocalFolder):
         current = self.current
         return None if current is None else current.rows(self.path)
 
-    def has(self, batch_id: int) -> bool:
-        """Return True if a micro-batch is in the table."""
+    @property
+    def last_written(self) -> WrittenBatch:
+        """The last micro-batch that is in the table."""
         current = self.current
-        return current is not None and batch_id <= current.batch
+        return NO_BATCH if current is None else current.written_batch
 
     def new_version(self, batch_id: int) -> Path:
         """Return a folder that does not exist yet, for the rows of the table with one more micro-batch.
@@ -105,7 +112,7 @@ class TableVersions(LocalFolder):
     def publish(
         self, folder: Path, batch_id: int, *, watermark: int | None = None, is_revisable: bool = False, read: str = ""
     ) -> None:
-        """Make a folder the current version, and delete versions that nobody reads any more.
+        """Make a folder the current version of the table, and delete versions that have no readers any more.
 
         The folder and the pointer are on the disk when this has returned.
 
@@ -115,29 +122,23 @@ class TableVersions(LocalFolder):
             watermark: The tick before which no later micro-batch changes the table. It never goes back: where the
                 previous version has a larger one, that stays.
             is_revisable: True if the lifetimes of its rows may get other ends.
-            read: The name of what the micro-batch read.
+            read: The name of the input of the micro-batch.
         """
         previous = self.current
         if previous is None or previous.folder != folder.name:
             sync_tree(folder)
-        if previous is not None and previous.watermark is not None:
-            watermark = previous.watermark if watermark is None else max(watermark, previous.watermark)
-        self.replace(
-            _POINTER, Pointer(folder.name, batch_id, watermark, is_revisable, read, size=_bytes_of_rows(folder))
-        )
+        if previous is not None:
+            watermark = latest_watermark(previous.watermark, watermark)
+        pointer = Pointer(folder.name, batch_id, watermark, is_revisable, read, size=bytes_of_rows(folder))
+        self.replace(_POINTER, pointer)
 
-        read_versions = {folder.name}
-        if previous is not None:  # who opened it before the pointer was replaced may still read it
-            read_versions.add(previous.folder)
+        versions_with_readers = {folder.name}
+        if previous is not None:  # readers that opened it before the pointer was replaced
+            versions_with_readers.add(previous.folder)
         for name in self._version_names():
-            if name not in read_versions:
+            if name not in versions_with_readers:
                 shutil.rmtree(self.path / name)
 
     def _version_names(self) -> list[str]:
         """Return the names of all folders of versions, in order of their names."""
         return sorted(folder.name for folder in self.path.glob(f"{_PREFIX}*"))
-
-
-def _bytes_of_rows(folder: Path) -> int:
-    """Return the size of all files of rows in a folder."""
-    return sum(file.stat().st_size for file in folder.glob("[!._]*"))

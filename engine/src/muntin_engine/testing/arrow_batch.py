@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.sinks.net_table import net_table
+from muntin_engine.sinks.net_changes_on_driver import net_changes_on_driver
 
 
 class ArrowRow(dict[str, Any]):
@@ -72,4 +72,4 @@ class ArrowBatch:
 
     def net_changes(self, key: Sequence[str] | None) -> ArrowBatch:
         """Compute the net changes; `muntin_engine.net_changes` calls this."""
-        return ArrowBatch(net_table(self._table, [*(key or ()), "event_id"]))
+        return ArrowBatch(net_changes_on_driver(self._table, [*(key or ()), "event_id"]))

@@ -8,7 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from muntin_engine.sinks.recordings.totals import totals_of
+from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload

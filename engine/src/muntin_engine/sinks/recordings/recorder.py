@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from muntin.errors import QueryError
-from muntin_engine.sinks.places import local_path
+from muntin_engine.sinks.addresses import local_path
 
 _UNITS: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", re.IGNORECASE)
@@ -22,10 +22,10 @@ class Recorder:
 
     Attributes:
         path: The folder, which the driver and all workers see. A query that is started again goes on with it.
-        keys: The keys whose rows are recorded: each a value, or a tuple of one per key column. None for all. Rows of
-            no key, such as punctuation, and the progress that all rows made are always recorded.
-        most_bytes: The size on disk at which the recording ends; the query goes on. A later row needs those before it,
-            so the first ones are kept and not the last.
+        keys: The keys whose rows are recorded: each a value, or a tuple of a value per key column. None for all. Rows
+            of no key, such as punctuation, and the progress that all rows made are always recorded.
+        most_bytes: The size on disk at which the recording ends; the query goes on. A row can be replayed only with
+            those before it, so the first rows are kept and not the last.
 
     Raises:
         QueryError: A size cannot be read, or the path is not one of a file system.
@@ -39,8 +39,8 @@ class Recorder:
     most_bytes: str | int = "1 GB"
 
     def __post_init__(self) -> None:
-        self.bytes_limit  # noqa: B018  # raises if it is no size
-        self.folder  # noqa: B018  # raises if it is of no file system
+        self.bytes_limit  # noqa: B018  # raises if `most_bytes` is no size
+        self.folder  # noqa: B018  # raises if `path` is not on this machine
         if isinstance(self.keys, str):
             raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
 

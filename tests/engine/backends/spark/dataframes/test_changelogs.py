@@ -18,7 +18,7 @@ from muntin.changes import fold as fold_changes
 from muntin.errors import QueryError
 from muntin_engine import final_rows, fold, net_changes
 from muntin_engine.backends.spark.dataframes.changelogs import settled
-from muntin_engine.sinks.net_table import net_table
+from muntin_engine.sinks.net_changes_on_driver import net_changes_on_driver
 from tests.journeys.running import collect, stream_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -127,7 +127,7 @@ def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
 
     table: dict[tuple[str | None, int], Row] = {}
     rows = collect(nets)
-    on_driver = net_table(changelog.toArrow(), ["batch", "key", "event_id"])
+    on_driver = net_changes_on_driver(changelog.toArrow(), ["batch", "key", "event_id"])
     assert on_driver.column_names == nets.columns
     assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, nets.toArrow().to_pylist()))
 

@@ -17,7 +17,7 @@ from muntin_engine import WorkerEnvironmentError
 from muntin_engine.backends.spark.delivery.driver_python import trouble_with
 from muntin_engine.backends.spark.delivery.packed_task import pack_task
 from muntin_engine.backends.spark.delivery.preflight import judge, worker_reports
-from muntin_engine.packages.packages import Needed, Reference, needed_by, references_of
+from muntin_engine.packages.needed_packages import Needed, Reference, needed_by, references_of
 from muntin_engine.packages.worker_report import reporting
 from muntin_stats.average import Average
 from tests.engine.wire.payloads import task_of

@@ -26,7 +26,7 @@ from muntin_engine.backends.spark.private_parts import java_configuration, jvm_o
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.addresses import is_elsewhere, local_path
 
 _MOST_NAMED: Final = 8
 _VERSION: Final = re.compile(r"\0?v\d+")

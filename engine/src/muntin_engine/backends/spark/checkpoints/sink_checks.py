@@ -7,7 +7,7 @@ from typing import Final
 
 from muntin_engine.errors import StateError
 from muntin_engine.sinks import Sink
-from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.addresses import is_elsewhere, local_path
 
 AT_THE_END: Final = "the end of the stream"
 """The name of the input of the micro-batch with the last windows, in which Spark has no part."""

@@ -23,7 +23,7 @@ from muntin_engine.backends.spark.session.ended import is_cut_off
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import StateError
 from muntin_engine.plan import Plan
-from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.addresses import is_elsewhere, local_path
 from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec

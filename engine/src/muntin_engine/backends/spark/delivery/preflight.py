@@ -17,7 +17,7 @@ from muntin_engine.backends.spark.session.settings import read_setting
 from muntin_engine.errors import WorkerEnvironmentError
 from muntin_engine.packages import worker_report
 from muntin_engine.packages.local_code import is_local
-from muntin_engine.packages.packages import THEIRS, Needed, Reference, needed_by, references_of
+from muntin_engine.packages.needed_packages import THEIRS, Needed, Reference, needed_by, references_of
 from muntin_engine.packages.packing import is_shippable
 
 SETTING: Final = "spark.muntin.preflight"

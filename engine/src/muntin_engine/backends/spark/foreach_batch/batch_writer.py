@@ -29,11 +29,11 @@ from muntin_engine.backends.spark.session.settings import LOG
 from muntin_engine.errors import SinkError
 from muntin_engine.plan import Plan
 from muntin_engine.sinks import Sink, choose_sinks, spelled_output
-from muntin_engine.sinks.places import unpatterned
+from muntin_engine.sinks.addresses import unpatterned
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, OUTPUT_WATERMARK, REJECTED_ROWS, RESULTS, STREAMS
 
 if TYPE_CHECKING:
-    from muntin_engine.sinks.recordings.writer import RecordingWriter
+    from muntin_engine.sinks.recordings.recording_writer import RecordingWriter
 
 METRICS: Final = "metrics"
 

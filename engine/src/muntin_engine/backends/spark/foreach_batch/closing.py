@@ -27,7 +27,7 @@ from muntin_engine.errors import StateError
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.backends.write_request import WrittenOutputs
-    from muntin_engine.sinks.recordings.writer import RecordingWriter
+    from muntin_engine.sinks.recordings.recording_writer import RecordingWriter
 
 ENDS: Final = ("leave", "close")
 

@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.operators.arrow_functions import RECORDING
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.sinks.recordings.recorder import Recorder
-from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.wire.task_as_data import task_to_data
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[Planne
         recording.begin(_recorded(query, place, len(operators), known, list(before)), query_id, last, told)
 
 
-def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint, names: list[str]) -> Recorded:
+def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint, names: list[str]) -> RecordedQuery:
     """Return a query as its recording begins with it.
 
     Args:
@@ -136,4 +136,4 @@ def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint,
         with known.state.cells(operator) as found:
             return found.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
-    return Recorded(data, cells, tuple(names.index(one.place_name) for one in query.inner))
+    return RecordedQuery(data, cells, tuple(names.index(one.place_name) for one in query.inner))

@@ -24,6 +24,7 @@ from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter,
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.backends.spark.foreach_batch.recorded_queries import begin, recording_settings, recordings_of
+from muntin_engine.backends.spark.foreach_batch.trigger_arguments import trigger_arguments
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
 from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
 from muntin_engine.backends.spark.session.classic import Py4JError
@@ -33,8 +34,7 @@ from muntin_engine.backends.spark.session.settings import set_settings
 from muntin_engine.errors import SetupError
 from muntin_engine.packages.local_code import local_modules
 from muntin_engine.plan.plan_words import spell_grouping
-from muntin_engine.sinks import pace_of
-from muntin_engine.sinks.places import is_elsewhere, local_path
+from muntin_engine.sinks.addresses import is_elsewhere, local_path
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -56,7 +56,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     """Start a Spark query that writes; see `Query.write` and `OnePass.write`."""
     queries = request.outputs.queries
     checkpoint = _checked_checkpoint(request)
-    pace = pace_of(request.every, available_now=request.available_now)
+    pace = trigger_arguments(request.every, available_now=request.available_now)
     session = request.outputs.first_query.source.df.sparkSession
     is_remote = is_connect(session)
 

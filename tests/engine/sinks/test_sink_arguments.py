@@ -1,20 +1,17 @@
-"""What is a sink, which sinks go together, and that a sink and its checkpoint are of one time."""
+"""The arguments of `write` that name sinks, and the sinks that go together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink, StateError
-from muntin_engine.backends.spark.checkpoints.sink_checks import check_not_ahead, check_not_behind, read_of
+from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink
 from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks import choose_sinks as choose_sinks_of
-from muntin_engine.sinks.sink import WrittenBatch
 
 
 class Nowhere(Sink):
@@ -24,9 +21,9 @@ class Nowhere(Sink):
         pass
 
 
-def choose_sinks(wanted: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
+def choose_sinks(arguments: Mapping[str, SinkLike | None], checkpoint: str | Path) -> dict[str, Sink]:
     """Return the sinks of a query that is asked alone."""
-    return choose_sinks_of({"": wanted}, checkpoint)[""]
+    return choose_sinks_of({"": arguments}, checkpoint)[""]
 
 
 def take(batch: Any, batch_id: int) -> None:
@@ -107,10 +104,15 @@ def test_two_in_one_place_are_refused(named: dict[str, Any]) -> None:
 
 
 def test_two_outputs_in_one_table_or_topic_are_refused() -> None:
-    table, topic = "sqlite:results.db?table=bikes", "kafka://one:9092/bikes"
-    for one, other in [(DatabaseTable(table), DatabaseTable(table)), (KafkaTopic(topic), KafkaTopic(topic))]:
+    table = "sqlite:results.db?table=bikes"
+    topic = "kafka://one:9092/bikes"
+    pairs: list[tuple[Sink, Sink]] = [
+        (DatabaseTable(table), DatabaseTable(table)),
+        (KafkaTopic(topic), KafkaTopic(topic)),
+    ]
+    for results, late_rows in pairs:
         with pytest.raises(QueryError, match=r"results and late are the same sink, (sqlite|kafka):.*bikes\n"):
-            choose_sinks({"results": one, "late": other}, "checkpoint")
+            choose_sinks({"results": results, "late": late_rows}, "checkpoint")
     chosen = choose_sinks({"results": DatabaseTable(table), "late": DatabaseTable(f"{table}2")}, "checkpoint")
     assert list(chosen) == ["results", "late"]
 
@@ -123,11 +125,11 @@ def test_queries_of_one_pass_write_to_places_of_their_own() -> None:
     }
     with pytest.raises(QueryError, match=r"results\['hourly'\]=.* and late\['daily'\]=.* lie in each other's folder"):
         choose_sinks_of({"hourly": {"results": "a"}, "daily": {"results": "b", "late": "a/late"}}, "checkpoint")
-    one = Nowhere()
+    sink = Nowhere()
     with pytest.raises(QueryError, match=r"results\['hourly'\] and results\['daily'\] are the same sink"):
-        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": one}}, "checkpoint")
+        choose_sinks_of({"hourly": {"results": sink}, "daily": {"results": sink}}, "checkpoint")
     with pytest.raises(QueryError, match="needs at least one sink for 'daily'"):
-        choose_sinks_of({"hourly": {"results": one}, "daily": {"results": None}}, "checkpoint")
+        choose_sinks_of({"hourly": {"results": sink}, "daily": {"results": None}}, "checkpoint")
 
 
 def test_a_checkpoint_elsewhere_is_in_nobodys_way(tmp_path: Path) -> None:
@@ -179,76 +181,3 @@ def test_a_sink_needs_no_more_than_write() -> None:
     sink.take_read("a file")
     assert sink.last_written is None
     assert sink.folder is None
-
-
-@dataclass
-class Known(Sink):
-    """A sink that knows what it has."""
-
-    last: WrittenBatch | None
-
-    @property
-    def last_written(self) -> WrittenBatch | None:
-        return self.last
-
-    def write(self, batch: Any, batch_id: int) -> None:
-        raise NotImplementedError
-
-
-#                 the sink has     the next one reads
-COMES_AGAIN = [
-    (WrittenBatch(4, "a"), "b"),
-    (WrittenBatch(4, "a"), None),
-    (WrittenBatch(5, "a"), "a"),
-    (WrittenBatch(5, "a"), ""),
-    (WrittenBatch(5), "a"),
-    (WrittenBatch(-1), "a"),
-    (None, None),
-]
-AHEAD = [
-    (WrittenBatch(5, "a"), "b"),
-    (WrittenBatch(5, "a"), None),
-    (WrittenBatch(6, "a"), "a"),
-    (WrittenBatch(5), None),
-]
-
-
-@pytest.mark.parametrize(("last", "read"), COMES_AGAIN)
-def test_a_sink_goes_on_that_has_less_or_what_comes_again(last: WrittenBatch | None, read: str | None) -> None:
-    check_not_ahead("results=x", Known(last), 5, read)
-
-
-@pytest.mark.parametrize(("last", "read"), AHEAD)
-def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, read: str | None) -> None:
-    said = rf"results=x is ahead of the checkpoint: it has micro-batch {last.number}"
-    with pytest.raises(StateError, match=said + r"(.|\n)*restore the other(.|\n)*or start"):
-        check_not_ahead("results=x", Known(last), 5, read)
-
-
-def test_a_sink_that_is_behind_is_refused_unless_it_is_new_or_does_not_know() -> None:
-    for last in (WrittenBatch(5), WrittenBatch(6), None):
-        check_not_behind("results=x", Known(last), 5, "a", is_new=False)
-    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, "a", is_new=True)
-    behind = [(4, False, "micro-batches up to 4"), (4, True, "micro-batches up to 4"), (-1, False, "no micro-batch")]
-    for number, is_new, has in behind:
-        with pytest.raises(StateError, match=rf"results=x is behind the checkpoint: it has {has}\n  expected: .* to 5"):
-            check_not_behind("results=x", Known(WrittenBatch(number)), 5, "a", is_new=is_new)
-
-
-def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refused() -> None:
-    for last, read in ((WrittenBatch(5, "a"), "a"), (WrittenBatch(5), "b"), (WrittenBatch(5, "a"), "")):
-        check_not_behind("results=x", Known(last), 5, read, is_new=False)
-    check_not_behind("results=x", Known(WrittenBatch(6, "a")), 5, "b", is_new=False)  # the next one, which comes again
-    with pytest.raises(StateError, match=r"results=x has micro-batch 5 as it read something else than the checkpoint"):
-        check_not_behind("results=x", Known(WrittenBatch(5, "a")), 5, "b", is_new=False)
-
-
-def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:
-    offsets = tmp_path / "offsets"
-    offsets.mkdir()
-    (offsets / "0").write_text('v1\n{"batchTimestampMs":1}\n{"logOffset":0}')
-    first = read_of(str(tmp_path), 0)
-    assert first == read_of(f"file:{tmp_path}", 0) != ""
-    (offsets / "0").write_text('v1\n{"batchTimestampMs":2}\n{"logOffset":0}')
-    assert read_of(str(tmp_path), 0) not in (first, "")
-    assert read_of(str(tmp_path), 1) == read_of("s3://bucket/checkpoint", 0) == ""

@@ -13,7 +13,7 @@ import pytest
 
 from muntin.definitions.source_parsing import literal_of, parse_source, while_parsing
 from muntin.modules import parameters
-from muntin_engine.packages import sources
+from muntin_engine.packages import normalized_source
 
 DISTURBED = "AST constructor recursion depth mismatch (before=63, after=75)"
 """The message of CPython 3.11, for source that has no fault."""
@@ -55,26 +55,26 @@ class Parsing:
 
 @pytest.fixture(autouse=True)
 def _nothing_parsed_yet() -> None:
-    sources._tree_of.cache_clear()
+    normalized_source._tree_of.cache_clear()
 
 
 def test_what_another_thread_disturbs_is_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     function: Any = test_what_another_thread_disturbs_is_parsed_again
-    expected = sources.function_source(function)
+    expected = normalized_source.function_source(function)
     assert expected is not None
     for find in (
-        lambda: sources.function_source(function),
-        lambda: sources.class_source(Parsing),
-        lambda: sources.class_source(Plain),
-        lambda: sources.module_source("x = 1  # one"),
+        lambda: normalized_source.function_source(function),
+        lambda: normalized_source.class_source(Parsing),
+        lambda: normalized_source.class_source(Plain),
+        lambda: normalized_source.module_source("x = 1  # one"),
         lambda: literal_of("[1, 2]"),
         lambda: parameters._remedy("q", "0.5", float),
     ):
-        sources._tree_of.cache_clear()
+        normalized_source._tree_of.cache_clear()
         undisturbed = find()
         assert undisturbed
         for failures in (1, 3):
-            sources._tree_of.cache_clear()
+            normalized_source._tree_of.cache_clear()
             monkeypatch.setattr(ast, "parse", Parsing(failures))
             assert find() == undisturbed
             monkeypatch.undo()
@@ -85,8 +85,8 @@ def test_threads_parse_one_after_the_other_and_a_text_once(monkeypatch: pytest.M
     monkeypatch.setattr(ast, "parse", parsing)
     texts = [f"def f{number}(): return {number}\n" for number in range(3)]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(sources._parsed, texts * 8))
-    assert all(isinstance(tree, ast.Module) for tree in found)
+        trees = list(pool.map(normalized_source._parsed, texts * 8))
+    assert all(isinstance(tree, ast.Module) for tree in trees)
     assert parsing.most_at_once == 1
     assert [parsing.texts[text] for text in texts] == [1, 1, 1]
 
@@ -108,7 +108,7 @@ def test_what_no_other_thread_brings_about_is_raised() -> None:
 
 
 def test_many_threads_find_the_source_of_one_file() -> None:
-    text = inspect.getsource(sources)
+    text = inspect.getsource(normalized_source)
     with ThreadPoolExecutor(8) as pool:
-        spelled = set(pool.map(lambda _: sources.module_source(text), range(40)))
+        spelled = set(pool.map(lambda _: normalized_source.module_source(text), range(40)))
     assert len(spelled) == 1

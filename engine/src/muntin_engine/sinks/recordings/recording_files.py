@@ -21,7 +21,7 @@ BEFORE: Final = "before"
 """The folder of the recordings of the queries whose results a query reads, each in a folder of its own."""
 
 FORMAT: Final = 1
-"""The format of the files, which grows when older versions of Muntin could not read them any more."""
+"""The format of the files. It grows with a change after which older versions of Muntin cannot read them."""
 
 CELLS: Final = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("data", pa.binary())])
 """The columns of the state that a run began with."""
@@ -44,8 +44,8 @@ def write_run(
         number: The number of the start, from 0.
         query: The query as data.
         first_batch: The number of its first micro-batch.
-        reads: The places, among the queries before, of those whose results it reads itself.
-        cells: The state; None if it is what earlier micro-batches have left.
+        reads: The queries whose results it reads itself, by their places among the recordings in `before/`.
+        cells: The state; None if the earlier micro-batches of the recording lead to it.
         keys: The keys whose rows are recorded, as plain data; None for all.
     """
     (folder / RUNS).mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def write_batch(
     Args:
         folder: The recording.
         number: The number of the micro-batch.
-        run: The number of the start of the query that it is of.
+        run: The number of the start of the query.
         query_id: The id that Spark gave the query; empty if it is not known.
         metrics: The metrics after the micro-batch, by name.
         files: The number of rows by the name of their file.
@@ -99,7 +99,7 @@ def write_batch(
 
 
 def write_json(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a file of JSON under another name and rename it, so that nobody reads half of it."""
+    """Write a file of JSON under another name and rename it, so that no reader sees half of it."""
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     unfinished.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
     unfinished.replace(file)

@@ -1,4 +1,4 @@
-"""The time between the micro-batches of a query."""
+"""The pace of micro-batches, as `every` and `available_now` of `write` set it, for Spark's trigger."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from muntin import Duration, ticks
 from muntin.errors import PolicyError, QueryError
 
-_WORDS: Final = {"availablenow", "available", "once", "batch"}
-"""The names of the end of what is there now, without separators between their words."""
+_WORDS_FOR_AVAILABLE_NOW: Final = {"availablenow", "available", "once", "batch"}
+"""The names that other APIs have for `available_now`, without separators between their words."""
 
 
-def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str, object]:
+def trigger_arguments(every: Duration | None, *, available_now: bool = False) -> dict[str, object]:
     """Return the arguments of Spark's `DataStreamWriter.trigger`; none for the next micro-batch to start at once.
 
     Args:
@@ -22,10 +22,10 @@ def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str,
     Raises:
         QueryError: Both are given, or the second is not a boolean.
         PolicyError: The duration is a number without a unit, or negative, or a word.
-        DurationError: It cannot be read.
+        DurationError: The duration cannot be read.
 
     Example:
-        >>> pace_of("10 seconds"), pace_of(None, available_now=True), pace_of(None)
+        >>> trigger_arguments("10 seconds"), trigger_arguments(None, available_now=True), trigger_arguments(None)
         ({'processingTime': '10000 milliseconds'}, {'availableNow': True}, {})
     """
     if not isinstance(available_now, bool):
@@ -36,7 +36,7 @@ def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str,
         raise QueryError(
             f"every={every!r} goes on for ever, and available_now=True ends with what is there now\n  give one of them"
         )
-    if isinstance(every, str) and "".join(filter(str.isalpha, every)).lower() in _WORDS:
+    if isinstance(every, str) and _letters(every) in _WORDS_FOR_AVAILABLE_NOW:
         raise PolicyError(f"every={every!r} is not a time\n  to stop when all has been read: available_now=True")
     if not isinstance(every, str | timedelta):
         raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
@@ -44,3 +44,8 @@ def pace_of(every: Duration | None, *, available_now: bool = False) -> dict[str,
     if period < 0:
         raise PolicyError(f"every={every!r} is negative\n  expected, for example, every='10 seconds'")
     return {"processingTime": f"{period // 1000} milliseconds"}
+
+
+def _letters(text: str) -> str:
+    """Return the letters of a text, in lower case."""
+    return "".join(filter(str.isalpha, text)).lower()

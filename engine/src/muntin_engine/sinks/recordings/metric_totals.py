@@ -1,4 +1,4 @@
-"""The metrics of the buckets of a micro-batch as those of their query."""
+"""The metrics of a query, added up from those of its buckets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _FUNCTIONS: Final[Mapping[Total, Callable[[Iterable[int]], int]]] = {
 
 
 def totals_of(metrics: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return the metrics of buckets as those of their query; those of modules are left out."""
+    """Add up the metrics of the buckets of a micro-batch; those of modules are left out."""
     values_by_name: dict[str, list[int]] = {}
     for name, value in metrics:
-        if ":" not in name:
+        is_of_module = ":" in name
+        if not is_of_module:
             values_by_name.setdefault(name, []).append(value)
 
     totals: dict[str, int] = {}

@@ -1,4 +1,7 @@
-"""The source of functions and classes in one spelling: without comments, docstrings and layout."""
+"""The source of functions and classes in one spelling: without comments, docstrings and layout.
+
+Two sources that differ in these alone are the same text, which a version of the code is made of.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,20 @@ _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def function_source(function: FunctionType) -> str | None:
-    """Return the source of a function that was written with `def`; None if it is not to be had."""
+    """Return the source of a function that was written with `def`; None if there is none."""
     return _spelled(_definition_of(function))
 
 
 def class_source(cls: type) -> str | None:
-    """Return the source of a class; None if it is not to be had.
+    """Return the source of a class; None if there is none.
 
-    Python says where a function begins, also one in a notebook's cell; so a class is found by a method of its own.
+    Python knows the first line of a function, even in a notebook's cell, and not that of a class. So a class is found
+    by a method in its body.
     """
-    for function in own_functions(cls):
-        tree = _tree_around(function)
-        line = function.__code__.co_firstlineno
-        classes = [node for node in _definitions(tree) if isinstance(node, ast.ClassDef)]
-        around = [node for node in classes if node.lineno <= line <= (node.end_lineno or 0)]
-        if around and around[-1].name == cls.__name__:
-            return _spelled(around[-1])
+    for function in _functions_in_body(cls):
+        definition = _innermost_class(_tree_around(function), function.__code__.co_firstlineno)
+        if definition is not None and definition.name == cls.__name__:
+            return _spelled(definition)
     try:
         text = while_parsing(lambda: inspect.getsource(cls))
         return _spelled(parse_source(textwrap.dedent(text)))
@@ -44,7 +45,7 @@ def module_source(text: str) -> str | None:
     return _spelled(_parsed(text))
 
 
-def own_functions(cls: type) -> Iterator[FunctionType]:
+def _functions_in_body(cls: type) -> Iterator[FunctionType]:
     """Yield the functions that were written in the body of a class."""
     for value in vars(cls).values():
         function = inspect.unwrap(getattr(value, "__func__", getattr(value, "fget", None) or value))
@@ -52,14 +53,28 @@ def own_functions(cls: type) -> Iterator[FunctionType]:
             yield function
 
 
+def _innermost_class(tree: ast.Module | None, line: int) -> ast.ClassDef | None:
+    """Return the innermost class whose body has a line; None if there is none."""
+    innermost: ast.ClassDef | None = None
+    for node in _definitions(tree):
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0):
+            innermost = node  # inner definitions come after outer ones
+    return innermost
+
+
 def _definition_of(function: FunctionType) -> _Definition | None:
+    """Return the definition of a function in its file or cell; None if there is none."""
     code = function.__code__
-    nodes = (node for node in _definitions(_tree_around(function)) if not isinstance(node, ast.ClassDef))
-    return next((node for node in nodes if (node.name, _first_line(node)) == (code.co_name, code.co_firstlineno)), None)
+    for node in _definitions(_tree_around(function)):
+        if isinstance(node, ast.ClassDef):
+            continue
+        if node.name == code.co_name and _first_line(node) == code.co_firstlineno:
+            return node
+    return None
 
 
 def _tree_around(function: FunctionType) -> ast.Module | None:
-    """Return the file or cell that a function is in."""
+    """Return the file or cell that has a function; None if there is no source."""
     try:
         lines, _ = inspect.findsource(function)
     except (OSError, TypeError):
@@ -68,7 +83,7 @@ def _tree_around(function: FunctionType) -> ast.Module | None:
 
 
 def _parsed(text: str) -> ast.Module | None:
-    """Return the tree of a file or cell, which is parsed once, whatever the number of threads that ask for it."""
+    """Return the tree of a file or cell. It is parsed once, even if several threads ask for it."""
     return while_parsing(lambda: _tree_of(text))
 
 
@@ -82,16 +97,21 @@ def _tree_of(text: str) -> ast.Module | None:
 
 def _definitions(tree: ast.Module | None) -> Iterator[_Definition]:
     """Yield definitions, outer before inner ones."""
-    for node in ast.walk(tree) if tree is not None else ():
+    if tree is None:
+        return
+    for node in ast.walk(tree):
         if isinstance(node, _Definition):
             yield node
 
 
 def _first_line(node: _Definition) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    """Return the line at which a definition begins, with its decorators."""
+    lines_of_decorators = [decorator.lineno for decorator in node.decorator_list]
+    return min([node.lineno, *lines_of_decorators])
 
 
 def _spelled(node: ast.AST | None) -> str | None:
+    """Return the text of a tree, without docstrings; None for no tree."""
     if node is None:
         return None
     copy = parse_source(ast.unparse(node))  # the node itself is shared, and what is visited is changed
@@ -99,7 +119,7 @@ def _spelled(node: ast.AST | None) -> str | None:
 
 
 class _Undocumented(ast.NodeTransformer):
-    """Takes docstrings out."""
+    """Removes docstrings."""
 
     def generic_visit(self, node: ast.AST) -> Any:
         super().generic_visit(node)

@@ -1,10 +1,10 @@
-"""The writing of a recording, by whoever starts a query and commits its micro-batches.
+"""The writing of a recording on the driver, which starts a query and commits its micro-batches.
 
 A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
 task of each micro-batch; and `batches/` a file for each micro-batch that was committed, which names the files of its
 rows. Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those
 results, row for row as the reading query got them in the task of the same number.
-Whatever fails, the query goes on: the recording says where it ends and why.
+If a file cannot be written, the query goes on, and `stopped.json` says where the recording ends and why.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan.values_as_data import value_to_data
-from muntin_engine.sinks.recordings.files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
+from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.sinks.recordings.recorder import Recorder
-from muntin_engine.sinks.recordings.totals import totals_of
+from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
 from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ROW_COUNTS: Final = ("accepted", "late", "shed", "rejected")
 """The metrics that count rows: if one is not zero, tasks must have recorded rows."""
 
-_NONE: Final = -1
+_NO_BATCH: Final = -1
 """The number of the last micro-batch where there is none."""
 
 
-class Recorded(NamedTuple):
+class RecordedQuery(NamedTuple):
     """A query that starts, and is recorded.
 
     Attributes:
         data: The query as data, see `task_to_data`.
-        cells: Reads its state after the last micro-batch that was committed: `CELLS`.
-        reads: The places, among the queries before, of those whose results it reads itself.
+        cells: Reads its state after the last micro-batch that was committed, with the columns `CELLS`.
+        reads: The queries whose results it reads itself, by their places among those before it.
     """
 
     data: Mapping[str, Any]
@@ -51,7 +51,7 @@ class RecordingWriter:
 
     Attributes:
         rows: The folder and the keys for which map tasks record rows.
-        before: A folder for each query whose results it reads, each after those that it reads itself.
+        before: The folders of the queries whose results it reads, each after those that it reads itself.
     """
 
     def __init__(self, recorder: Recorder, before: int = 0) -> None:
@@ -65,63 +65,70 @@ class RecordingWriter:
         self._folder = recorder.folder
         run = len([*(self._folder / RUNS).glob("*.json")])
         self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
-        self.before = tuple(RowRecording(str(self._folder / BEFORE / f"{place:04}"), run) for place in range(before))
+        folders_before = [self._folder / BEFORE / f"{place:04}" for place in range(before)]
+        self.before = tuple(RowRecording(str(folder), run) for folder in folders_before)
         self._bytes = sum(file.stat().st_size for file in self._row_files("*", "*"))
 
-    def begin(self, query: Recorded, query_id: str, last: int, before: Sequence[Recorded] = ()) -> None:
+    def begin(
+        self, query: RecordedQuery, query_id: str, last_commit: int, before: Sequence[RecordedQuery] = ()
+    ) -> None:
         """Write the start of the query, and the state that it begins with where the recording lacks it.
 
         Args:
             query: The query.
             query_id: The id that Spark gave it; empty where there is none yet.
-            last: The last micro-batch that was committed; -1 if there is none.
+            last_commit: The last micro-batch that was committed; -1 if there is none.
             before: The queries whose results it reads, each after those that it reads itself.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
-        recorded = self._last_recorded(query_id, last)
-        is_full = False
+        last_recorded = self._last_recorded(query_id, last_commit)
         stopped = self._folder / STOPPED
-        if stopped.exists():
-            is_full = json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
-            if is_full:
-                _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
-            else:
-                # Rows are missing since it stopped, so it goes on from a state, as if it began here.
-                for folder in self._folders:
-                    (folder / STOPPED).unlink(missing_ok=True)
-                recorded = _NONE
-        needs_state = last > _NONE and recorded < last and not is_full
+        is_stopped = stopped.exists()
+        is_full = is_stopped and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+        if is_full:
+            _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
+        elif is_stopped:
+            # Rows are missing since it stopped, so it goes on from a state, as if it began here.
+            for folder in self._folders:
+                (folder / STOPPED).unlink(missing_ok=True)
+            last_recorded = _NO_BATCH
+
+        needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
         for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
             write_run(
                 Path(rows.folder),
                 rows.run,
                 recorded_query.data,
-                last + 1,
+                last_commit + 1,
                 reads=recorded_query.reads,
                 cells=recorded_query.cells() if needs_state else None,
                 keys=value_to_data(rows.keys),
             )
 
-    def _last_recorded(self, query_id: str, last: int) -> int:
-        """Return the last micro-batch that is recorded; raise unless a query can go on from there."""
-        batches = sorted((self._folder / BATCHES).glob("*.json"))
-        if not batches:
-            return _NONE
-        recorded = json.loads(batches[-1].read_text(encoding="utf-8"))
-        number: int = recorded["batch"]
-        why = ""
-        if recorded["query_id"] != query_id:
-            why = f"the recording of another query, {recorded['query_id']}"
-        elif number > last + 1:
-            why = f"micro-batches up to {number}, and the checkpoint up to {last}"
-        if why:
-            raise RecordingError(f"{self._folder} has {why}\n  give record= another folder, or remove this one")
+    def _last_recorded(self, query_id: str, last_commit: int) -> int:
+        """Return the last micro-batch that is recorded; -1 if there is none.
+
+        Raises:
+            RecordingError: The query cannot go on from there.
+        """
+        files = sorted((self._folder / BATCHES).glob("*.json"))
+        if not files:
+            return _NO_BATCH
+        batch = json.loads(files[-1].read_text(encoding="utf-8"))
+        number: int = batch["batch"]
+        obstacle = ""
+        if batch["query_id"] != query_id:
+            obstacle = f"the recording of another query, {batch['query_id']}"
+        elif number > last_commit + 1:
+            obstacle = f"micro-batches up to {number}, and the checkpoint up to {last_commit}"
+        if obstacle:
+            raise RecordingError(f"{self._folder} has {obstacle}\n  give record= another folder, or remove this one")
         return number
 
     def commit(self, batch: int, query_id: str, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
-        """Write that a micro-batch was committed, and which files have its rows.
+        """Record that a micro-batch was committed, and the files that have its rows.
 
         Args:
             batch: The number of the micro-batch.
@@ -137,15 +144,23 @@ class RecordingWriter:
             self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
 
     def _commit(self, batch: int, query_id: str, metrics: Mapping[str, int], *, is_end: bool) -> None:
-        task_files = self._row_files(f"{batch:08}", f"{self.rows.run:04}-*")
-        failed = [file for file in task_files if file.suffix == FAILED]
-        unfinished = [file for file in task_files if file.suffix == UNFINISHED]
-        files = [file for file in task_files if file.suffix not in (FAILED, UNFINISHED)]
+        """Write the files of a micro-batch; end the recording if rows of it are missing, or if it is full."""
+        failed: list[Path] = []
+        unfinished: list[Path] = []
+        files: list[Path] = []
+        for file in self._row_files(f"{batch:08}", f"{self.rows.run:04}-*"):
+            if file.suffix == FAILED:
+                failed.append(file)
+            elif file.suffix == UNFINISHED:
+                unfinished.append(file)
+            else:
+                files.append(file)
+
         if failed:
             self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
             return
         has_rows = any(metrics.get(name) for name in _ROW_COUNTS)
-        if has_rows and not files and not is_end:
+        if has_rows and not files and not is_end:  # the workers write to a disk of their own
             reason = f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
             self._stop(batch, reason)
             return
@@ -153,13 +168,14 @@ class RecordingWriter:
         for file in unfinished:  # of tasks that Spark ran again
             file.unlink()
         for folder in self._folders:
+            files_of_query = [file for file in files if file.parent.parent == folder / ROWS]
             write_batch(
                 folder,
                 batch,
                 self.rows.run,
                 query_id=query_id,
                 metrics=metrics if folder == self._folder else {},
-                files={file.name: count_rows(file) for file in files if file.parent.parent == folder / ROWS},
+                files={file.name: count_rows(file) for file in files_of_query},
                 is_end=is_end,
             )
         self._bytes += sum(file.stat().st_size for file in files)
@@ -168,7 +184,7 @@ class RecordingWriter:
 
     @property
     def _folders(self) -> list[Path]:
-        """The folder of each query, its own as the last: a micro-batch that is not in that did not happen."""
+        """The folders of all queries, the query's own as the last: a micro-batch that is not in it did not happen."""
         return [Path(rows.folder) for rows in (*self.before, self.rows)]
 
     def _row_files(self, batch: str, task: str) -> list[Path]:

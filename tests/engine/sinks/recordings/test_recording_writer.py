@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from muntin.errors import QueryError
 from muntin.testing import Script
 from muntin.windows.specification import Unwindowed
 from muntin_engine import Recorder, Recording, RecordingError
-from muntin_engine.sinks.recordings.files import CELLS
-from muntin_engine.sinks.recordings.writer import Recorded, RecordingWriter
+from muntin_engine.sinks.recordings.recording_files import CELLS
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.tasks.recorded_rows import RecordedRows, read_part
 from muntin_engine.tasks.stateless_task import run_task
 from muntin_engine.wire.blobs import from_blob
@@ -45,7 +46,7 @@ def test_a_full_recording_ends_and_says_so(tmp_path: Path, caplog: pytest.LogCap
     assert [record.message for record in caplog.records] == [
         f"the recording {tmp_path / 'r'} ends, and the query goes on: {recording.stopped}"
     ]
-    changes = [row for some in run.changes[: len(recording.batches)] for row in some]
+    changes = list(chain.from_iterable(run.changes[: len(recording.batches)]))
     recording.replay().check(changes=changes)
     run.start()
     assert "is full, and nothing is added to it" in caplog.text
@@ -54,19 +55,19 @@ def test_a_full_recording_ends_and_says_so(tmp_path: Path, caplog: pytest.LogCap
 
 def test_a_recording_goes_on_after_a_gap_with_the_state_of_its_end(tmp_path: Path) -> None:
     run = RecordedRun(SCENARIO, "general", tmp_path / "r")
-    some = list(arrivals(SCENARIO))
-    for arrival in some[:3]:
+    batches = list(arrivals(SCENARIO))
+    for arrival in batches[:3]:
         run.take(arrival)
     (tmp_path / "r/stopped.json").write_text(json.dumps({"batch": 3, "reason": "a full disk", "is_full": False}))
-    for arrival in some[3:6]:
+    for arrival in batches[3:6]:
         run.take(arrival)
     assert Recording(tmp_path / "r").stopped == "a full disk"
     run.start()
-    for arrival in some[6:]:
+    for arrival in batches[6:]:
         run.take(arrival)
     recording = Recording(tmp_path / "r")
     assert recording.stopped == ""
-    assert [batch.number for batch in recording.batches] == [0, 1, 2, *range(6, len(some))]
+    assert [batch.number for batch in recording.batches] == [0, 1, 2, *range(6, len(batches))]
     for batch in recording.replay().batches:
         assert batch.changes == sorted(run.changes[batch.number], key=batch.changes.index)
     assert recording.evaluators == ("general",)
@@ -91,10 +92,14 @@ def test_a_folder_without_runs_or_of_another_format_is_no_recording(tmp_path: Pa
 
 def test_the_rows_of_some_keys_are_recorded_and_those_of_no_key(tmp_path: Path) -> None:
     run, recording = recorded(SCENARIO, "general", tmp_path / "r", keys=["a"])
-    rows = [row for batch in recording.batches for part in batch.parts for row in part.rows.to_pylist()]
+    rows: list[dict[str, Any]] = []
+    for batch in recording.batches:
+        for part in batch.parts:
+            rows += part.rows.to_pylist()
     assert {row["k0"] for row in rows if row["change"] == "insert"} == {"a"}
     assert {row["change"] for row in rows} == {"insert", "punctuate"}
-    recording.replay().check(changes=[row for some in run.changes for row in some if row["key"] == "a"])
+    changes_of_key = [row for row in chain.from_iterable(run.changes) if row["key"] == "a"]
+    recording.replay().check(changes=changes_of_key)
 
 
 def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
@@ -124,13 +129,13 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
     schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
     task = task_of(Signs(), evaluator="stateless", is_point=True, plan={"window": Unwindowed()}, results=schema)
     writer = RecordingWriter(Recorder(tmp_path / "r"))
-    writer.begin(Recorded(task_to_data(task.plan, task), CELLS.empty_table), "", -1)
+    writer.begin(RecordedQuery(task_to_data(task.plan, task), CELLS.empty_table), "", -1)
     emitted = []
     for number, values in enumerate([[3, -5, 0], [8]]):
         batches = [rows(start=list(range(len(values))), i0=values)]
-        found = list(run_task(task, batches, writer.rows.of_task(number, 0)))
-        emitted.append([from_blob(blob.data).to_pylist() for blob in found if blob.data is not None])
-        writer.commit(number, "id", [(blob.stream, blob.rows) for blob in found])
+        blobs = list(run_task(task, batches, writer.rows.of_task(number, 0)))
+        emitted.append([from_blob(blob.data).to_pylist() for blob in blobs if blob.data is not None])
+        writer.commit(number, "id", [(blob.stream, blob.rows) for blob in blobs])
     recording = Recording(tmp_path / "r", modules=[Signs])
     assert [[batch.changes] for batch in recording.replay().batches] == emitted
     assert recording.evaluators == ("stateless",)  # others wait for a watermark
@@ -139,15 +144,15 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         ({"path": "s3://bucket/r"}, "is not a path of this machine"),
         ({"path": "r", "keys": "north"}, "is one text"),
         ({"path": "r", "most_bytes": "much"}, "is not a size"),
     ],
 )
-def test_a_recorder_that_says_nothing_is_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(QueryError, match=said):
-        Recorder(**given)
+def test_a_recorder_that_says_nothing_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        Recorder(**arguments)
     assert Recorder("r", most_bytes="1.5 MB").bytes_limit == 1_500_000
     assert Recorder("r", keys=["a", ("b", 2)]).key_tuples == (("a",), ("b", 2))

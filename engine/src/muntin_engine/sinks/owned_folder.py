@@ -1,4 +1,4 @@
-"""A folder of the driver's own file system: its path, whose it is, and files that are replaced as a whole."""
+"""A folder that one query owns: its path, its owner, and files that are replaced as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlib import crc32
 
 from muntin.errors import QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.sinks.places import local_path, unpatterned
+from muntin_engine.sinks.addresses import local_path
 from muntin_engine.sinks.stored_path import StoredPath
 
 _T = TypeVar("_T")
@@ -33,18 +33,8 @@ TO_GO_ON: Final = (
 """The remedy where a folder is gone and its checkpoint is not."""
 
 
-def address(path: Path) -> str:
-    """Return the name of a path for Spark to write to, whose default file system may be another."""
-    return f"file://{path}"
-
-
-def reading_address(path: Path) -> str:
-    """Return the name of a path for Spark to read from, which takes it for a pattern then."""
-    return address(Path(unpatterned(str(path))))
-
-
 def sync(path: Path | StoredPath) -> None:
-    """Have a file, or the names in a folder, on the disk, from which a loss of power does not take them.
+    """Write a file, or the names in a folder, through to the disk, so that they survive a loss of power.
 
     Elsewhere than on this machine's file system a store has what it has acknowledged.
     """
@@ -58,15 +48,21 @@ def sync(path: Path | StoredPath) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Have a folder of this machine on the disk, with all files and folders in it."""
+    """Write a folder of this machine through to the disk, with all files and folders in it."""
     for path in folder.rglob("*"):
         sync(path)
     sync(folder)
 
 
-def checksummed(said: Mapping[str, Any]) -> str:
-    """Return the content of a file as JSON, with the checksum of the rest as its last member."""
-    return json.dumps({**said, _CHECKSUM: crc32(json.dumps(said).encode())})
+def bytes_of_rows(folder: Path) -> int:
+    """Return the size of all files of rows in a folder; other files have names that begin with a dot or underscore."""
+    return sum(file.stat().st_size for file in folder.glob("[!._]*"))
+
+
+def checksummed(members: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file: its members, and their checksum as the last one."""
+    checksum = crc32(json.dumps(members).encode())
+    return json.dumps({**members, _CHECKSUM: checksum})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +72,37 @@ class _Owner:
     query: str
 
 
-class LocalFolder:
-    """A folder that one query fills.
+class OwnedFolder:
+    """A folder that one query fills, with a file that names the query.
 
-    Renaming is what makes a micro-batch visible at once, so the path must be one that this process can rename on: a
-    disk of the machine, or one that the driver and the workers share.
+    Renaming makes a micro-batch visible at once, so this process must be able to rename there: the path is on a disk of
+    the machine, or on one that the driver and the workers share. (`BatchFolders` renames in object stores, too.)
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         """Take a path.
 
         Raises:
-            QueryError: It is not a path, or not one of this machine, such as a URL.
+            QueryError: The argument is not a path, or not one of this machine, such as a URL.
         """
-        given: object = path  # nothing keeps a caller from giving what the annotation does not allow
-        if not isinstance(given, str | PathLike):
-            raise QueryError(f"path={given!r} is not a path\n  expected: text or a pathlib.Path")
-        self.path = local_path(given)
+        argument: object = path  # a caller may pass what the annotation does not allow
+        if not isinstance(argument, str | PathLike):
+            raise QueryError(f"path={argument!r} is not a path\n  expected: text or a pathlib.Path")
+        self.path = self._absolute(argument)
 
-    def check(self) -> None:
-        """Refuse a folder that holds what no query of ours has written.
+    def _absolute(self, path: str | PathLike[str]) -> Path:
+        """Return an absolute path.
 
         Raises:
-            QueryError: It does, or is a file.
+            QueryError: The path is not one of this machine.
+        """
+        return local_path(path)
+
+    def check(self) -> None:
+        """Refuse a folder with files that no query has written.
+
+        Raises:
+            QueryError: The folder has such files, or is a file.
         """
         if self.path.exists() and not self.path.is_dir():
             raise QueryError(f"{self.path} is a file\n  expected a folder, or a path where there is nothing yet")
@@ -107,10 +111,10 @@ class LocalFolder:
             raise QueryError(f"{self.path} holds {names[0]!r}, which no query wrote\n  expected an empty folder")
 
     def claim(self, query_id: str) -> None:
-        """Make the folder, if need be, and see that it belongs to a query.
+        """Make the folder, if need be, and check that it belongs to a query.
 
         Raises:
-            QueryError: It belongs to another one.
+            QueryError: The folder belongs to another query.
             StateError: The file that says so is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
@@ -128,18 +132,18 @@ class LocalFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let no other thread of this process write to the folder in a block.
+        """Keep other threads of this process from writing to the folder during a block.
 
-        Where a query is started again while it runs, the run before may still be in a micro-batch.
+        Where a query is started again while it runs, the previous run may still be in a micro-batch.
         """
         with _LOCKS.setdefault(str(self.path), RLock()):
             yield
 
     def check_owned(self) -> None:
-        """See that the folder is there still, which a query has claimed.
+        """Check that the folder, which a query has claimed, is still there.
 
         Raises:
-            StateError: It was deleted since, or emptied.
+            StateError: The folder was deleted, or emptied.
         """
         if not (self.path / _OWNER).exists():
             raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
@@ -148,25 +152,26 @@ class LocalFolder:
         """Read a file as data of a kind, a dataclass of plain values; None if it does not exist.
 
         Raises:
-            StateError: It is damaged.
+            StateError: The file is damaged.
         """
         file = self.path / name
         if not file.exists():
             return None
         try:
             text = file.read_text(encoding="utf-8")
-            said = dict(json.loads(text))
-            said.pop(_CHECKSUM, None)
-            if text != checksummed(said):
+            members = dict(json.loads(text))
+            members.pop(_CHECKSUM, None)
+            if text != checksummed(members):
                 raise ValueError("its checksum is that of another content")
-            found = kind(**said)
+            record = kind(**members)
             for field, hint in get_type_hints(kind).items():
-                value = getattr(found, field)
+                value = getattr(record, field)
+                # Of Python's types, a bool is an int too: neither stands for the other in a file.
                 if not isinstance(value, hint) or isinstance(value, bool) != (hint is bool):
                     raise TypeError(f"{field} is {value!r}")
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise self.damaged(name, str(error)) from error
-        return found
+        return record
 
     def damaged(self, name: str, reason: str) -> StateError:
         """Return the error that says that a file is not as this folder's query wrote it."""

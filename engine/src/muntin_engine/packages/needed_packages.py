@@ -1,0 +1,157 @@
+"""The packages that a query needs where its workers run: those of the references by name in its pickle.
+
+The references are read without opening the pickle. To open one with classes that are pickled by value, in the process
+that made it, would replace the methods of these classes by copies.
+"""
+
+from __future__ import annotations
+
+import pickletools
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from packaging.utils import canonicalize_name
+
+from muntin_engine.packages.distributions import distribution_of, imports_of, requirements_of
+
+_STRINGS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
+_GETS: Final = frozenset({"BINGET", "LONG_BINGET", "GET"})
+_PUTS: Final = frozenset({"BINPUT", "LONG_BINPUT", "PUT"})
+_IMPORTER: Final = "subimport"
+"""The function by which cloudpickle refers to a module as a whole."""
+
+
+class Reference(NamedTuple):
+    """A module, or an object in it, that a pickle refers to by name.
+
+    Attributes:
+        module: The module's full name.
+        name: The name of the object, with dots; empty for the module as a whole.
+    """
+
+    module: str
+    name: str = ""
+
+
+_Value: TypeAlias = str | Reference | None
+
+
+def references_of(data: bytes) -> frozenset[Reference]:
+    """Return the references of a pickle, without those to the standard library.
+
+    Example:
+        >>> import pickle
+        >>> references_of(pickle.dumps([Reference, len, print]))
+        frozenset({Reference(module='muntin_engine.packages.needed_packages', name='Reference')})
+    """
+    references: set[Reference] = set()
+    for reference in _all_references(data):
+        if top_level_name(reference.module) not in sys.stdlib_module_names:
+            references.add(reference)
+    return frozenset(references)
+
+
+def top_level_name(module: str) -> str:
+    """Return the first part of a module's name, by which its package is imported."""
+    return module.partition(".")[0]
+
+
+def _all_references(data: bytes) -> Iterator[Reference]:
+    """Follow the last two values on the stack of the unpickler, and its memo: a global is named by nothing else."""
+    memo: dict[int, _Value] = {}
+    below: _Value = None
+    top: _Value = None
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "FRAME":
+            continue
+        if opcode.name == "MEMOIZE":
+            memo[len(memo)] = top
+            continue
+        if opcode.name in _PUTS:
+            memo[int(str(argument))] = top
+            continue
+        pushed = _pushed(opcode.name, argument, memo, below, top)
+        below = top
+        top = pushed
+        if isinstance(top, Reference):
+            yield top
+        elif isinstance(top, str) and isinstance(below, Reference) and below.name == _IMPORTER:
+            yield Reference(top)
+
+
+def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], below: _Value, top: _Value) -> _Value:
+    """Return the text or the reference that an opcode leaves on the stack; None for any other value."""
+    if opcode in _STRINGS:
+        return str(argument)
+    if opcode in _GETS:
+        return memo.get(int(argument))
+    if opcode == "GLOBAL":
+        module, _, name = argument.partition(" ")
+        return Reference(module, name)
+    if opcode == "STACK_GLOBAL":
+        return Reference(str(below), str(top))
+    return None
+
+
+_OURS: Final = {"muntin-sdk": "muntin", "muntin-engine": "muntin_engine"}
+"""Our own distributions, with the packages that are imported from them."""
+
+THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}
+"""Distributions that Spark itself needs, with the packages that are imported from them.
+
+They cannot be shipped, as nothing runs without them.
+"""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The packages of a query, as the driver has them.
+
+    Attributes:
+        versions: The versions here, by distribution.
+        imports: The top-level names that are imported, by distribution.
+        same: The distributions that must be of the same version on the workers, as their objects are pickled.
+        homes: The distributions, by the top-level name of an import; none for code of no distribution.
+    """
+
+    versions: dict[str, str] = field(default_factory=dict)
+    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    same: frozenset[str] = frozenset(_OURS)
+    homes: dict[str, str] = field(default_factory=dict)
+
+    def home(self, module: str) -> str:
+        """Return the distribution of a module; the module's own name if it is of none."""
+        return self.homes.get(top_level_name(module), module)
+
+
+def needed_by(references: Iterable[Reference]) -> Needed:
+    """Return the packages that references come from, with their requirements and the packages that all queries need."""
+    versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
+    imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
+    homes: dict[str, str] = {}
+    same = set(_OURS)
+    for import_name in sorted({top_level_name(reference.module) for reference in references}):
+        home = distribution_of(import_name)
+        if home is None:
+            continue
+        home_name = canonicalize_name(home.name)
+        homes[import_name] = home_name
+        if home_name in versions:
+            continue
+        same.add(home_name)
+        for dist in (home, *requirements_of(home)):
+            name = canonicalize_name(dist.name)
+            versions.setdefault(name, dist.version)
+            imports.setdefault(name, imports_of(dist))
+    return Needed(versions, imports, frozenset(same), homes)
+
+
+def _version(name: str) -> str:
+    """Return the version of a distribution; empty if it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:  # imported from somewhere on the path
+        return ""

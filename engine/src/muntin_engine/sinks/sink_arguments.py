@@ -1,0 +1,165 @@
+"""The arguments of `write` that name sinks: paths, addresses, functions and sinks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from inspect import signature
+from itertools import combinations
+from os import PathLike
+from typing import Final
+
+from muntin.errors import QueryError
+from muntin_engine.sinks.addresses import is_elsewhere, local_path, scheme_of
+from muntin_engine.sinks.function_sink import FunctionSink
+from muntin_engine.sinks.parquet_folder import ParquetFolder
+from muntin_engine.sinks.sink import Sink
+from muntin_engine.sinks.sink_registry import sink_of_address
+
+_TABLE: Final = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`)){1,2}")
+_FORMATS: Final = frozenset(
+    {"avro", "binaryfile", "console", "csv", "delta", "deltalake", "hive", "hudi", "iceberg", "jdbc", "json", "kafka"}
+    | {"memory", "noop", "orc", "parquet", "rate", "socket", "table", "text", "xml"}
+)
+"""Formats that `DataFrameWriter.format` takes, more or less."""
+
+_FILES: Final = frozenset({"parquet", "pq"})
+"""Endings of the name of a folder of Parquet files."""
+
+
+def spelled_output(output: str, query: str) -> str:
+    """Return the argument of `write` that names a sink: of the only query, or of one of several.
+
+    Example:
+        >>> spelled_output("results", ""), spelled_output("results", "hourly")
+        ('results', "results['hourly']")
+    """
+    return f"{output}[{query!r}]" if query else output
+
+
+def choose_sinks(
+    arguments: Mapping[str, Mapping[str, object]], checkpoint: str | PathLike[str]
+) -> dict[str, dict[str, Sink]]:
+    """Return the sinks of queries, by the name of the query and by output.
+
+    Args:
+        arguments: By the name of the query, the argument for each output; None where a query writer gave none.
+        checkpoint: The path of the checkpoint.
+
+    Raises:
+        QueryError: A query has no sink, an argument names no sink, or two sinks would write in the same place.
+    """
+    sinks_by_query: dict[str, dict[str, Sink]] = {}
+    sinks_by_argument: dict[str, Sink] = {}
+    for query, query_arguments in arguments.items():
+        sinks: dict[str, Sink] = {}
+        for output, argument in query_arguments.items():
+            if argument is not None:
+                name = spelled_output(output, query)
+                sinks[output] = _sink_of_argument(name, argument)
+                sinks_by_argument[name] = sinks[output]
+        if not sinks:
+            of_query = f" for {query!r}" if query else ""
+            raise QueryError(
+                f"write() needs at least one sink{of_query}\n  name one for any of {', '.join(query_arguments)}"
+            )
+        sinks_by_query[query] = sinks
+    _check_places(sinks_by_argument, checkpoint)
+    return sinks_by_query
+
+
+def _sink_of_argument(output: str, argument: object) -> Sink:
+    """Return the sink that an argument of `write` names.
+
+    Raises:
+        QueryError: The argument names no sink.
+    """
+    if isinstance(argument, Sink):
+        return argument
+    if isinstance(argument, str) and scheme_of(argument):
+        return sink_of_address(output, argument)
+    if isinstance(argument, str):
+        _check_is_folder(output, argument)
+    if isinstance(argument, str | PathLike):
+        return ParquetFolder(argument)
+    if callable(argument) and not isinstance(argument, type):
+        _check_takes_batches(output, argument)
+        return FunctionSink(argument)
+    raise QueryError(
+        f"{output}={argument!r} is not a sink\n"
+        "  expected a path for Parquet files, an address such as 'delta:PATH', a function of a DataFrame and the\n"
+        "  number of its micro-batch, or a Sink"
+    )
+
+
+def _check_is_folder(output: str, path: str) -> None:
+    """Refuse the name of a format or of a table, of which `ParquetFolder` would make a folder.
+
+    Args:
+        output: The argument of `write`, for the error.
+        path: The text that it names a folder by.
+
+    Raises:
+        QueryError: The text is such a name.
+    """
+    is_table = _TABLE.fullmatch(path) is not None and path.rpartition(".")[2].lower() not in _FILES
+    is_format = path.lower() in _FORMATS
+    if is_table or is_format:
+        kind = "a table" if is_table else "a format"
+        raise QueryError(
+            f"{output}={path!r} is the name of {kind}, and a path is expected, in which Parquet files are put\n"
+            f"  for a folder of that name write {output}={'./' + path!r}\n"
+            "  for a table, or another format, give a function (batch, batch_id) that writes what it is given:\n"
+            "  as foreachBatch does, it gets each micro-batch as a DataFrame, with its number"
+        )
+
+
+def _check_takes_batches(output: str, function: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with a DataFrame and a number.
+
+    Raises:
+        QueryError: The function takes more, or less.
+    """
+    try:
+        signature(function).bind(None, 0)
+    except TypeError as error:
+        raise QueryError(
+            f"{output}={FunctionSink(function)} cannot be called with a DataFrame and a number: {error}\n"
+            "  expected a function (batch, batch_id); for the output watermark write a Sink, whose take_watermark "
+            "gets it"
+        ) from None
+    except ValueError:  # it was not written in Python, and does not say what it takes
+        return
+
+
+def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+    """Raise if two sinks, or a sink and the checkpoint, would write in the same place.
+
+    Args:
+        sinks: The sinks, by the arguments that name them.
+        checkpoint: The path of the checkpoint.
+    """
+    checkpoint_path = os.fspath(checkpoint)
+    if not checkpoint_path:
+        raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
+
+    for (first_name, first_sink), (second_name, second_sink) in combinations(sinks.items(), 2):
+        if first_sink is second_sink or _write_to_one_place(first_sink, second_sink):
+            raise QueryError(
+                f"{first_name} and {second_name} are the same sink, {first_sink}\n  give each one of its own"
+            )
+
+    folders = {f"{output}={sink}": sink.folder.resolve() for output, sink in sinks.items() if sink.folder is not None}
+    if not is_elsewhere(checkpoint_path):
+        folders[f"checkpoint={checkpoint_path!r}"] = local_path(checkpoint_path).resolve()
+    for (first_name, first_folder), (second_name, second_folder) in combinations(folders.items(), 2):
+        if first_folder.is_relative_to(second_folder) or second_folder.is_relative_to(first_folder):
+            raise QueryError(
+                f"{first_name} and {second_name} lie in each other's folder\n  give each a folder of its own"
+            )
+
+
+def _write_to_one_place(first_sink: Sink, second_sink: Sink) -> bool:
+    """True for sinks of one table or topic. Of folders, also those that lie in each other are refused, separately."""
+    return first_sink.folder is None and first_sink.place is not None and first_sink.place == second_sink.place
