@@ -136,7 +136,7 @@ def streaming_blobs(
 def _exchanged(
     queries: Sequence[PlannedQuery], packed_tasks: Sequence[bytes], recordings: Sequence[RowRecording | str | None]
 ) -> DataFrame:
-    """Return what the map tasks of streaming queries send to buckets."""
+    """Return the output of the map tasks of streaming queries, which goes to buckets."""
     schema = _exchange_schema(queries[0])
     if len(queries) == 1:
         return united(queries[0].sources).mapInArrow(Distributor(packed_tasks[0], recordings[0]), schema)
@@ -169,9 +169,9 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
         schema: The schema of its rows.
         place: The place of the query among those of one pass.
     """
-    is_wanted = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
-    wanted = blobs.where(is_wanted).select("bucket", "rows", "data")
-    return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
+    is_of_output = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
+    output_blobs = blobs.where(is_of_output).select("bucket", "rows", "data")
+    return output_blobs.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
