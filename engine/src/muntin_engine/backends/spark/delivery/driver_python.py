@@ -23,7 +23,7 @@ def check_driver_python(spark: AnySession) -> None:
     On Spark Connect it runs on the server, and is not checked.
 
     Raises:
-        WorkerEnvironmentError: That Python does not run here, or has no engine.
+        WorkerEnvironmentError: The workers' Python does not run here, or has no engine.
     """
     if isinstance(spark, SparkSession):
         python = spark.sparkContext.pythonExec

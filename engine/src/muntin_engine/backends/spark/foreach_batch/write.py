@@ -63,34 +63,34 @@ def write(request: WriteRequest) -> StreamingQuery:
     # The queries with their sinks and recordings, as one DataFrame.
     stored_checkpoint = Checkpoint(session, checkpoint)
     ordered_queries = stored_checkpoint.in_order(queries)
-    written = written_to(ordered_queries, request.outputs.sinks, checkpoint)
+    outputs = written_to(ordered_queries, request.outputs.sinks, checkpoint)
     recordings = recordings_of(ordered_queries, request.record)
     row_recordings = [None if recording is None else recording.rows for recording in recordings]
-    taken_outputs = [query_sinks.sinks for query_sinks in written.sinks]
-    blobs = streaming_blobs(written.queries, taken_outputs, row_recordings, has_begun=stored_checkpoint.has_begun)
+    taken_outputs = [query_sinks.sinks for query_sinks in outputs.sinks]
+    blobs = streaming_blobs(outputs.queries, taken_outputs, row_recordings, has_begun=stored_checkpoint.has_begun)
 
     # Refuse a query that cannot go on with the checkpoint and the sinks before anything is started.
-    for change in stored_checkpoint.check(written.plans, written.names, is_last_chance=False):
+    for change in stored_checkpoint.check(outputs.plans, outputs.names, is_last_chance=False):
         _LOG.warning("%s", change)
     stored_checkpoint.check_open()
     if not is_remote:  # there the sinks are the server's
-        stored_checkpoint.check_sinks(written.by_name)
-    note = stored_checkpoint.record(written.plans, written.names, written.places, kept_text(ordered_queries))
-    for query_sinks in written.sinks:
+        stored_checkpoint.check_sinks(outputs.by_name)
+    note = stored_checkpoint.record(outputs.plans, outputs.names, outputs.places, kept_text(ordered_queries))
+    for query_sinks in outputs.sinks:
         for output, sink in query_sinks.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
-    begin(recordings, written.queries, stored_checkpoint)
+    begin(recordings, outputs.queries, stored_checkpoint)
 
     started = StartedQuery()
     batches = BatchWriter(
-        written.sinks,
+        outputs.sinks,
         StoredQueryId(checkpoint) if is_remote else started,
         checkpoint,
         note,
         recordings=recordings,
         places=None if stored_checkpoint.repartitioned else stored_checkpoint.places,
     )
-    settings = recording_settings(recordings, written.queries)
+    settings = recording_settings(recordings, outputs.queries)
     if stored_checkpoint.repartitioned is not None:
         settings[REPARTITIONED] = str(stored_checkpoint.repartitioned)
     usual_name = _usual_name(queries)
@@ -109,13 +109,13 @@ def write(request: WriteRequest) -> StreamingQuery:
             repeated.awaitTermination()
 
     def close() -> None:
-        write_last_windows(written, checkpoint, recordings)
+        write_last_windows(outputs, checkpoint, recordings)
 
     return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
 
 
 def _checked_checkpoint(request: WriteRequest) -> str:
-    """Return the checkpoint of queries that can be written.
+    """Return the checkpoint of queries that can be outputs.
 
     Raises:
         QueryError: The queries cannot be ended in that way, their input is static, or no checkpoint is given.
