@@ -226,9 +226,15 @@ def _reader(
 
 def _times(ticks: list[int | None], data_type: pa.DataType) -> pa.Array:
     """Return ticks as times of a type; the ticks before and after all others are null."""
-    times: list[int | None] = [None if tick in (EARLIEST, INFINITY) else tick for tick in ticks]
-    if pa.types.is_timestamp(data_type):
-        times = [None if tick is None else max(_FIRST_DATETIME, min(tick, _LAST_DATETIME)) for tick in times]
+    is_timestamp = pa.types.is_timestamp(data_type)
+    times: list[int | None] = []
+    for tick in ticks:
+        if tick is None or tick in (EARLIEST, INFINITY):
+            times.append(None)
+        elif is_timestamp:
+            times.append(max(_FIRST_DATETIME, min(tick, _LAST_DATETIME)))
+        else:
+            times.append(tick)
     return as_times(pa.array(times, pa.int64()), data_type)
 
 

@@ -81,10 +81,10 @@ def write(request: WriteRequest) -> StreamingQuery:
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin(recordings, outputs.queries, stored_checkpoint)
 
-    started = StartedQuery()
+    query_id = StartedQuery()
     batches = BatchWriter(
         outputs.sinks,
-        StoredQueryId(checkpoint) if is_remote else started,
+        StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint,
         note,
         recordings=recordings,
@@ -96,7 +96,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     usual_name = _usual_name(queries)
     with _set(session, settings), _alone(checkpoint):
         streaming = _start(blobs, batches, checkpoint, pace, request.name, usual_name)
-    started.name(str(streaming.id))
+    query_id.name(str(streaming.id))
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
@@ -115,7 +115,7 @@ def write(request: WriteRequest) -> StreamingQuery:
 
 
 def _checked_checkpoint(request: WriteRequest) -> str:
-    """Return the checkpoint of queries that can be outputs.
+    """Return the checkpoint of queries that can be written.
 
     Raises:
         QueryError: The queries cannot be ended in that way, their input is static, or no checkpoint is given.
