@@ -91,7 +91,7 @@ class CheckpointNote:
 
 
 @dataclass(frozen=True)
-class _Record:
+class _QueryRecord:
     """The record of the queries of a checkpoint. The names of the attributes are those in the file.
 
     Attributes:
@@ -107,7 +107,7 @@ class _Record:
     text: Mapping[str, Any] | str
 
     @classmethod
-    def from_json(cls, text: str) -> _Record:
+    def from_json(cls, text: str) -> _QueryRecord:
         """Read a record.
 
         Raises:
@@ -446,7 +446,7 @@ class Checkpoint:
         if self._record is not None:
             stored_identities = self._record.queries
             identities = [as_it_began(new, stored) for new, stored in zip(identities, stored_identities, strict=True)]
-        record = _Record(identities, sorted({*self.places, *places}), list(names), text)
+        record = _QueryRecord(identities, sorted({*self.places, *places}), list(names), text)
 
         # The record of a micro-batch that was never committed would hold once that one is: it has to be replaced.
         is_newest = all(number <= self._last_commit for number in self._record_numbers)
@@ -470,7 +470,7 @@ class Checkpoint:
         return "" if self._record is None else self._record.text
 
     @cached_property
-    def _record(self) -> _Record | None:
+    def _record(self) -> _QueryRecord | None:
         """The record that holds since the last committed micro-batch.
 
         Raises:
@@ -481,7 +481,7 @@ class Checkpoint:
             return None
         file = f"{FOLDER}/{max(committed)}"
         try:
-            return _Record.from_json(self._folder.text_by_spark(file))
+            return _QueryRecord.from_json(self._folder.text_by_spark(file))
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
