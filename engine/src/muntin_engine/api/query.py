@@ -255,7 +255,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Args:
             specification: The windows, for example `hopping("1 hour", "10 minutes")`, `snapshot()` or
                 `last(10).trigger(2)`.
-            clip: How lifetimes are cut to the window before time-sensitive modules see them. By default the clip that
+            clip: The cut of lifetimes to the window before time-sensitive modules see them. By default the clip that
                 the modules need, or `"none"`.
             timestamps: The lifetime of the output. By default the one that the modules need, or `"align"`.
             emit: `"final"`: each window once, when nothing can change it. `"speculative"`: when the max event time
@@ -265,9 +265,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
                 by default no key is forgotten. An event that has not ended keeps its key. The checkpoint stores this
                 time. Not for windows that follow rows, whose partitions can be evicted, samples, time-bound results, or
                 early results that are not retracted.
-            evaluator: How windows are computed, which does not affect the results. `"auto"`: in the cheapest correct
-                way; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: in that way, for tests and comparisons, or an
-                error if it cannot be. The checkpoint stores it.
+            evaluator: The way of computing windows, which does not affect the results. `"auto"`: the cheapest correct
+                one; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: this one, for tests and comparisons, or an
+                error if it cannot run the query. The checkpoint stores it.
 
         Raises:
             QueryError: The specification is not one of windows.

@@ -100,7 +100,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
             every: The time from the start of a micro-batch to the start of the next, with a unit, such as
                 `"10 seconds"`. None: the next one starts when the last one has ended.
             available_now: True to stop when all input that is available now has been read.
-            on_end: How open windows are treated when the query ends. `"leave"`: they wait in the checkpoint for a later
+            on_end: The fate of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
                 start. `"close"`: the stream is closed, and its last windows are emitted in one more micro-batch, when
                 `awaitTermination()` finds the query ended, or in `stop()`. No query can continue from the checkpoint
                 after that.

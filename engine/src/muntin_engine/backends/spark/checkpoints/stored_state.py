@@ -76,7 +76,7 @@ class _IdlePartition(NamedTuple):
 
 
 class _OperatorOrigins(NamedTuple):
-    """Where and when an operator wrote its cells.
+    """The origins of the cells of an operator.
 
     Attributes:
         buckets: The origin of the metadata of each bucket.

@@ -172,10 +172,12 @@ def _keys(changelog: DataFrame, key: str | Sequence[str] | None) -> list[str]:
             )
         return list(stored_keys)
     keys = [key] if isinstance(key, str) else list(key)
-    for name in stored_keys or ():
+    if stored_keys is None:
+        return keys
+    for name in stored_keys:
         if name in changelog.columns and name not in keys:
             raise QueryError(
-                f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys or ())}\n"
+                f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"
                 "  leave key= out, and they are"
             )
     return keys

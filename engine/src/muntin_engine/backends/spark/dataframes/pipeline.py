@@ -64,7 +64,7 @@ def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
 
     Args:
         query: The query.
-        warns: True if warnings are to say how many rows were rejected, late or, of a static input, skipped.
+        warns: True to warn of rejected rows, of late rows, and of skipped rows of a static input.
     """
     if query.source.df.isStreaming:
         taken_outputs = () if warns else STREAMS
@@ -101,9 +101,9 @@ def streaming_blobs(
     """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
-        queries: One query, or several with one input each, which are of the same DataFrame.
-        taken_outputs: The outputs of each that something takes; warnings say how many rows there are of others.
-        recordings: Where the rows of each are recorded, if they are, or the name by which tasks find it.
+        queries: A single query; or several with one input each, all of one DataFrame.
+        taken_outputs: The outputs of each query that are read; monitoring warns of rows of the other outputs.
+        recordings: The recording of the rows of each query, or the name by which its tasks find the recording.
         has_begun: True if their checkpoint is known to have states of their buckets.
     """
     first_query = queries[0]
