@@ -96,9 +96,7 @@ EXCUSED: Final = {
     "engine/backends/spark/checkpoints/checkpoint.py": _STATE,
     "engine/backends/spark/foreach_batch/closing.py: Connect": _SESSION,
     "engine/backends/spark/foreach_batch/closing.py: cannot be closed": _STATE,
-    "engine/backends/spark/foreach_batch/recorded_queries.py: share": (
-        "no call records a pass over the results of another query"
-    ),
+    "engine/backends/spark/foreach_batch/recorded_queries.py: share": "no call records a pass over another query",
     "engine/backends/spark/foreach_batch/recorded_queries.py: Connect": _SESSION,
     "engine/backends/spark/checkpoints/sink_checks.py": _STATE,
     "engine/backends/spark/checkpoints/state_table.py": _STATE,
