@@ -1,4 +1,4 @@
-"""Column types in three languages: the SDK's descriptions, Spark's, and Arrow's."""
+"""Translate column types between the SDK's descriptions, Spark's types and Arrow's types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Str
 from muntin_engine.plan import Plan
 from muntin_engine.plan.column_fit import matching
 
-_OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
+_KIND_OF_SPARK_TYPE: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
     (spark_types.BooleanType, ScalarKind.BOOLEAN),
     (spark_types.IntegralType, ScalarKind.INTEGER),
     (spark_types.DecimalType, ScalarKind.DECIMAL),
@@ -33,7 +33,7 @@ _OF_SPARK: Final[tuple[tuple[type[spark_types.DataType], ScalarKind], ...]] = (
     (spark_types.DayTimeIntervalType, ScalarKind.INTERVAL),
 )
 
-_TO_SPARK: Final[dict[ScalarKind, spark_types.DataType]] = {
+_SPARK_TYPE_OF_KIND: Final[dict[ScalarKind, spark_types.DataType]] = {
     ScalarKind.BOOLEAN: spark_types.BooleanType(),
     ScalarKind.INTEGER: spark_types.LongType(),
     ScalarKind.FLOAT: spark_types.DoubleType(),
@@ -45,7 +45,7 @@ _TO_SPARK: Final[dict[ScalarKind, spark_types.DataType]] = {
     ScalarKind.INTERVAL: spark_types.DayTimeIntervalType(),
 }
 
-_TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
+_ARROW_TYPE_OF_SPARK_TYPE: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
     (spark_types.BooleanType, pa.bool_()),
     (spark_types.ByteType, pa.int8()),
     (spark_types.ShortType, pa.int16()),
@@ -63,7 +63,7 @@ _TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
     (spark_types.DayTimeIntervalType, pa.duration("us")),
 )
 
-_PLAIN: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
+_SPARK_TYPE_OF_ARROW_TYPE: Final[dict[pa.DataType, Callable[[], spark_types.DataType]]] = {
     pa.int32(): spark_types.IntegerType,
     pa.int64(): spark_types.LongType,
     pa.string(): spark_types.StringType,
@@ -78,9 +78,10 @@ _DIGITS_OF_TICKS: Final = 19
 """Digits of the largest tick."""
 
 _BINARY: Final = "UTF8_BINARY"
-"""The collation of text that has none: equal if all bytes are."""
+"""The collation of text without a collation: two texts are equal if all their bytes are."""
 
-_FINE: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
+_FINER_THAN_KINDS: Final = (spark_types.DecimalType, spark_types.TimestampNTZType)
+"""Types of which `ColumnScalar` keeps more than the kind: the scale, and that there is no time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ class ColumnScalar(Scalar):
     is_wide: bool = False
 
     def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
+        """Return the type of results: a decimal with more digits, up to the most that Spark's decimals have."""
         if not isinstance(self.spark, spark_types.DecimalType):
-            return Scalar.grown(self, growth)
+            return Scalar.grown(self, growth)  # super() fails in a dataclass with slots
         digits = min(_MOST_DIGITS, self.spark.precision + growth.digits)
         places = min(_MOST_DIGITS, self.spark.scale + growth.places)
         return ColumnScalar(self.kind, spark_types.DecimalType(digits, places), is_wide=True)
@@ -116,37 +117,37 @@ class ColumnType(Variable):
 
 
 def passed_on(name: str, data_type: spark_types.DataType) -> Field:
-    """Return a column of results that has the type of a column of the input, to the letter."""
+    """Return a column of results with exactly the type of a column of the input."""
     return Field(name, ColumnType(data_type.simpleString(), spark=data_type), is_nullable=True)
 
 
 def field_of(name: str, data_type: spark_types.DataType) -> Field:
-    """Return a Spark type as the SDK describes it; a type no module can read is a variable without a name."""
+    """Describe a Spark type as the SDK does; a type that no module can read is a variable without a name."""
     if isinstance(data_type, spark_types.ArrayType):
         return Field(name, ListOf(field_of("element", data_type.elementType)), is_nullable=True)
     if isinstance(data_type, spark_types.MapType):
-        key, value = field_of("key", data_type.keyType), field_of("value", data_type.valueType)
+        key = field_of("key", data_type.keyType)
+        value = field_of("value", data_type.valueType)
         return Field(name, MapOf(key, value), is_nullable=True)
     if isinstance(data_type, spark_types.StructType):
         parts = tuple(field_of(part.name, part.dataType) for part in data_type.fields)
         return Field(name, Struct(parts, dict), is_nullable=True)
-    kind = next((kind for cls, kind in _OF_SPARK if isinstance(data_type, cls)), None)
+    kind = next((kind for cls, kind in _KIND_OF_SPARK_TYPE if isinstance(data_type, cls)), None)
     if kind is None:
         return Field(name, Variable(""), is_nullable=True)
-    return Field(
-        name, ColumnScalar(kind, data_type) if isinstance(data_type, _FINE) else Scalar(kind), is_nullable=True
-    )
+    scalar = ColumnScalar(kind, data_type) if isinstance(data_type, _FINER_THAN_KINDS) else Scalar(kind)
+    return Field(name, scalar, is_nullable=True)
 
 
 def check_no_collation(part: spark_types.StructField, call: str) -> None:
-    """Refuse text with a collation where values are compared: Spark takes "a" and "A" for one, Python does not.
+    """Refuse text with a collation where values are compared: Spark may find "a" and "A" equal, Python does not.
 
     Args:
         part: The column.
-        call: How the query names it, such as `key`.
+        call: The argument that names the column, such as `key`.
 
     Raises:
-        QueryError: Its text, or text in it, has a collation.
+        QueryError: The column is text with a collation, or contains such text.
     """
     pending: list[spark_types.DataType] = [part.dataType]
     while pending:
@@ -165,7 +166,7 @@ def check_no_collation(part: spark_types.StructField, call: str) -> None:
 
 
 def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.DataType:
-    """Return a result's type for Spark.
+    """Return the Spark type of a column of results.
 
     An instant has the type of the query's times. Where a type variable was bound by a column, a decimal keeps the
     column's scale and a timestamp its lack of a zone.
@@ -176,7 +177,7 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
     if isinstance(data_type, ColumnScalar):
         return data_type.spark if data_type.is_wide else _widest(data_type.spark)
     if isinstance(data_type, Scalar):
-        return time_type if data_type.kind is ScalarKind.INSTANT else _TO_SPARK[data_type.kind]
+        return time_type if data_type.kind is ScalarKind.INSTANT else _SPARK_TYPE_OF_KIND[data_type.kind]
     if isinstance(data_type, ListOf):
         return spark_types.ArrayType(spark_type_of(data_type.element, time_type))
     if isinstance(data_type, MapOf):
@@ -187,32 +188,46 @@ def spark_type_of(field: Field, time_type: spark_types.DataType) -> spark_types.
     raise QueryError(f"the type of {field.name!r} is not known when the query is built")
 
 
-def carried_type(wanted: Field, given: spark_types.DataType) -> pa.DataType:
-    """Return the Arrow type in which a column travels to a module: as it is, but for what the module reads otherwise.
+def carried_type(input_field: Field, column_type: spark_types.DataType) -> pa.DataType:
+    """Return the Arrow type in which a column travels to a module: its own, unless the module reads another one.
 
-    An instant travels as ticks and a number read as a float as one. Timestamps are in UTC whatever the session's zone,
-    so that a module sees the same values in any session.
+    An instant travels as ticks, and a number that the module reads as a float travels as a float. Timestamps are in UTC
+    whatever the session's zone, so that a module sees the same values in any session.
+
+    Args:
+        input_field: The field that the module declares.
+        column_type: The type of the column that it reads.
     """
-    data_type = wanted.type
-    if isinstance(data_type, Scalar):
-        found = {ScalarKind.INSTANT: pa.int64(), ScalarKind.FLOAT: pa.float64()}.get(data_type.kind)
-        return arrow_type_of(given) if found is None else found
-    if isinstance(data_type, ListOf) and isinstance(given, spark_types.ArrayType):
-        return pa.list_(carried_type(data_type.element, given.elementType))
-    if isinstance(data_type, MapOf) and isinstance(given, spark_types.MapType):
-        return pa.map_(carried_type(data_type.key, given.keyType), carried_type(data_type.value, given.valueType))
-    if isinstance(data_type, Struct) and isinstance(given, spark_types.StructType):
-        wanted_at = _parts_at(data_type, given)
-        parts = [(part.name, _carried_part(wanted_at.get(at), part)) for at, part in enumerate(given.fields)]
+    declared = input_field.type
+    if isinstance(declared, Scalar):
+        if declared.kind is ScalarKind.INSTANT:
+            return pa.int64()
+        if declared.kind is ScalarKind.FLOAT:
+            return pa.float64()
+        return arrow_type_of(column_type)
+    if isinstance(declared, ListOf) and isinstance(column_type, spark_types.ArrayType):
+        return pa.list_(carried_type(declared.element, column_type.elementType))
+    if isinstance(declared, MapOf) and isinstance(column_type, spark_types.MapType):
+        key_type = carried_type(declared.key, column_type.keyType)
+        return pa.map_(key_type, carried_type(declared.value, column_type.valueType))
+    if isinstance(declared, Struct) and isinstance(column_type, spark_types.StructType):
+        declared_at = _declared_fields_at(declared, column_type)
+        parts: list[tuple[str, pa.DataType]] = []
+        for place, part in enumerate(column_type.fields):
+            part_field = declared_at.get(place)
+            if part_field is None:  # the module does not read it
+                parts.append((part.name, arrow_type_of(part.dataType)))
+            else:
+                parts.append((part.name, carried_type(part_field, part.dataType)))
         return pa.struct(parts)
-    return arrow_type_of(given)
+    return arrow_type_of(column_type)
 
 
 def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
     """Return the axis that a time column measures.
 
     Raises:
-        QueryError: It is not a timestamp, integer or decimal, or a decimal of too many places.
+        QueryError: The column is not a timestamp, integer or decimal, or a decimal of too many places.
     """
     if isinstance(data_type, spark_types.TimestampType | spark_types.TimestampNTZType):
         return Axis.TIME
@@ -232,7 +247,7 @@ def axis_of(name: str, data_type: spark_types.DataType) -> Axis:
 
 
 def places_of(data_type: spark_types.DataType) -> int | None:
-    """Return the decimal places of times; None if they are no decimals."""
+    """Return the decimal places of times; None for times that are not decimals."""
     return data_type.scale if isinstance(data_type, spark_types.DecimalType) else None
 
 
@@ -244,7 +259,7 @@ def time_type_of(times: spark_types.DataType, plan: Plan) -> spark_types.DataTyp
 
 
 def _instead(name: str, data_type: spark_types.DataType) -> ErrorMessage:
-    """Return the call to write instead of a column that is no axis."""
+    """Return the call to write instead of a column that cannot be an axis."""
     if isinstance(data_type, spark_types.FractionalType):
         return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(name, "decimal(18, 6)"))
     if isinstance(data_type, spark_types.StringType):
@@ -258,21 +273,26 @@ def _instead(name: str, data_type: spark_types.DataType) -> ErrorMessage:
 
 
 def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:
-    """Return a Spark schema as the Arrow schema that Spark expects from `mapInArrow`, to the letter."""
+    """Return the Arrow schema that Spark expects from `mapInArrow`, which has to match exactly."""
     return pa.schema([_arrow_field(part) for part in schema.fields])
 
 
 def spark_schema_of(schema: pa.Schema) -> spark_types.StructType:
-    """Return the Spark schema of columns of the plainest types."""
-    return spark_types.StructType([spark_types.StructField(part.name, _plain(part.type)) for part in schema])
+    """Return the Spark schema of the Arrow columns that the engine itself makes, which have few types.
+
+    Raises:
+        KeyError: A column has another type.
+    """
+    parts = [spark_types.StructField(column.name, _spark_type_of_arrow(column.type)) for column in schema]
+    return spark_types.StructType(parts)
 
 
-def _plain(of: pa.DataType) -> spark_types.DataType:
-    if pa.types.is_list(of):
-        return spark_types.ArrayType(_plain(of.value_type))
-    if pa.types.is_decimal(of):
-        return spark_types.DecimalType(of.precision, of.scale)
-    return _PLAIN[of]()
+def _spark_type_of_arrow(arrow_type: pa.DataType) -> spark_types.DataType:
+    if pa.types.is_list(arrow_type):
+        return spark_types.ArrayType(_spark_type_of_arrow(arrow_type.value_type))
+    if pa.types.is_decimal(arrow_type):
+        return spark_types.DecimalType(arrow_type.precision, arrow_type.scale)
+    return _SPARK_TYPE_OF_ARROW_TYPE[arrow_type]()
 
 
 def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:
@@ -290,31 +310,25 @@ def arrow_type_of(data_type: spark_types.DataType) -> pa.DataType:
         return pa.map_(pa.field("key", arrow_type_of(data_type.keyType), nullable=False), value)
     if isinstance(data_type, spark_types.StructType):
         return pa.struct([_arrow_field(part) for part in data_type.fields])
-    arrow_type = next((found for cls, found in _TO_ARROW if isinstance(data_type, cls)), None)
-    if arrow_type is None:
-        raise QueryError(
-            f"a column of type {data_type.simpleString()} cannot be a key, an id or an input; cast it first"
-        )
-    return arrow_type
+    for spark_type, arrow_type in _ARROW_TYPE_OF_SPARK_TYPE:
+        if isinstance(data_type, spark_type):
+            return arrow_type
+    raise QueryError(f"a column of type {data_type.simpleString()} cannot be a key, an id or an input; cast it first")
 
 
 def _arrow_field(part: spark_types.StructField) -> pa.Field:
     return pa.field(part.name, arrow_type_of(part.dataType), part.nullable)
 
 
-def _parts_at(struct: Struct, given: spark_types.StructType) -> dict[int, Field]:
-    """Return the fields that a module reads of a struct column, by place."""
-    described = field_of("", given).type
+def _declared_fields_at(declared: Struct, column_type: spark_types.StructType) -> dict[int, Field]:
+    """Return the fields that a module reads of a struct column, by their place in the column."""
+    described = field_of("", column_type).type
     assert isinstance(described, Struct)
-    return dict(matching(struct, described) or ())
-
-
-def _carried_part(wanted: Field | None, part: spark_types.StructField) -> pa.DataType:
-    return arrow_type_of(part.dataType) if wanted is None else carried_type(wanted, part.dataType)
+    return dict(matching(declared, described) or ())
 
 
 def _widest(data_type: spark_types.DataType) -> spark_types.DataType:
-    """Return the type for results that are computed from values of a type: a sum has more digits than its parts."""
+    """Return a type for results that are computed from values of a type: a sum has more digits than its terms."""
     if isinstance(data_type, spark_types.DecimalType):
         return spark_types.DecimalType(_MOST_DIGITS, data_type.scale)
     return data_type

@@ -45,9 +45,10 @@ class BucketCounts(NamedTuple):
     """The rows that a bucket counts.
 
     Attributes:
-        accepted: How many took effect.
-        rejected: How many were rejected, by their reasons.
-        skipped: How many each module skipped, by its label; the rows of all buckets are counted in the first.
+        accepted: The number of rows that took effect.
+        rejected: The numbers of rejected rows, by their reasons.
+        skipped: The numbers of rows that modules skipped, by the label of the module. The first bucket counts the rows
+            of all buckets.
         overflows: The values that a result column cannot hold, by column.
     """
 
@@ -71,9 +72,9 @@ class _ComputedQuery:
     Attributes:
         name: The name of the query.
         buckets: The number of its buckets; None if it has none.
-        skipping: By its label, each module that is to be warned of if it skips rows.
+        skipping: The modules to warn of if they skip rows, by label.
         counts: The counts, by bucket.
-        last_messages: The warnings that were given last.
+        last_messages: The warnings that were logged last.
     """
 
     name: str
@@ -126,23 +127,25 @@ class _ComputedQuery:
 
     def _of_overflows(self) -> str:
         numbers = Counter[str]()
-        first: dict[str, ColumnOverflows] = {}
+        first_overflows: dict[str, ColumnOverflows] = {}
         for _, bucket_counts in sorted(self.counts.items()):
             for column, overflows in bucket_counts.overflows.items():
                 numbers[column] += overflows.number
-                first.setdefault(column, overflows)
-        return "\n".join(
-            f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
-            f"  the first: {warning_of(overflows.first)}"
-            for column, overflows in sorted(first.items())
-        )
+                first_overflows.setdefault(column, overflows)
+        messages: list[str] = []
+        for column, overflows in sorted(first_overflows.items()):
+            messages.append(
+                f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
+                f"  the first: {warning_of(overflows.first)}"
+            )
+        return "\n".join(messages)
 
 
 class StaticWarnings:
     """Collects what buckets count, on the driver, and warns once for each query.
 
-    That is as soon as all its buckets have been computed. Where an action needs no more than some of them, as `show`
-    may, it is when Spark has nothing more to do, or the program ends.
+    It warns as soon as all buckets of a query have been computed. If an action needs only some of them, as `show` may,
+    it warns when Spark runs no job any more, or when the program ends.
     """
 
     def __init__(self, later: Callable[[Callable[[], None]], None], is_idle: Callable[[], bool]) -> None:
@@ -150,7 +153,7 @@ class StaticWarnings:
 
         Args:
             later: Calls a function after a while, from another thread.
-            is_idle: Says whether Spark has nothing to do.
+            is_idle: Returns True if Spark runs no job.
         """
         self._later = later
         self._is_idle = is_idle
@@ -164,13 +167,13 @@ class StaticWarnings:
 
         Args:
             name: The name of the query.
-            buckets: How many buckets it has; None for one without, whose tasks count, as many as Spark makes.
-            skipping: By its label, each module that is to be warned of if it skips rows.
+            buckets: The number of its buckets; None for a query without buckets, whose tasks report counts instead.
+            skipping: The modules to warn of if they skip rows, by label.
         """
         with self._lock:
             number = next(self._numbers)
             self._queries[number] = _ComputedQuery(name, buckets, skipping or {})
-            if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
+            if len(self._queries) > _MOST_QUERIES:  # the oldest one may never be computed
                 del self._queries[min(self._queries)]
             return number
 
@@ -206,7 +209,7 @@ class StaticWarnings:
             self._later(self._warn_when_idle)
 
     def _warn(self, query: _ComputedQuery) -> None:
-        """Give the warnings of a query that differ from those that were given last."""
+        """Log the warnings of a query that have changed since they were logged last."""
         messages = query.messages()
         logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
         for log, message, last_message in zip(logs, messages, query.last_messages, strict=True):
@@ -216,10 +219,14 @@ class StaticWarnings:
 
 
 class CountsParam(AccumulatorParam[Counts]):
-    """The accumulator that adds counts up: a worker keeps them until its task ends, the driver hands them on."""
+    """The accumulator of counts: a worker collects them until its task ends, the driver adds them to the warnings."""
 
     def __init__(self, warnings: StaticWarnings | None = None) -> None:
-        """Take the warnings of this process, on the driver; None on a worker."""
+        """Create the accumulator.
+
+        Args:
+            warnings: The warnings of the driver; None on a worker.
+        """
         self._warnings = warnings
 
     def zero(self, value: Counts) -> Counts:  # Spark calls it so
@@ -230,7 +237,7 @@ class CountsParam(AccumulatorParam[Counts]):
         """Add more counts."""
         if self._warnings is None:
             return value1 | value2
-        with suppress(Exception):  # one that got out would end Spark's own thread, and with it all accumulators
+        with suppress(Exception):  # an error would end Spark's own thread, and with it all accumulators
             self._warnings.add_counts(value2)
         return {}
 
@@ -243,7 +250,7 @@ class CountReporter:
     """Reports to the driver, from a worker, what the buckets of a query count.
 
     Attributes:
-        accumulator: Spark's way to the driver.
+        accumulator: The accumulator that brings counts to the driver.
         query: The number of the query.
     """
 

@@ -17,7 +17,7 @@ CACHE: Final = "spark.muntin.cache.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""
 
 WAKE_UPS: Final = "spark.muntin.wakeups.limit"
-"""The setting for how many wake-ups an operator may have of a key in a micro-batch, besides one per event."""
+"""The setting for how many wake-ups of a key an operator may have in a micro-batch, besides one per event."""
 
 PATTERNS: Final = "spark.muntin.patterns.limit"
 """The setting for how many patterns of keys may be complete beyond the watermark."""
@@ -50,11 +50,11 @@ def _flag(spark: AnySession, setting: str) -> bool:
 
 
 def _number(spark: AnySession, setting: str, default: float) -> float:
-    said = read_setting(spark, setting, str(default))
+    text = read_setting(spark, setting, str(default))
     try:
-        number = float(said)
+        number = float(text)
     except ValueError:
-        number = -1.0
+        number = -1.0  # refused below, as negative numbers are
     if not 0 <= number < float("inf"):
-        raise SetupError(f"{setting} is {said!r}\n  expected: a number that is not negative, such as {default:g}")
+        raise SetupError(f"{setting} is {text!r}\n  expected: a number that is not negative, such as {default:g}")
     return number
