@@ -118,6 +118,7 @@ ENGINE = (
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),
     Room("sinks.recordings", needs=ARRAYS),
     Room("backends", types=("pyarrow", "pyspark")),
+    Room("backends.planning", needs=("pyarrow",)),
     Room("backends.local", needs=ARRAYS),
     Room("backends.spark", needs=("*",), avoids=("backends.local",)),
     Room("sql_text", needs=("sqlglot",)),

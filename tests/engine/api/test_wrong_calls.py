@@ -1,7 +1,7 @@
 """What a newcomer types, and what the answer says: refused where it is written, with the call that works.
 
 A line is a call and what its error must hold. No call needs Spark: what Spark must be asked for is in
-`tests/engine/backends/spark/planning/test_query_plan.py`.
+`tests/engine/backends/planning/test_query_plan.py`.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ class Projection:
         df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
             `new_end` and `signal` if the query names them; and `kept`, whether a row meets the conditions, if there
             are any.
+        times: The Arrow type of the starts.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
@@ -49,6 +50,7 @@ class Projection:
     """
 
     df: DataFrame
+    times: pa.DataType
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
     has_changes: bool

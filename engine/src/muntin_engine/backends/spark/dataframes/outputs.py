@@ -13,6 +13,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.backend import EventRows
 from muntin_engine.backends.planned_query import Selection
+from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.result_watermark import with_watermark
@@ -20,7 +21,7 @@ from muntin_engine.backends.spark.dataframes.results_as_events import event_colu
 from muntin_engine.backends.spark.dataframes.selected_results import reselected, selected
 from muntin_engine.backends.spark.failures.result_errors import with_clear_errors
 from muntin_engine.backends.spark.failures.root_cause import module_first
-from muntin_engine.backends.spark.inputs.input_columns import fields_of, orders_by_name
+from muntin_engine.backends.spark.inputs.input_columns import look_up
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
@@ -89,7 +90,7 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
         )
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    fields_of(rows, orders_by_name(order), {})
+    look_up(rows, orders_by_name(order), {})
     return EventRows(rows, event_columns(query.plan, output))
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
-from muntin_engine.backends.spark.inputs.input_columns import condition_of, fields_of
+from muntin_engine.backends.spark.inputs.input_columns import condition_of, look_up
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
@@ -71,7 +71,7 @@ def reselected(
     if columns is not None:
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
-        fields_of(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        look_up(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, moment
 from muntin.axis import decimal_of
-from muntin_engine.backends.spark.column_types import time_type_of
+from muntin_engine.backends.spark.dataframes.result_schemas import result_time_type
 from muntin_engine.plan.metrics import is_count
 from muntin_engine.tasks.output_blobs import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
@@ -28,7 +28,7 @@ _CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
-    time = time_type_of(query.source.df.schema["start"].dataType, query.plan)
+    time = result_time_type(query)
     others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
     metrics = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
     added = [spark_types.StructField("watermark", time), spark_types.StructField("metrics", others)]
