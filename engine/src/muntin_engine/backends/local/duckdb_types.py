@@ -1,0 +1,76 @@
+"""Types in the languages of this backend: Arrow's, DuckDB's, and Spark's words for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+
+INSTANT: Final = pa.timestamp("us", "UTC")
+"""Spark's `timestamp`: a moment."""
+
+LOCAL_TIME: Final = pa.timestamp("us")
+"""Spark's `timestamp_ntz`: a time on a clock, in no zone."""
+
+_NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
+    pa.null(): ('"NULL"', "void"),
+    pa.bool_(): ("BOOLEAN", "boolean"),
+    pa.int8(): ("TINYINT", "tinyint"),
+    pa.int16(): ("SMALLINT", "smallint"),
+    pa.int32(): ("INTEGER", "int"),
+    pa.int64(): ("BIGINT", "bigint"),
+    pa.float32(): ("FLOAT", "float"),
+    pa.float64(): ("DOUBLE", "double"),
+    pa.string(): ("VARCHAR", "string"),
+    pa.binary(): ("BLOB", "binary"),
+    pa.date32(): ("DATE", "date"),
+    LOCAL_TIME: ("TIMESTAMP", "timestamp_ntz"),
+}
+"""By Arrow type, the names that DuckDB and Spark give it."""
+
+
+def duckdb_type(data_type: pa.DataType) -> str:
+    """Return the name that DuckDB has for a type.
+
+    Example:
+        >>> duckdb_type(pa.decimal128(10, 2)), duckdb_type(pa.timestamp("us", "UTC"))
+        ('DECIMAL(10,2)', 'TIMESTAMP WITH TIME ZONE')
+    """
+    if pa.types.is_decimal(data_type):
+        return f"DECIMAL({data_type.precision},{data_type.scale})"
+    if pa.types.is_timestamp(data_type) and data_type.tz is not None:
+        return "TIMESTAMP WITH TIME ZONE"
+    return _NAMES[data_type][0]
+
+
+def spelled(data_type: pa.DataType) -> str:
+    """Return the name that Spark has for a type, for messages.
+
+    Example:
+        >>> spelled(pa.list_(pa.int32())), spelled(pa.struct([("a", pa.string())]))
+        ('array<int>', 'struct<a:string>')
+    """
+    if pa.types.is_decimal(data_type):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    if pa.types.is_timestamp(data_type) and data_type.tz is not None:
+        return "timestamp"
+    if pa.types.is_list(data_type):
+        return f"array<{spelled(data_type.value_type)}>"
+    if pa.types.is_map(data_type):
+        return f"map<{spelled(data_type.key_type)},{spelled(data_type.item_type)}>"
+    if pa.types.is_struct(data_type):
+        fields = [data_type.field(place) for place in range(data_type.num_fields)]
+        return f"struct<{','.join(f'{field.name}:{spelled(field.type)}' for field in fields)}>"
+    names = _NAMES.get(data_type)
+    return str(data_type) if names is None else names[1]
+
+
+def quoted(name: str) -> str:
+    """Return a name as DuckDB reads it, whatever characters are in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_literal(text: str) -> str:
+    """Return text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
