@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+import duckdb
 import pyarrow as pa
 
 INSTANT: Final = pa.timestamp("us", "UTC")
@@ -41,7 +42,73 @@ def duckdb_type(data_type: pa.DataType) -> str:
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     if pa.types.is_timestamp(data_type) and data_type.tz is not None:
         return "TIMESTAMP WITH TIME ZONE"
+    if pa.types.is_list(data_type):
+        return f"{duckdb_type(data_type.value_type)}[]"
+    if pa.types.is_map(data_type):
+        return f"MAP({duckdb_type(data_type.key_type)}, {duckdb_type(data_type.item_type)})"
+    if pa.types.is_struct(data_type):
+        parts = [f"{quoted(part.name)} {duckdb_type(part.type)}" for part in data_type]
+        return f"STRUCT({', '.join(parts)})"
     return _NAMES[data_type][0]
+
+
+_READ_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "hugeint": pa.decimal128(38, 0),
+    "utinyint": pa.int16(),
+    "usmallint": pa.int32(),
+    "uinteger": pa.int64(),
+    "ubigint": pa.decimal128(20, 0),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "varchar": pa.string(),
+    "enum": pa.string(),
+    "blob": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": LOCAL_TIME,
+    "timestamp_s": LOCAL_TIME,
+    "timestamp_ms": LOCAL_TIME,
+    "timestamp_ns": LOCAL_TIME,
+    "timestamp with time zone": INSTANT,
+}
+"""The types in which columns are read, by the ids of DuckDB's types: Spark's, which has no unsigned ones."""
+
+
+_KINDS_WITH_PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
+
+
+def read_type(data_type: duckdb.sqltypes.DuckDBPyType) -> pa.DataType | None:
+    """Return the Arrow type in which a column of DuckDB's is read; None if values of its type are not read.
+
+    Example:
+        >>> print(read_type(duckdb.sqltype("UINTEGER[]")), read_type(duckdb.sqltype("UUID")))
+        list<item: int64> None
+    """
+    kind = data_type.id
+    children: Any = data_type.children if kind in _KINDS_WITH_PARTS else ()
+    if kind == "decimal":
+        sizes = dict(children)
+        return pa.decimal128(sizes["precision"], sizes["scale"])
+    if kind not in _KINDS_WITH_PARTS:
+        return _READ_TYPES.get(kind)
+
+    parts: dict[str, pa.DataType] = {}
+    for name, part in children:
+        if name == "size":  # of an array
+            continue
+        part_type = read_type(part)
+        if part_type is None:
+            return None
+        parts[name] = part_type
+    if kind == "struct":
+        return pa.struct(list(parts.items()))
+    if kind == "map":
+        return pa.map_(parts["key"], parts["value"])
+    return pa.list_(parts["child"])
 
 
 def spelled(data_type: pa.DataType) -> str:

@@ -107,19 +107,19 @@ class _Translator:
 
     # ------------------------------------------------------------------------------------------------ what is refused
 
-    def _refusal(self, node: exp.Expression, why: str, advice: str) -> QueryError:
+    def _refusal(self, node: exp.Expr, why: str, advice: str) -> QueryError:
         part = node.sql(dialect="spark")
         within = "" if part == self._text else f", in {self._text!r}"
         return QueryError("{value!r}{within} {why}\n  {advice}", value=part, within=within, why=why, advice=advice)
 
-    def _refuse_types(self, node: exp.Expression, *operands: DuckdbExpression) -> QueryError:
+    def _refuse_types(self, node: exp.Expr, *operands: DuckdbExpression) -> QueryError:
         types = " and ".join(spelled(operand.type) for operand in operands)
         return self._refusal(
             node, f"takes {types}, and is not known to mean the same without Spark", "cast its parts to one type"
         )
 
     @singledispatchmethod
-    def of(self, node: exp.Expression) -> DuckdbExpression:
+    def of(self, node: exp.Expr) -> DuckdbExpression:
         """Translate a node."""
         function = node.name if isinstance(node, exp.Anonymous) else node.key
         raise self._refusal(
@@ -140,7 +140,7 @@ class _Translator:
         value = self.of(node.this)
         return self._field(node, value, node.expression.name)
 
-    def _path(self, node: exp.Expression, path: Sequence[str]) -> DuckdbExpression:
+    def _path(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
         name = path[0]
         alike = [field for field in self._columns if field.name.casefold() == name.casefold()]
         if len(alike) > 1:
@@ -154,7 +154,7 @@ class _Translator:
             value = self._field(node, value, part)
         return value
 
-    def _field(self, node: exp.Expression, value: DuckdbExpression, name: str) -> DuckdbExpression:
+    def _field(self, node: exp.Expr, value: DuckdbExpression, name: str) -> DuckdbExpression:
         if not pa.types.is_struct(value.type):
             raise self._refusal(
                 node, f"reads {name!r} of {spelled(value.type)}", "name a column, or a field of a struct"
@@ -171,7 +171,7 @@ class _Translator:
             return DuckdbExpression(text_literal(node.this), pa.string(), literal=node.this)
         return self._number(node, node.this)
 
-    def _number(self, node: exp.Expression, digits: str) -> DuckdbExpression:
+    def _number(self, node: exp.Expr, digits: str) -> DuckdbExpression:
         """Give a number the type that Spark gives it: what has a point is a decimal, what has an exponent a double."""
         if re.fullmatch(r"[0-9]+", digits):
             for integer in (pa.int32(), pa.int64()):
@@ -182,7 +182,7 @@ class _Translator:
             return self._decimal(node, digits, len(digits.partition(".")[2]))
         return DuckdbExpression(f"CAST({digits} AS DOUBLE)", pa.float64())
 
-    def _decimal(self, node: exp.Expression, digits: str, scale: int) -> DuckdbExpression:
+    def _decimal(self, node: exp.Expr, digits: str, scale: int) -> DuckdbExpression:
         whole = digits.partition(".")[0].lstrip("0")
         precision = max(len(whole) + scale, 1)
         if precision > _MOST_DIGITS:
@@ -294,21 +294,21 @@ class _Translator:
             left = self._as_decimal(node.this, left)
         return left, right
 
-    def _as_decimal(self, node: exp.Expression, value: DuckdbExpression) -> DuckdbExpression:
+    def _as_decimal(self, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
         """Return a whole number beside a decimal: a literal has its own digits, a column those of its type."""
         digits = _DIGITS[value.type]
         if isinstance(node, exp.Literal):
             digits = len(node.this)
         return _cast(value, pa.decimal128(digits, 0))
 
-    def _decimal_result(self, node: exp.Expression, precision: int, scale: int) -> pa.DataType:
+    def _decimal_result(self, node: exp.Expr, precision: int, scale: int) -> pa.DataType:
         if precision > _MOST_DIGITS:
             raise self._refusal(
                 node, f"has up to {precision} digits, of which Spark drops some", "cast its parts to fewer digits"
             )
         return pa.decimal128(precision, scale)
 
-    def _common_number(self, node: exp.Expression, left: DuckdbExpression, right: DuckdbExpression) -> pa.DataType:
+    def _common_number(self, node: exp.Expr, left: DuckdbExpression, right: DuckdbExpression) -> pa.DataType:
         common = _common_type(left.type, right.type)
         if common is None:
             raise self._refuse_types(node, left, right)
@@ -404,7 +404,7 @@ class _Translator:
             raise self._refusal(node, "is a comparison with more than NULL", "write x = true, or x IS NULL")
         return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
 
-    def _alike(self, node: exp.Expression, operands: Sequence[exp.Expression]) -> list[DuckdbExpression]:
+    def _alike(self, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
         """Return operands as values of one type, the one that Spark compares or chooses among."""
         values = [self.of(operand) for operand in operands]
         common = values[0].type
@@ -417,12 +417,12 @@ class _Translator:
             raise self._refuse_types(node, *values)
         return [self._as_type(operand, value, common) for operand, value in zip(operands, values, strict=True)]
 
-    def _as_type(self, node: exp.Expression, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+    def _as_type(self, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
         if value.literal is not None and not pa.types.is_string(wanted):
             return self._literal_as(node, value.literal, wanted)
         return _cast(value, wanted)
 
-    def _literal_as(self, node: exp.Expression, text: str, wanted: pa.DataType) -> DuckdbExpression:
+    def _literal_as(self, node: exp.Expr, text: str, wanted: pa.DataType) -> DuckdbExpression:
         """Read text that stands beside a time or a date as one."""
         stripped = text.strip()
         try:
@@ -464,7 +464,7 @@ class _Translator:
         value = self._condition(node.this)
         return DuckdbExpression(f"(NOT {value.sql})", pa.bool_(), value.may_raise)
 
-    def _condition(self, node: exp.Expression) -> DuckdbExpression:
+    def _condition(self, node: exp.Expr) -> DuckdbExpression:
         value = self.of(node)
         if not (pa.types.is_boolean(value.type) or pa.types.is_null(value.type)):
             raise self._refusal(node, f"is {spelled(value.type)}", "expected: a condition, such as km > 2")
@@ -545,7 +545,7 @@ class _Translator:
 
     def _type_named(self, node: exp.Cast) -> pa.DataType:
         kind = node.to
-        if kind.this == exp.DataType.Type.DECIMAL:
+        if kind.this == exp.DType.DECIMAL:
             digits = [int(str(part.this.this)) for part in kind.expressions]
             precision = digits[0] if digits else 10
             scale = digits[1] if len(digits) > 1 else 0
@@ -596,7 +596,7 @@ class _Translator:
         value = _cast(self._number_in(node), pa.float64())
         return DuckdbExpression(f"EXP({value.sql})", pa.float64(), value.may_raise)
 
-    def _number_in(self, node: exp.Expression) -> DuckdbExpression:
+    def _number_in(self, node: exp.Expr) -> DuckdbExpression:
         value = self.of(node.this)
         if not _is_number(value.type):
             raise self._refuse_types(node, value)
@@ -635,22 +635,22 @@ class _Translator:
     def _(self, node: exp.DPipe) -> DuckdbExpression:
         return self._joined(node, [node.this, node.expression])
 
-    def _joined(self, node: exp.Expression, operands: Sequence[exp.Expression]) -> DuckdbExpression:
+    def _joined(self, node: exp.Expr, operands: Sequence[exp.Expr]) -> DuckdbExpression:
         """Return texts one after the other, or null if one is: DuckDB's own `concat` leaves nulls out."""
         values = [self._text_in(node, operand) for operand in operands]
         sql = " || ".join(f"CAST({value.sql} AS VARCHAR)" for value in values)
         return DuckdbExpression(f"({sql})", pa.string(), any(value.may_raise for value in values))
 
-    def _of_text(self, node: exp.Expression, function: str) -> DuckdbExpression:
+    def _of_text(self, node: exp.Expr, function: str) -> DuckdbExpression:
         value = self._text_in(node, node.this)
         return DuckdbExpression(f"{function}({value.sql})", pa.string(), value.may_raise)
 
-    def _test_of_text(self, node: exp.Expression, function: str, other: exp.Expression) -> DuckdbExpression:
+    def _test_of_text(self, node: exp.Expr, function: str, other: exp.Expr) -> DuckdbExpression:
         values = [self._text_in(node, operand) for operand in (node.this, other)]
         listed = ", ".join(value.sql for value in values)
         return DuckdbExpression(f"{function}({listed})", pa.bool_(), any(value.may_raise for value in values))
 
-    def _text_in(self, node: exp.Expression, operand: exp.Expression) -> DuckdbExpression:
+    def _text_in(self, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
         value = self.of(operand)
         if not pa.types.is_string(value.type):
             raise self._refuse_types(node, value)
@@ -675,20 +675,20 @@ class _Translator:
 _MICROSECONDS_OF_SCALE: Final[Mapping[str | None, int]] = {None: 1_000_000, "0": 1_000_000, "3": 1_000, "6": 1}
 """By the digits after a second's point that sqlglot calls the scale of a time: how many microseconds a unit has."""
 
-_NAMED_TYPES: Final[Mapping[exp.DataType.Type, pa.DataType]] = {
-    exp.DataType.Type.TINYINT: pa.int8(),
-    exp.DataType.Type.SMALLINT: pa.int16(),
-    exp.DataType.Type.INT: pa.int32(),
-    exp.DataType.Type.BIGINT: pa.int64(),
-    exp.DataType.Type.FLOAT: pa.float32(),
-    exp.DataType.Type.DOUBLE: pa.float64(),
-    exp.DataType.Type.BOOLEAN: pa.bool_(),
-    exp.DataType.Type.TEXT: pa.string(),
-    exp.DataType.Type.VARCHAR: pa.string(),
-    exp.DataType.Type.DATE: pa.date32(),
-    exp.DataType.Type.TIMESTAMP: INSTANT,
-    exp.DataType.Type.TIMESTAMPTZ: INSTANT,
-    exp.DataType.Type.TIMESTAMPNTZ: LOCAL_TIME,
+_NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
+    exp.DType.TINYINT: pa.int8(),
+    exp.DType.SMALLINT: pa.int16(),
+    exp.DType.INT: pa.int32(),
+    exp.DType.BIGINT: pa.int64(),
+    exp.DType.FLOAT: pa.float32(),
+    exp.DType.DOUBLE: pa.float64(),
+    exp.DType.BOOLEAN: pa.bool_(),
+    exp.DType.TEXT: pa.string(),
+    exp.DType.VARCHAR: pa.string(),
+    exp.DType.DATE: pa.date32(),
+    exp.DType.TIMESTAMP: INSTANT,
+    exp.DType.TIMESTAMPTZ: INSTANT,
+    exp.DType.TIMESTAMPNTZ: LOCAL_TIME,
 }
 """The types that a cast may name."""
 
@@ -705,7 +705,7 @@ def _is_there(value: DuckdbExpression) -> DuckdbExpression:
 
 
 def _is_number(data_type: pa.DataType) -> bool:
-    return pa.types.is_integer(data_type) or pa.types.is_floating(data_type) or pa.types.is_decimal(data_type)
+    return bool(pa.types.is_integer(data_type) or pa.types.is_floating(data_type) or pa.types.is_decimal(data_type))
 
 
 def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:

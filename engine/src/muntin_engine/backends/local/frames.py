@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +33,10 @@ class FrameKind(ABC):
     def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return the rows of a table as a relation, which reads them as far as a query needs them."""
 
+    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+        """Return a relation with the columns of a table, of which nobody reads rows."""
+        return self.relation(connection, frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
         return rows
@@ -47,19 +51,32 @@ class PandasFrame(FrameKind):
 
     def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return its rows without its index."""
+        return connection.from_arrow(self._arrow(frame, pa.Table.from_pandas))
+
+    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+        """Return its columns. Types of Python objects are found by a look at all of them."""
+        schema: pa.Schema = self._arrow(frame, pa.Schema.from_pandas)
+        return connection.from_arrow(schema.empty_table())
+
+    @staticmethod
+    def _arrow(frame: Any, make: Callable[..., Any]) -> Any:
+        """Return what a function of pyarrow makes of a frame.
+
+        Raises:
+            QueryError: The frame has several columns of one name, or a column of several types.
+        """
         names = list(map(str, frame.columns))
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
             raise QueryError(f"the frame has several columns {doubled[0]!r}\n  rename all but one of them")
         try:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+            return make(frame, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise QueryError(
                 "a column of the frame holds values of several types: {reason}\n"
                 "  expected: one type a column, for example frame.astype({{'name': str}})",
                 reason=str(error),
             ) from error
-        return connection.from_arrow(table)
 
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
@@ -105,9 +122,13 @@ class LazyPolarsFrame(PolarsFrame):
 
     def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return its rows."""
-        schema = pa.schema(pa.table(frame.collect_schema().to_frame()).schema)
+        schema = pa.table(frame.collect_schema().to_frame()).schema
         batches = (batch.cast(schema) for part in frame.collect_batches() for batch in pa.table(part).to_batches())
         return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, batches))
+
+    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+        """Return its columns."""
+        return connection.from_arrow(pa.table(frame.collect_schema().to_frame()))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
@@ -143,7 +164,10 @@ class ArrowData(FrameKind):
         """Return its rows."""
         if isinstance(frame, pa.Table | pa.RecordBatchReader) or not hasattr(frame, "__arrow_c_stream__"):
             return connection.from_arrow(frame)
-        return connection.from_arrow(pa.RecordBatchReader.from_stream(frame))
+        try:
+            return connection.from_arrow(pa.RecordBatchReader.from_stream(frame))
+        except pa.ArrowInvalid as error:
+            raise QueryError(f"a {type(frame).__name__} is no table\n  expected: one with columns") from error
 
 
 class Files(FrameKind):
@@ -183,7 +207,10 @@ def _paths(path: str) -> list[str]:
     else:
         paths = sorted(glob.glob(path, recursive=True))
     if not paths:
-        raise QueryError(f"there is no file {path!r}\n  it is looked for in {os.getcwd()}")
+        raise QueryError(
+            f"there is no file {path!r}\n"
+            f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
+        )
     return paths
 
 

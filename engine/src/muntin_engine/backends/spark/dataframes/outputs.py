@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame
 
-from muntin import LatePolicy
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.backend import EventRows
@@ -47,7 +46,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 @in_session()
 def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    running = keeping_late_rows(query) if output == LATE_ROWS else query
+    running = query.with_late_rows() if output == LATE_ROWS else query
     rows = typed_rows(output_blobs(running, warns=False), output, refused_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
@@ -92,19 +91,6 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     rows = event_rows(query, output_blobs(query), schema, output)
     look_up(rows, orders_by_name(order), {})
     return EventRows(rows, event_columns(query.plan, output))
-
-
-def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
-    """Return a query that has its late rows to return: they travel beside what is made of them before the shuffle.
-
-    Raises:
-        QueryError: It drops them.
-    """
-    if all(source.late.policy is LatePolicy.DROP for source in query.plan.inputs):
-        raise QueryError(
-            "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
-        )
-    return replace(query, plan=replace(query.plan, keeps_late_rows=True))
 
 
 def _check_output_watermark(query: PlannedQuery) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -17,9 +17,6 @@ from muntin_engine.backends.spark.inputs.input_columns import condition_of, look
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
-
-CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
-"""The columns that say what becomes of a result."""
 
 
 def selected(rows: DataFrame, selection: Selection, kept: tuple[str, ...] = ()) -> DataFrame:
@@ -34,18 +31,8 @@ def selected(rows: DataFrame, selection: Selection, kept: tuple[str, ...] = ()) 
         rows = rows.where(selection.condition)
     if not selection.columns:
         return rows
-    names = names_of(rows.columns, selection, kept)[len(selection.columns) :]
+    names = selection.names(rows.columns, kept)[len(selection.columns) :]
     return rows.select(*(F.expr(text).alias(name) for name, text in selection.columns.items()), *names)
-
-
-def names_of(names: Sequence[str], selection: Selection, kept: tuple[str, ...] = ()) -> list[str]:
-    """Return the names of the columns that a query has of results with some names."""
-    if not selection.columns:
-        return list(names)
-    return [
-        *selection.columns,
-        *(name for name in (*CHANGES, *kept) if name in names and name not in selection.columns),
-    ]
 
 
 def reselected(

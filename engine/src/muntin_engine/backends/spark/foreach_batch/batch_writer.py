@@ -16,10 +16,9 @@ from muntin import EARLIEST
 from muntin_engine.backends.planned_query import PlannedQuery, Selection
 from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
-from muntin_engine.backends.spark.dataframes.outputs import keeping_late_rows
 from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
-from muntin_engine.backends.spark.dataframes.selected_results import names_of, selected
+from muntin_engine.backends.spark.dataframes.selected_results import selected
 from muntin_engine.backends.spark.failures.root_cause import is_from_spark, root_cause
 from muntin_engine.backends.spark.foreach_batch.batch_progress import progress_of, progress_schema
 from muntin_engine.backends.spark.foreach_batch.query_ids import QueryId
@@ -129,14 +128,14 @@ def written_to(
 
 
 def _with_outputs(query: PlannedQuery, of_query: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
-    running = keeping_late_rows(query) if LATE_ROWS in of_query.sinks else query
+    running = query.with_late_rows() if LATE_ROWS in of_query.sinks else query
     if EVICTED_ROWS in of_query.sinks:
         evicted_schema(running)
     schemas = schemas_of(running)
     for output, sink in of_query.sinks.items():
         sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
         names = schemas[output].names
-        sink.check(names_of(names, running.selection) if output == RESULTS else names)
+        sink.check(running.selection.names(names) if output == RESULTS else names)
     return running, of_query._replace(schemas=schemas, selection=running.selection)
 
 
