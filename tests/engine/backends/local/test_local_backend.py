@@ -73,7 +73,7 @@ def repr_of_row(row: dict[str, Any]) -> tuple[bool, str]:
 
 
 def test_a_tumbling_window_has_the_rows_of_its_key_and_time() -> None:
-    results = by_hours(RIDES).results()
+    results: Any = by_hours(RIDES).results()
     assert results.schema == pa.schema(
         [
             ("station", pa.string()),
@@ -101,7 +101,7 @@ def test_a_result_is_of_the_kind_of_its_input(kind: type, frame: Any) -> None:
 
 
 def test_a_lazy_frame_gives_a_lazy_frame() -> None:
-    results = by_hours(pl.DataFrame(RIDES).lazy()).results()
+    results: Any = by_hours(pl.DataFrame(RIDES).lazy()).results()
     assert isinstance(results, pl.LazyFrame)
     assert rows_of(results.collect()) == HOURS
 
@@ -174,9 +174,9 @@ def test_a_function_of_arrays_and_a_module_of_a_plugin_are_called_as_on_spark() 
 
 def test_columns_are_names_paths_and_expressions() -> None:
     query = rides(key=["bike.kind", "riders % 2 = 0"], rows="riders < 5").where("km IS NOT NULL")
-    results = query.window(tumbling("1 day")).aggregate(total=module(Total, "km * 2")).results()
+    results: Any = query.window(tumbling("1 day")).aggregate(total=module(Total, "km * 2")).results()
     assert results.schema.names == ["kind", "riders % 2 = 0", "window", "total"]
-    assert {tuple(row.values())[:2] + (row["total"],) for row in results.to_pylist()} == {
+    assert {(row["kind"], row["riders % 2 = 0"], row["total"]) for row in results.to_pylist()} == {
         ("cargo", False, 10.0),
         ("cargo", True, 4.0),
     }
@@ -226,12 +226,12 @@ def test_the_error_of_a_module_names_its_key_and_window() -> None:
     [
         (
             lambda: rides(key="statoin"),
-            "key reads 'statoin', and the input has no such column\n  did you mean 'station'",
+            "key reads 'statoin', and the input has no such column",
         ),
         (lambda: rides(rows="km + 1"), r"rows\(km \+ 1\) is of type double\n  expected: a condition"),
         (lambda: rides(at="station").window(tumbling(5)).aggregate(n=module(Count)), "the time column station is of"),
         (lambda: rides(at="uuid() IS NULL").window(tumbling(5)).aggregate(n=module(Count)), "without Spark"),
-        (lambda: events("no_such_*.parquet", at="t"), "there is no file 'no_such_\\*.parquet'"),
+        (lambda: rides("no_such_*.parquet"), "there is no file 'no_such_\\*.parquet'"),
         (lambda: events(pa.table({"a": [1]})["a"], at="t"), "a ChunkedArray is no table"),
         (lambda: by_hours(RIDES).as_events(), r"not yet without Spark: as_events\(\)"),
         (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"not yet without Spark: write\(\)"),
@@ -250,7 +250,7 @@ def test_a_column_of_sparks_is_refused_with_what_to_write() -> None:
         def __str__(self) -> str:
             return "Column<'km'>"
 
-    with pytest.raises(QueryError, match="key reads Column<'km'>, a column of Spark's(.|\n)*write it as text in SQL"):
+    with pytest.raises(QueryError, match=r"key reads Column<'km'>, a column of Spark's(.|\n)*as text in SQL"):
         rides(key=Column())
 
 
