@@ -6,7 +6,7 @@ There is one backend for each kind of input, which `choosing` knows by its type.
 - `Backend` plans a query over its inputs, runs it, and writes its output;
 - `DistributedRows`, of `sinks`, is what sinks ask of it: it adds up results that may be retracted.
 
-`api` calls these and nothing else of a backend. A backend that plans with `planning` fulfils its `ColumnReader` as well.
+`api` calls these and nothing else of a backend. One that plans with `planning` fulfils its `ColumnReader` as well.
 """
 
 from __future__ import annotations
