@@ -182,13 +182,31 @@ def test_columns_are_names_paths_and_expressions() -> None:
     }
 
 
-def test_rows_without_a_time_are_rejected_and_say_why() -> None:
+def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureFixture) -> None:
     table = pa.table({"at": [1, None], "x": [1, 2]})
     query = events(table, at="at").window(tumbling(10)).aggregate(n=module(Count))
     assert rows_of(query.results()) == [{"window": {"start": 0, "end": 10}, "n": 1}]
+    assert [record.name for record in caplog.records] == ["muntin.rejected"]
+    assert "muntin: 1 of 2 rows of the static input were rejected: 1 null time\n" in caplog.text
     (rejected,) = rows_of(query.rejected_rows())
     assert (rejected["reason"], rejected["message"]) == ("null time", "its time is null")
     assert rows_of(query.late_rows()) == []
+
+
+def test_rows_that_a_module_skips_and_values_that_no_column_holds_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    def pairs(xs: list[int], ys: list[float]) -> int:
+        return len(xs)
+
+    def large(values: list[int]) -> int:
+        return 2**70 if values == [4] else 0
+
+    table = pa.table({"at": [1, 11, 21], "x": [None, 4, 5], "y": [1.0, 2.0, 3.0]})
+    windows = events(table, at="at").window(tumbling(10))  # type: ignore[arg-type]
+    results = windows.aggregate(n=module(pairs, "x", "y", returns=int), large=module(large, "x")).results()
+    assert [row["large"] for row in rows_of(results)] == [None, None, 0]
+    assert {record.name for record in caplog.records} == {"muntin.skipped", "muntin.overflows"}
+    assert "1 of 3 rows of the static input were skipped by function.pairs" in caplog.text
+    assert "1 values of the results are too large for their column 'large'" in caplog.text
 
 
 def test_results_are_selected() -> None:

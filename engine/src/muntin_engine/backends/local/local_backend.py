@@ -177,11 +177,11 @@ class LocalBackend(Backend):
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""
         running = query.with_late_rows() if output == LATE_ROWS else query
-        return _like_input(query, output_table(running, output))
+        return _like_input(query, output_table(running, output, warns=False))
 
     def evicted_rows(self, query: PlannedQuery) -> Any:
         """Return the second output of a query of a `RowOperator`."""
-        return _like_input(query, output_table(query, EVICTED_ROWS))
+        return _like_input(query, output_table(query, EVICTED_ROWS, warns=False))
 
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
