@@ -20,7 +20,7 @@ from muntin.catalog.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import ProgressPolicy, bounded_delay
 from muntin.windows import WindowSpecification
-from muntin_engine.api.text.kinds import GivenClasses
+from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.plan.arguments_as_text import write_parameter, write_value
 from muntin_engine.plan.text_functions import FUNCTIONS
 from tests.engine.api.text.random_queries import DECIMALS, EMISSIONS, LATE, PROGRESS, ROWS, TICKS, TRIGGERS, WINDOWS
@@ -29,7 +29,7 @@ VALUES = (*WINDOWS, *TICKS, *DECIMALS, *ROWS, *TRIGGERS, *PROGRESS, *EMISSIONS, 
 
 
 def there_and_back(value: Any, *classes: Any) -> Any:
-    return GivenClasses.of(classes).read(json.loads(json.dumps(write_value(value))), "here")
+    return ProgramClasses.of(classes).read(json.loads(json.dumps(write_value(value))), "here")
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:60])
@@ -83,7 +83,7 @@ def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
     ids=repr,
 )
 def test_a_parameter_comes_back_as_it_was(value: Any) -> None:
-    back = GivenClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
+    back = ProgramClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
     assert back == value
     assert type(back) is type(value)
 
@@ -105,7 +105,7 @@ PARAMETERS = strategies.recursive(
 
 @given(PARAMETERS)
 def test_parameters_in_parameters_come_back_too_whatever_their_names(value: Any) -> None:
-    back = GivenClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
+    back = ProgramClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
     assert repr(back) == repr(value)
 
 
@@ -136,10 +136,10 @@ def test_a_class_of_the_program_is_given() -> None:
 
 def test_an_unknown_kind_has_the_closest_name() -> None:
     with pytest.raises(QueryError, match="did you mean 'tumbling'"):
-        GivenClasses.of(()).read({"kind": "tumblin", "size": "1 hour"}, "here")
+        ProgramClasses.of(()).read({"kind": "tumblin", "size": "1 hour"}, "here")
     with pytest.raises(MuntinError, match="size"):
-        GivenClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"}, "here")
-    assert isinstance(GivenClasses.of(()).read({"kind": "calendar", "size": "month"}, "here"), WindowSpecification)
+        ProgramClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"}, "here")
+    assert isinstance(ProgramClasses.of(()).read({"kind": "calendar", "size": "month"}, "here"), WindowSpecification)
     with pytest.raises(QueryError, match="neither idle"):
-        GivenClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}}, "here")
-    assert bounded_delay(3) == GivenClasses.of(()).read({"kind": "bounded_delay", "delay": 3}, "here")
+        ProgramClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}}, "here")
+    assert bounded_delay(3) == ProgramClasses.of(()).read({"kind": "bounded_delay", "delay": 3}, "here")

@@ -1,6 +1,6 @@
-"""Checks of the arguments of calls that make a query; an error says which call works.
+"""Check the arguments of calls that make a query; an error says which call works.
 
-Columns are recognized by the methods of their classes, so that nothing is imported and Spark not called.
+Columns are recognized by the methods of their classes, so that nothing is imported and Spark is not called.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from muntin import Module, ticks
 from muntin.definitions.methods import signature_of
 from muntin.errors import DurationError, QueryError
 from muntin.errors.messages import Argument
-from muntin.modules.call import check_column
+from muntin.modules.call import ModuleCall, check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.backends.choosing import is_input
 
 
 def check_dataframe(call: str, df: object) -> None:
-    """Refuse what is neither a DataFrame of Spark's nor a table in this process.
+    """Raise unless an argument is a DataFrame of Spark's, or a table in this process.
 
     Args:
-        call: The function that is given it, for example `"events"`.
-        df: What is given.
+        call: The function that the argument is for, for example `"events"`.
+        df: The argument.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if is_input(df):
         return
@@ -41,29 +41,37 @@ def check_dataframe(call: str, df: object) -> None:
 
 
 def check_each(arguments: Mapping[str, object]) -> None:
-    """Refuse what cannot name a column each; None is an argument that is left out."""
+    """Raise unless each argument names a column; None is an argument that is left out.
+
+    Raises:
+        QueryError: An argument is something else.
+    """
     for argument, column in arguments.items():
         if column is not None:
             check_column(argument, column)
 
 
 def key_columns(key: object) -> tuple[Any, ...]:
-    """Return the columns to group by, of one, of several or of none.
+    """Return the columns to group by: one, several or none.
 
     Raises:
-        QueryError: One of them is not a column.
+        QueryError: A key is not a column.
     """
-    keys: tuple[Any, ...] = () if key is None else tuple(key) if isinstance(key, list | tuple) else (key,)
+    keys: tuple[Any, ...] = (key,)
+    if key is None:
+        keys = ()
+    elif isinstance(key, list | tuple):
+        keys = tuple(key)
     for column in keys:
         check_column("key", column)
     return keys
 
 
 def order_columns(order: object) -> Any:
-    """Return what orders the rows of one time: a column, several as a tuple, or None.
+    """Return the columns that order rows of the same time: a column, several as a tuple, or None.
 
     Raises:
-        QueryError: One of them is not a column, or there are none in a list.
+        QueryError: The order is not a column, or a list without any.
     """
     if not isinstance(order, list | tuple):
         check_each({"order": order})
@@ -81,13 +89,17 @@ def order_columns(order: object) -> Any:
 
 
 def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
-    """Return the columns of results by their names, of a name, of several names, or of columns by name.
+    """Return the columns of results by their names.
+
+    Args:
+        argument: The name of the argument.
+        columns: A name, several names, or columns by the names that they get.
 
     Raises:
-        QueryError: One of them is not a column, or an expression without a name.
+        QueryError: An item is not a column, or an expression without a name.
     """
     if isinstance(columns, Mapping):
-        named = dict(columns)
+        by_name = dict(columns)
     else:
         names = columns if isinstance(columns, list | tuple) else (columns,)
         if not all(isinstance(name, str) for name in names):
@@ -95,27 +107,27 @@ def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
                 f"{argument}={columns!r:.80} has an expression without a name\n"
                 f"  expected: names, such as {argument}=['km'], or by name {argument}={{'miles': F.col('km') / 1.6}}"
             )
-        named = {name: name for name in names}
-    for column in named.values():
+        by_name = {name: name for name in names}
+    for column in by_name.values():
         check_column(argument, column)
-    return named
+    return by_name
 
 
 def check_flag(argument: str, value: object) -> None:
-    """Refuse what is neither True nor False.
+    """Raise unless an argument is True or False.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if not isinstance(value, bool):
         raise QueryError("{name} is True or False, got {value!r}", argument=argument, value=value, name=argument)
 
 
 def check_name(argument: str, value: object) -> None:
-    """Refuse what cannot be a name.
+    """Raise unless an argument can be a name.
 
     Raises:
-        QueryError: It is not a text, or empty.
+        QueryError: The argument is not text, or empty.
     """
     if not isinstance(value, str) or not value:
         raise QueryError(
@@ -127,49 +139,52 @@ def check_name(argument: str, value: object) -> None:
 
 
 def check_specification(window: object, argument: str = "") -> None:
-    """Refuse what is no window specification.
+    """Raise unless an argument is a window specification.
 
     Args:
-        window: What is given.
-        argument: The name under which it is given, if there are several.
+        window: The argument.
+        argument: The name of the argument, if a call takes several.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if isinstance(window, WindowSpecification):
         return
-    named = f"{argument}=" if argument else ""
-    written = "tumbling('10 minutes')"
+    prefix = f"{argument}=" if argument else ""
+    example = "tumbling('10 minutes')"
     with suppress(DurationError):
-        written = f"tumbling({window!r})" if isinstance(window, str) and ticks(window) > 0 else written
-    raise QueryError(f"{named}{spelled(window)} is not a window specification; expected, for example, {named}{written}")
+        if isinstance(window, str) and ticks(window) > 0:
+            example = f"tumbling({window!r})"  # a length was given: most likely of such a window
+    raise QueryError(
+        f"{prefix}{spelled(window)} is not a window specification; expected, for example, {prefix}{example}"
+    )
 
 
-def check_call(call: object, made_by: type, write: Callable[[str], str]) -> None:
-    """Refuse what is no module with its columns.
+def check_call(call: object, write: Callable[[str], str]) -> None:
+    """Raise unless an argument is a module with its columns, as `module` returns it.
 
     Args:
-        call: What is given.
-        made_by: The class of what `module` returns.
-        write: Returns the whole call, given the one of `module`.
+        call: The argument.
+        write: Returns the text of the whole call, given the text of the argument.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
-    if isinstance(call, made_by):
+    if isinstance(call, ModuleCall):
         return
     if isinstance(call, str):
-        written = f"module({call!r}, 'column')"
+        example = f"module({call!r}, 'column')"
     elif isinstance(call, type) and issubclass(call, Module):
-        written = f"module({call.__name__}, 'column')"
+        example = f"module({call.__name__}, 'column')"
     elif isinstance(call, Module):
-        written = f"module({type(call).__name__}, 'column')"
-    elif callable(call) and hasattr(call, "__name__"):
-        is_typed = signature_of(call).return_annotation is made_by
-        written = f"{call.__name__}('column')" if is_typed else f"module({call.__name__}, 'column', returns=float)"
+        example = f"module({type(call).__name__}, 'column')"
+    elif not callable(call) or not hasattr(call, "__name__"):
+        example = "module('stats.average', 'column')"
+    elif signature_of(call).return_annotation is ModuleCall:  # a typed call of a plugin, such as stats.average
+        example = f"{call.__name__}('column')"
     else:
-        written = "module('stats.average', 'column')"
-    raise QueryError(f"{spelled(call)} is not a module with its columns\n  write {write(written)}")
+        example = f"module({call.__name__}, 'column', returns=float)"
+    raise QueryError(f"{spelled(call)} is not a module with its columns\n  write {write(example)}")
 
 
 def spelled(value: object) -> str:
@@ -177,14 +192,17 @@ def spelled(value: object) -> str:
     if isinstance(value, type | FunctionType):
         return value.__name__
     text = repr(value)
-    return f"a {type(value).__name__}" if " at 0x" in text or "\n" in text else f"{text:.80}"
+    has_address = " at 0x" in text
+    if has_address or "\n" in text:
+        return f"a {type(value).__name__}"
+    return f"{text:.80}"
 
 
 def check_shedding(most_held: object, when_full: object) -> None:
-    """Refuse what is no limit to how many events a key holds.
+    """Raise unless the arguments of `shedding` limit the events of a key.
 
     Raises:
-        QueryError: It is not a whole number above zero, or what happens then is neither `shed` nor `fail`.
+        QueryError: The limit is not a whole number above zero, or `when_full` is neither `shed` nor `fail`.
     """
     if type(most_held) is not int or most_held < 1:
         raise QueryError(
@@ -199,10 +217,10 @@ def check_shedding(most_held: object, when_full: object) -> None:
 
 
 def check_path(argument: str, path: object) -> None:
-    """Refuse what is no path.
+    """Raise unless an argument is a path.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if not isinstance(path, str | PathLike):
         raise QueryError(f"{argument}={spelled(path)} is not a path\n  expected: text or a pathlib.Path")

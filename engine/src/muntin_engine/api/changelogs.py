@@ -1,4 +1,4 @@
-"""The calls that add up results which may be retracted: the table of a changelog, and the rows that are final."""
+"""The calls that add up results with retractions: the table of a changelog, its net changes, and its final rows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
-    """Return the table that a changelog adds up to: what `emit="final"` gives once every window is complete.
+    """Return the table that a changelog adds up to: the results of `emit="final"` once every window is complete.
 
     Args:
-        changelog: All results so far of a query that may retract them, as with `emit="speculative"` or `"eager"`, as a
-            static DataFrame; the order of its rows does not matter. Columns may be left out, but for `change`,
-            `event_id`, the keys and, where there is a `new_end`, `lifetime`. Of an added one that differs among the
-            changes of a result, such as the `batch` of a ParquetFolder, any value is taken.
-        key: The query's key columns; `()` if it has none. None: those that the changelog says it has, which Muntin's
-            results say, also after they were written to Parquet files and read again.
+        changelog: All results so far of a query that may retract results, as with `emit="speculative"` or `"eager"`, as
+            a static DataFrame; the order of its rows does not matter. Columns may be left out, except `change`,
+            `event_id`, the keys and, if there is a `new_end`, `lifetime`. An added column that differs among the
+            changes of a result, such as the `batch` of a ParquetFolder, gets any of its values.
+        key: The query's key columns; `()` if it has none. None: the keys that the changelog itself names; results of
+            Muntin name them, even after they were written to Parquet files and read again.
 
     Returns:
         The columns of the changelog without `change`, `event_id` and `new_end`; `lifetime` as revised last.
 
     Raises:
-        QueryError: A column that is needed is missing, the keys are not known, one of them is left out, or the
-            changelog is a stream.
+        QueryError: A required column is missing, the keys are not known, a key is left out, or the changelog is a
+            stream.
 
     Cost:
         One shuffle of the changelog.
@@ -51,41 +51,42 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> Dat
         key: The query's key columns, as in `fold`.
 
     Returns:
-        At the most one row per key and `event_id`. Its `change` is `upsert`, with the row as it is from now on, or
-        `delete`. A row that comes and goes within the batch is left out. There is no `new_end`; `lifetime` has it.
+        At most one row per key and `event_id`. Its `change` is `upsert`, with the row as it is from now on, or
+        `delete`. A row that is inserted and retracted within the batch is left out. There is no `new_end`: `lifetime`
+        has the new end.
 
     Raises:
-        QueryError: A column that is needed is missing, the keys are not known, or one of them is left out.
+        QueryError: A required column is missing, the keys are not known, or a key is left out.
     """
-    compute_itself = getattr(type(batch), "net_changes", None)
-    if compute_itself is not None:  # a batch of `muntin_engine.testing`
-        changes: DataFrame = compute_itself(batch, key)
+    net_changes_of_batch = getattr(type(batch), "net_changes", None)
+    if net_changes_of_batch is not None:  # a batch of `muntin_engine.testing`
+        changes: DataFrame = net_changes_of_batch(batch, key)
         return changes
     return backend_of(batch).changelogs.net_changes(batch, key)
 
 
 def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None = None) -> DataFrame:
-    """Return the rows of results that no later micro-batch changes, takes away or adds to.
+    """Return the rows of results that no later micro-batch changes, retracts or adds to.
 
-    Every later change has a sync time at or after the output's watermark. So a row is final where its lifetime starts
-    before the watermark; and where lifetimes may get other ends (there is a `new_end`), where it ends before it too.
-    Rows that are final stay so, and once the stream is closed all are. Results that are neither early nor a changelog
-    are final when they are emitted: all are returned.
+    Every later change has a sync time at or after the output watermark. So a row is final if its lifetime starts before
+    the watermark; if lifetimes may get other ends (there is a `new_end`), it has to end before the watermark as well.
+    Final rows stay final, and once the stream is closed all rows are final. Results that are neither early nor a
+    changelog are final when they are emitted: all are returned.
 
-    Of early results that are not retracted, all firings of a window are returned once its last one is among them; as
-    before, the last counts with `refinement="accumulate"`, and their sum with `"discard"`.
+    For early results that are not retracted, all firings of a window are returned once its last one is among them: with
+    `refinement="accumulate"` the last one counts, with `"discard"` their sum.
 
     Args:
         results: All results so far, as a static DataFrame, with the columns that `fold` needs if they have `change`,
             and with `lifetime`, or `window` if that is the lifetime.
-        watermark: The output watermark after one of the micro-batches that are in the results, in ticks: as a function
-            gets it that writes results and has a parameter `watermark`, as `Sink.take_watermark` and
-            `ParquetFolder.watermark` have it, and `batch_metrics`. Read it before the results. None: none is known, and
-            no row is final that could change.
+        watermark: The output watermark after one of the micro-batches in the results, in ticks. It is the argument of a
+            function that writes results and has a parameter `watermark`; `Sink.take_watermark`,
+            `ParquetFolder.watermark` and `batch_metrics` have it too. Read it before the results. None: the watermark
+            is not known, and no row is final that could change.
         key: The query's key columns, as in `fold`.
 
     Returns:
-        The columns of the results; of a changelog those that `fold` returns.
+        The columns of the results; for a changelog the columns that `fold` returns.
 
     Raises:
         QueryError: As for `fold`; or the rows have no lifetime.

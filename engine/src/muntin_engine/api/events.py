@@ -59,7 +59,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Times are timestamps; on an axis other than time they are integers or decimals. All times of a query are of one
     kind. With decimals a point lasts one unit of the last place, and lengths are numbers such as 5 or
-    `Decimal("0.25")`; the times of results are `decimal(19, s)`, where `s` is the scale of the column.
+    `Decimal("0.25")`; the times of results are `decimal(19, s)`, with the scale `s` of the column.
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended: nothing in it is late, and every
@@ -69,62 +69,63 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             other, and so is NaN; 0.0 and -0.0 are one key, as in Spark. Text with a collation is refused, here and as
             `id` or `order`: for keys that ignore case write `F.lower(F.collate("k", "UTF8_BINARY"))`. None: all rows
             are one group.
-        id: Identifies an event within its key, so that it can be revised and duplicates are rejected. It may be of any
+        id: The id of an event within its key, so that it can be revised and duplicates are rejected. It may be of any
             type: NaN equals itself, 0.0 equals -0.0, and maps are equal whatever the order of their entries.
-        order: Orders rows of the same time, for row windows such as `last(10)`, stream operators, modules that read the
-            order, such as `stats.last`, and samples: an offset, a sequence number. Of several columns the first
-            decides, and where it is the same the next one. Null comes first. Other queries do not read it.
+        order: The order of rows of the same time, such as an offset or a sequence number. Row windows such as
+            `last(10)`, stream operators, modules that depend on the order, such as `stats.last`, and samples read it;
+            other queries do not. Of several columns the first decides, and the next one where that is equal. Null comes
+            first.
         start: The start of an event's lifetime.
         end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
-        at: Instead of `start` and `end`, the time of a point event.
-        edge: With `at`: each event is a sample that lasts until the next sample of its key. Of several samples of a key
-            at one time the last by `order` holds, in whatever order and micro-batches they come; of those alike in
-            order, or without `order`, the greatest by the values of the columns that the query reads, compared one
-            after the other, null first and NaN last. The others are rejected rows with the reason `replaced`. Samples
-            cannot be revised.
-        change: The kind of a row: `"insert"`, `"revise"` (gives an event a new end), `"retract"` (deletes an event),
-            `"punctuate"` (advances the watermark to its `start`, or `at`: nothing of any key changes before it any
-            more), `"punctuate_key"` (does so for the row's key alone, if the progress policy has key punctuation),
-            `"punctuate_keys"` (the same for all keys that have the values of its key columns, where null stands for any
-            value), `"clock"` (a processing-time reading, in `start` or `at`), `"signal"` (an external event for
-            triggers of early results, without time and key) or `"close"` (ends the stream). By default every row is an
-            insertion.
-        key_ranges: By the name of a key column, the two columns that `"punctuate_keys"` rows may bound its values by,
-            where they have no value: from the first on, and below the second. Null is no bound, and None no column.
+        at: The time of a point event, instead of `start` and `end`.
+        edge: With `at`: each event is a sample that lasts until the next sample of its key. If a key has several
+            samples at one time, the last by `order` counts, in whatever order and micro-batches they arrive. If they
+            are equal in order, or without `order`, the greatest counts, by the values of the columns that the query
+            reads, compared one after the other, null first and NaN last. The others are rejected rows with the reason
+            `replaced`. Samples cannot be revised.
+        change: The kind of a row. By default every row is an insertion. `"insert"`; `"revise"` gives an event a new
+            end; `"retract"` deletes an event; `"punctuate"` advances the watermark to its `start`, or `at`: no key
+            changes before that time any more; `"punctuate_key"` does so for the row's key alone, if the progress policy
+            has key punctuation; `"punctuate_keys"` does so for all keys with the values of its key columns, where null
+            stands for any value; `"clock"` is a processing-time reading, in `start` or `at`; `"signal"` is an external
+            event for triggers of early results, without time and key; `"close"` ends the stream.
+        key_ranges: Bounds of keys in `"punctuate_keys"` rows: by the name of a key column, the two columns that bound
+            its values where the row has no value for it, from the first on and below the second. A null is no bound,
+            and None no column.
         new_end: The new end in a revision.
         signal: The name of a signal.
         rows: A condition, as text or as a column. The stream ignores rows that do not match, punctuation too, as with
-            `df.where(...)`. Queries of `one_pass` share a DataFrame, and may take different rows of it.
+            `df.where(...)`. Queries of `one_pass` share a DataFrame, and may read different rows of it.
             `EventStream.where` tests events instead.
-        watermark: How far the watermark stays behind the newest event, such as `"10 minutes"`; or another progress
-            policy, such as `bounded_disorder(rows=100)`. None: punctuation rows alone advance it, as they do under
-            every policy. A stream needs one of these, or a heartbeat, since no window would ever be final without. Do
-            not call Spark's `withWatermark` on the input: it drops late rows before Muntin sees them.
+        watermark: The delay of the watermark behind the newest event, such as `"10 minutes"`; or another progress
+            policy, such as `bounded_disorder(rows=100)`. None: only punctuation rows advance it, as they do under every
+            policy. A stream needs one of these, or a heartbeat, since no window would ever be final without. Do not
+            call Spark's `withWatermark` on the input: it drops late rows before Muntin sees them.
         source: The source of a row. The watermark is then the least of the watermarks of all sources. A punctuation row
-            counts for its source; one without a source counts for all.
+            counts for its source, or for all sources if it has none.
         sources: All sources. Rows of any other source are rejected.
         late_policy: The policy for late rows: `"side"`, `"drop"`, `"adjust"` or, for example, `correct("1 hour")`.
-        buckets: The number of buckets over which keys are spread, 1 to 256; without keys there is one. It is part of
-            the checkpoint.
+        buckets: The number of buckets over which keys are spread, 1 to 256; without keys there is one. The checkpoint
+            stores it.
         unit: The unit of times that are integers: `"s"`, `"ms"`, `"us"` or `"ns"`. All lengths are then given as time,
             such as `"10 minutes"`, and results have times in the same unit.
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `key_ranges` are of no key, or of another type; or `rows` is no condition.
+            such key; `key_ranges` are of no key, or of another type; or `rows` is not a condition.
         PolicyError: The watermark's delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
     keys = key_columns(key)
-    begins = start if at is None else at
+    first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
     check_each({**roles, "source": source})
     row_order = order_columns(order)
     check_flag("edge", edge)
     progress = _progress_of(watermark)
     check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
-    assert begins is not None
+    assert first_column is not None, "check_columns refuses events without a time"
     check_buckets(buckets)
     check_sources(source, sources)
     condition = None
@@ -140,7 +141,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         keys=keys,
         id=id,
         order=row_order,
-        start=begins,
+        start=first_column,
         end=end,
         is_edge=edge,
         change=change,
@@ -158,10 +159,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
 
 def _progress_of(watermark: object) -> ProgressPolicy:
-    """Return the progress policy that a query names: one, a delay, or None for punctuation alone.
+    """Return the progress policy of a stream: a policy, one of a delay, or punctuation alone for None.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The watermark is neither a delay nor a policy.
         PolicyError: The delay is negative.
         DurationError: The delay cannot be read.
     """
@@ -183,10 +184,10 @@ def _progress_of(watermark: object) -> ProgressPolicy:
 
 
 def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
-    """Refuse ranges of keys that are no pairs of columns by the names of keys, or that no row of punctuation may give.
+    """Raise unless ranges of keys are pairs of columns by name, which the progress policy lets rows of punctuation use.
 
     Raises:
-        QueryError: They are something else, or the progress policy has no key punctuation.
+        QueryError: The ranges are something else, or the progress policy has no key punctuation.
     """
     example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
     if not isinstance(key_ranges, Mapping):

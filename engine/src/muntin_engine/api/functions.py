@@ -1,4 +1,4 @@
-"""Functions of plugins, and of one's own, in Spark SQL."""
+"""Functions of plugins and of query writers, in Spark SQL and as conditions of joins."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def functions(spark: SparkSession | ConnectSession, *names: str | Function[..., 
     Args:
         spark: The session.
         names: Full names of functions that installed plugins offer, such as `"stats.clamp"`, or functions of your own
-            that `muntin.function` made; all installed ones if none is given. In SQL the dot is an underscore:
+            that `muntin.function` made; by default all installed functions. In SQL the dot is an underscore:
             `stats_clamp(x, 0, 1)`.
 
     Raises:
-        QueryError: The session is not one, or a function is neither.
+        QueryError: The session is not a session, or a function is neither a name nor made by `muntin.function`.
         UnknownModuleError: No installed plugin offers a name.
     """
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
@@ -52,20 +52,20 @@ def condition(
 ) -> JoinCondition:
     """Make a function the condition of a join, `EventStream.join(on=...)`.
 
-    It is called for each pair of events of a key that overlap, and more than once where these may be revised. Events
-    meet if it returns True. They do not if it returns False or None. Where a column is null and the annotation of its
-    parameter does not allow that, it is not called, and the events do not meet.
+    The function is called for each pair of events of a key that overlap, and more than once if these may be revised.
+    Events meet if it returns True, and do not meet if it returns False or None. If a column is null and the annotation
+    of its parameter does not allow that, the function is not called, and the events do not meet.
 
     Args:
-        function: The full name of a function that an installed plugin offers, one that `muntin.function` made, or a
-            plain function, which has a hash of its code for a version. The same arguments give the same answer.
-        left: The columns of the left stream that it reads, its first arguments.
-        right: Those of the right stream, its next ones.
-        parameters: Its arguments that are no columns, by name.
+        function: The full name of a function that an installed plugin offers, a function that `muntin.function` made,
+            or a plain function, whose version is a hash of its code. Equal arguments must give equal results.
+        left: The columns of the left stream that are its first arguments.
+        right: The columns of the right stream that are its next arguments.
+        parameters: The arguments that are not columns, by name.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name.
-        QueryError: It is not a function of single values that returns a boolean, or something is not a column.
+        QueryError: The function is not one of single values that returns a boolean, or an argument is not a column.
 
     Example:
         >>> heavy = condition(lambda weight, limit, more: weight > limit + more, left="kg", right="limit", more=5)
@@ -84,7 +84,7 @@ def condition(
     if test.is_vectorized or test.result.type != boolean.type:
         fact = "is vectorised" if test.is_vectorized else f"returns {spell(test.result)}"
         raise QueryError(
-            f"{test.name} {fact}\n  expected: a function of single values that returns bool or None{_CONDITION}"
+            f"{test.name} {fact}\n  expected: a function of single values that returns bool or None{_EXAMPLE}"
         )
     left_columns = tuple(left) if isinstance(left, list | tuple) else (left,)
     right_columns = tuple(right) if isinstance(right, list | tuple) else (right,)
@@ -93,33 +93,33 @@ def condition(
     return JoinCondition(test, left_columns, right_columns, parameters)
 
 
-_CONDITION: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"
+_EXAMPLE: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"
 
 
 def _check_condition(function: object) -> None:
-    """Refuse what cannot be the condition of a join: no function, and no name of one.
+    """Raise unless an argument can be the condition of a join: a function, or the name of a function.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if not isinstance(function, str | Function):
         raise QueryError(
             f"condition() takes a function or the name of an installed one, got {spelled(function)}\n"
-            f"  expected a function of single values that returns bool or None{_CONDITION}"
+            f"  expected a function of single values that returns bool or None{_EXAMPLE}"
         )
 
 
 def _check_named_function(function: object) -> None:
-    """Refuse what is neither a function's name nor a function that `muntin.function` made.
+    """Raise unless an argument is the name of a function, or a function that `muntin.function` made.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The argument is something else.
     """
     if isinstance(function, str | Function):
         return
     if isinstance(function, list | tuple):
-        named = ", ".join(map(repr, function))
-        raise QueryError(f"functions() takes names one by one, got {function!r}\n  write functions(spark, {named})")
+        names = ", ".join(map(repr, function))
+        raise QueryError(f"functions() takes names one by one, got {function!r}\n  write functions(spark, {names})")
     raise QueryError(
         f"{spelled(function)} has no name in SQL\n"
         "  expected: the name of an installed function, such as 'stats.clamp', or one made so:\n"

@@ -1,4 +1,4 @@
-"""Calls on an event stream that give its events other lifetimes."""
+"""Calls on an event stream that change the lifetimes of its events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from itertools import count
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from typing_extensions import TypeIs
@@ -18,7 +17,7 @@ from muntin.errors.messages import Argument, Call, WrittenColumn
 from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
-from muntin_engine.api.payload import ChangesPayload
+from muntin_engine.api.payload import ChangesPayload, text_of
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import (
@@ -42,22 +41,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChangesLifetimes(ChangesPayload):
-    """The part of an event stream that gives its events other lifetimes; `EventStream` says what the changes share."""
+    """The part of an event stream that changes the lifetimes of events. `EventStream` describes all such changes."""
 
     @step
     def shift(self, by: LengthOrColumn, *, at_least: Duration = 0, repeated: bool = False) -> Self:
         """Move the events along the axis, and the watermark with them.
 
         Args:
-            by: How far: `"1 hour"` to the future, `"-1 hour"` to the past; or a column.
+            by: The distance: `"1 hour"` to the future, `"-1 hour"` to the past; or a column.
             at_least: With a column, the least shift of any event, negative to the past: the watermark is shifted by
                 this, and an event with a lower value is rejected.
             repeated: With a column, True if revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is a column that cannot be computed, or that not every row has; or it is not a column, and
-                `at_least` or `repeated` is given.
+            QueryError: A column of lengths cannot be computed, or is missing in some rows; or the length is not a
+                column, and `at_least` or `repeated` is given.
 
         Example:
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
@@ -69,17 +68,17 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def set_duration(self, length: LengthOrColumn, *, repeated: bool = False) -> Self:
-        """Let each event last for a time from its start on, whatever its end; the watermark stays.
+        """Give each event a duration from its start on, whatever its end; the watermark stays.
 
-        Revisions of ends change nothing any more, retractions still do. Points and samples become events with ends.
+        Revisions of ends then change nothing; retractions still do. Points and samples become events with ends.
 
         Args:
-            length: How long; or a column, which is above zero.
+            length: The duration; or a column of durations above zero.
             repeated: As for `shift`.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is not above zero, or a column as `shift` refuses it.
+            QueryError: The length is not above zero, or a column that `shift` refuses too.
 
         Example:
             >>> clicks.set_duration("5 minutes").window(snapshot())  # the last five minutes  # doctest: +SKIP
@@ -92,15 +91,15 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def extend(self, by: LengthOrColumn, *, repeated: bool = False) -> Self:
-        """Let each event end later; the watermark stays. An event without an end keeps none.
+        """End each event later; the watermark stays. An event without an end still has none.
 
         Args:
-            by: How much later; or a column, which is zero or more.
+            by: The length to add; or a column of lengths that are zero or more.
             repeated: As for `shift`.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is not above zero, or a column as `shift` refuses it; or events are samples.
+            QueryError: The length is not above zero, or a column that `shift` refuses too; or events are samples.
         """
         if not _is_length(by):
             return self._by_column("extend", by, 0, Extend, repeated=repeated)
@@ -109,16 +108,16 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def shorten(self, by: Duration) -> Self:
-        """Let each event end earlier, but last one tick at least. An event without an end keeps none.
+        """End each event earlier, but keep one tick at least. An event without an end still has none.
 
-        Where ends are revised, a revision now changes an earlier time, so the watermark stays that far behind.
+        Where ends are revised, a revision now changes an earlier time, so the watermark moves back by the same length.
 
         Args:
-            by: How much earlier.
+            by: The length to subtract.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: It is not above zero, or events are samples.
+            QueryError: The length is not above zero, or events are samples.
         """
         return self._with_ends("shorten", Shorten(_above_zero("shorten", by)))
 
@@ -126,19 +125,19 @@ class ChangesLifetimes(ChangesPayload):
     def to_points(self, at: Literal["start", "end"] = "start", *, repeated: bool = False) -> Self:
         """Make each event a point; the watermark stays.
 
-        A point at the end is the first tick that its event does not cover. An event without an end has none: it is left
-        out, and counted by the metric `filtered`. Where ends are revised, a revision deletes the point at the old end
-        and inserts one at the new end: so revisions have to say the old end, and to bring the payload.
+        A point at the end is the first tick that its event does not cover. An event without an end has no such point:
+        it is left out, and counted by the metric `filtered`. Where ends are revised, a revision deletes the point at
+        the old end and inserts a point at the new end: so revisions have to have the old end and the payload.
 
         Args:
             at: `"start"`, or `"end"`.
-            repeated: With `at="end"`, True says that the rows of revisions repeat the payload of their event, and its
-                end so far, which is null only if it had none. A stream with `new_end` needs that; for others it says
-                that a retraction without an old end deletes an event that had none, and has no point.
+            repeated: With `at="end"`, True if the rows of revisions repeat the payload of their event, and its end so
+                far, which is null only if the event had no end. A stream with `new_end` needs that. For other streams
+                it means that a retraction without an old end deletes an event without an end, which has no point.
 
         Raises:
-            QueryError: There is no such point; events are samples, whose ends are not known from one row; or ends are
-                revised and rows of revisions do not repeat what they would have to; or `repeated` is given for starts.
+            QueryError: There is no such point; events are samples, whose ends are not known from one row; ends are
+                revised and the rows of revisions do not repeat payload and end; or `repeated` is given for starts.
 
         Example:
             >>> arrivals = rides.to_points("end").window(tumbling("1 hour"))  # doctest: +SKIP
@@ -167,8 +166,8 @@ class ChangesLifetimes(ChangesPayload):
     def to_edges(self) -> Self:
         """Make each event a sample that lasts until the next event of its key starts, as `events(..., edge=True)` does.
 
-        The watermark stays. Of several events of a key that start together the last by `events(..., order=...)` is the
-        sample; without an order, the greatest by its values.
+        The watermark stays. If several events of a key start together, the last one by `events(..., order=...)` is the
+        sample; without an order, the greatest one by its values.
 
         Raises:
             QueryError: Ends are revised: samples cannot be.
@@ -185,7 +184,7 @@ class ChangesLifetimes(ChangesPayload):
 
     @step
     def align_to(self, windows: WindowSpecification) -> Self:
-        """Let each event last as long as the windows that it is in, from the first one's start to the last one's end.
+        """Extend each event to the windows that it is in, from the start of the first one to the end of the last one.
 
         Events then overlap if, and only if, they share a window. `join(same_window=...)` is for windows that overlap.
         The watermark moves in steps: it stays at the start of the earliest window that has not ended.
@@ -194,7 +193,7 @@ class ChangesLifetimes(ChangesPayload):
             windows: Windows that lie end to end, such as `tumbling("1 hour")` or `calendar("month")`.
 
         Raises:
-            QueryError: The windows are others, or events are samples.
+            QueryError: The windows have gaps, overlap or are on no grid; or events are samples.
 
         Example:
             >>> whole_hours = rides.align_to(tumbling("1 hour"))  # doctest: +SKIP
@@ -204,6 +203,18 @@ class ChangesLifetimes(ChangesPayload):
     def _by_column(
         self, call: str, column: Column, least: int, change: Callable[[LengthColumn], LifetimeChange], *, repeated: bool
     ) -> Self:
+        """Change lifetimes by a column of lengths, which is added to the events under a new name.
+
+        Args:
+            call: The name of the call, for errors.
+            column: The lengths.
+            least: The least length that an event may have.
+            change: Makes the change, given the column.
+            repeated: True if revisions and retractions repeat the payload of their event.
+
+        Raises:
+            QueryError: The column cannot be computed, or is missing in some rows; or events have no ends to change.
+        """
         check_column(call, column)
         check_flag("repeated", repeated)
         if self.id is not None and not repeated and (self.rules or not self.inner):
@@ -213,25 +224,35 @@ class ChangesLifetimes(ChangesPayload):
                 call=call,
                 repeated=Call(call, ..., Argument("repeated", True)),
             )
-        taken_names = backend_of(self.df).inputs.column_names(self.df)
-        name = next(name for number in count() if (name := f"length_{number}") not in taken_names)
-        text = str(column).removeprefix("Column<'").removesuffix("'>")
-        named = self._computed(call, {}, {name: column}, keeps_others=True)
-        made = change(LengthColumn(name, text, least))
-        return named._with_ends(call, made) if isinstance(made, Extend) else named._changed(made)
+        used_names = backend_of(self.df).inputs.column_names(self.df)
+        number = 0
+        while f"length_{number}" in used_names:
+            number += 1
+        name = f"length_{number}"
+        stream = self._computed(call, {}, {name: column}, keeps_others=True)
+        lifetime_change = change(LengthColumn(name, text_of(column), least))
+        if isinstance(lifetime_change, Extend):
+            return stream._with_ends(call, lifetime_change)
+        return stream._changed(lifetime_change)
 
     @property
     def _ends_are_revised(self) -> bool:
         return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
 
     def _aligned(self, change: Align) -> Self:
+        """Return the stream with aligned lifetimes.
+
+        Raises:
+            QueryError: Lifetimes cannot be aligned to these windows, or events are samples.
+        """
         check_specification(change.windows)
         grid = change.windows.grid()
         if grid is None or grid.size < grid.hop:
-            why = "have gaps" if grid is not None else "are on no grid"
+            fact = "have gaps" if grid is not None else "are on no grid"
+            overlapping = ", or hopping(...) with windows that overlap" if change.may_overlap else ""
             raise QueryError(
-                f"{change.call}({change.windows}) cannot align lifetimes: these windows {why}\n"
-                f"  expected: tumbling(...){', or hopping(...) with windows that overlap' * change.may_overlap}"
+                f"{change.call}({change.windows}) cannot align lifetimes: these windows {fact}\n"
+                f"  expected: tumbling(...){overlapping}"
             )
         if grid.size > grid.hop and not change.may_overlap:
             raise QueryError(
@@ -242,6 +263,11 @@ class ChangesLifetimes(ChangesPayload):
         return self._with_ends(change.call, change)
 
     def _with_ends(self, call: str, change: LifetimeChange) -> Self:
+        """Return the stream with a change that reads the ends of events.
+
+        Raises:
+            QueryError: Events are samples.
+        """
         if self.lifetimes == "edge":
             raise QueryError(
                 f"{call}() reads the ends of events, and a sample lasts until the next one of its key, another row\n"
@@ -253,19 +279,20 @@ class ChangesLifetimes(ChangesPayload):
         return replace(self, lifetime_changes=(*self.lifetime_changes, change))
 
 
-def _is_length(given: object) -> TypeIs[Duration]:
-    return isinstance(given, int | str | timedelta | Decimal)
+def _is_length(value: object) -> TypeIs[Duration]:
+    """Return True for one length of all events, and False for a column of lengths."""
+    return isinstance(value, int | str | timedelta | Decimal)
 
 
 def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, repeated: bool) -> None:
-    """Refuse what only a column of lengths needs, where all events have one length.
+    """Raise if an argument is given that is only for a column of lengths, where all events have one length.
 
     Raises:
-        QueryError: It is given.
+        QueryError: `at_least` or `repeated` is given.
     """
     check_flag("repeated", repeated)
-    for name, is_said in (("at_least", at_least != 0), ("repeated", repeated)):
-        if is_said:
+    for name, is_set in (("at_least", at_least != 0), ("repeated", repeated)):
+        if is_set:
             raise QueryError(
                 "{call} gives all events one length, and {name} is for lengths from a column\n"
                 "  leave {name} out: {call}; or give a column: {by_column}",
@@ -276,7 +303,13 @@ def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, re
 
 
 def _above_zero(call: str, length: Duration) -> int:
-    found = ticks(length)
-    if found <= 0:
-        raise QueryError(f"{call}({spell_given(found)}) is not above zero\n  expected: a length above zero")
-    return found
+    """Return a length in ticks.
+
+    Raises:
+        DurationError: The length cannot be read.
+        QueryError: The length is not above zero.
+    """
+    length_in_ticks = ticks(length)
+    if length_in_ticks <= 0:
+        raise QueryError(f"{call}({spell_given(length_in_ticks)}) is not above zero\n  expected: a length above zero")
+    return length_in_ticks

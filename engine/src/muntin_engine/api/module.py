@@ -1,4 +1,4 @@
-"""Naming a module in a query."""
+"""Name a module in a query."""
 
 from __future__ import annotations
 
@@ -23,43 +23,44 @@ if TYPE_CHECKING:
 def module(
     name: str | type[Module] | Callable[..., object], /, *inputs: ColumnLike | StreamColumns, **parameters: Any
 ) -> ModuleCall:
-    """Name a module for a query, or make one of a function of the values in a window.
+    """Name a module for a query, or make a module of a function of the values in a window.
 
-    A function is called once per window, with the values of each column that it is given, as NumPy arrays of the types
-    that `ColumnarAggregate` lists; as lists or pandas Series where its annotations say so, as in `km: list[float]` or
-    `km: pd.Series`. They are in no particular order: where that matters, name the time as a column too, and sort by it.
+    A function is called once per window, with the values of each of its columns, as NumPy arrays of the types that
+    `ColumnarAggregate` lists; or as lists or pandas Series if its annotations say so, as in `km: list[float]` or
+    `km: pd.Series`. The values are in no particular order: if order matters, add the time as a column, and sort by it.
     A row with a null in one of the columns is skipped, unless the annotation is `list[float | None]`; the result is
-    null where all are. NaN is a value like any other. A function that Spark's `pandas_udf` decorates may be given as it
-    is if it aggregates. For times as ticks or a state, write a module class.
+    null if all rows are skipped. NaN is a value like any other. A function that Spark's `pandas_udf` decorates may be
+    passed unchanged if it aggregates. For times as ticks or a state, write a module class.
 
-    What the function returns is of the type that it declares, or null for None; NumPy's values are converted. Another
+    The function returns a value of the type that it declares, or None for null; NumPy's values are converted. Another
     type stops the query with a `ModuleContractError`, and an exception with a `ModuleFailedError`.
 
-    A mended function has another version, and does not go on with the checkpoint of the old one. If its results mean
-    the same, the error says what to write instead of it, with the values filled in, such as
+    A function with changed code has another version, and does not continue from the checkpoint of the old one. If its
+    results mean the same, the error says what to write instead, with the values filled in, such as
     `from_function(stops, name="function.stops", version="1.0.0", continues_since="code-8621bfcb")`.
 
-    Cost: of a function, the rows of open windows are kept until it is called, and all rows of a key are in one task.
-    Where that is too much for a hot key, write a module with `combine`, or limit its rows with `EventStream.shedding`.
+    Cost: for a function, the rows of open windows are kept until it is called, and all rows of a key are in one task.
+    If that is too much for a hot key, write a module with `combine`, or limit its rows with `EventStream.shedding`.
 
     Args:
-        name: `"<plugin>.<module>"` of an installed plugin, a module class, or a function. A class of the program's own
-            may leave its version out: it is then a hash of its code, and with it what the query's checkpoint depends
-            on. So is that of a function, unless an installed package has it, which goes by its name.
+        name: The name `"<plugin>.<module>"` of a module of an installed plugin, a module class, or a function. A class
+            of the program itself may omit its version: the version is then a hash of its code, on which the query's
+            checkpoint depends. The version of a function is such a hash too, unless an installed package has the
+            function: then it is identified by its name.
         inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
             that only counts its members.
-        parameters: The module's initial parameters, by name. Where a module reads several inputs, each of these by name
-            as well: a column, or several in a tuple, of the stream of that name in the `union`. A stream of another
-            name is given by `from_stream`. For a function, its other arguments, and `returns`, the type of its result
-            where no annotation says it, such as `float`, `list[str]` or a dataclass. Several percentiles of a column
-            are one list: `module(np.percentile, "km", q=[10, 50, 90], returns=list[float])`.
+        parameters: The module's initial parameters, by name. A module that reads several inputs takes each of them by
+            name as well: a column, or several in a tuple, of the stream of that name in the `union`, or of another
+            stream by `from_stream`. A function takes its other arguments, and `returns`, the type of its result if no
+            annotation says it, such as `float`, `list[str]` or a dataclass. Several percentiles of a column are one
+            list: `module(np.percentile, "km", q=[10, 50, 90], returns=list[float])`.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
-        PluginLoadError: Its plugin cannot be imported.
+        PluginLoadError: The plugin of the module cannot be imported.
         ModuleDefinitionError: The class is not a complete module; or a function does not take that many columns, or
             the type of its result is not known.
-        QueryError: An input is not a column, or one of several is missing.
+        QueryError: An input is not a column, or an input is missing.
         ParameterError: The module's constructor, or the function, does not take the parameters.
 
     Example:
@@ -72,46 +73,47 @@ def module(
     if isinstance(name, str):
         return module_call(installed().module(name), inputs, parameters)
     if not isinstance(name, type) and callable(name):
-        name = _function_of(name)
-        check_columns(inputs, name, reads_by_place=True)
-        returns, (named, version) = parameters.pop("returns", None), identity_of_function(name)
-        cls = function_aggregate(name, len(inputs), name=named, version=version, returns=returns)
+        function = _function_of(name)
+        check_columns(inputs, function, reads_by_place=True)
+        returns = parameters.pop("returns", None)
+        function_name, version = identity_of_function(function)
+        cls = function_aggregate(function, len(inputs), name=function_name, version=version, returns=returns)
         return module_call(cls, inputs, parameters)
     _check_class(name)
     return module_call(with_version(name), inputs, parameters)
 
 
 def _function_of(function: Callable[..., object]) -> Callable[..., object]:
-    """Return the function under Spark's decorator `pandas_udf`, whose annotations say what it takes; else the same.
+    """Return the function that Spark's `pandas_udf` decorates; a function without that decorator as it is.
 
     Raises:
-        ModuleDefinitionError: It is a UDF that returns a value for each row, or takes something else than Series.
+        ModuleDefinitionError: The function is a UDF that returns a value for each row, or does not take Series.
     """
     kind = getattr(function, "evalType", None)
     if kind is None:
         return function
-    under: Callable[..., object] = cast("Any", function).func
+    decorated: Callable[..., object] = cast("Any", function).func
     if kind != _AGGREGATES_SERIES:
         raise ModuleDefinitionError(
-            f"{under.__name__} is a UDF of Spark's that does not make one value of whole columns as pandas Series\n"
+            f"{decorated.__name__} is a UDF of Spark's that does not make one value of whole columns as pandas Series\n"
             "  expected: a function such as (km: pd.Series) -> float, with or without @pandas_udf; a UDF that returns\n"
-            f"  a value for each row goes into a column: stats.average({under.__name__}('km'))"
+            f"  a value for each row goes into a column: stats.average({decorated.__name__}('km'))"
         )
-    return under
+    return decorated
 
 
 def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
-    """Name a stream of a union as an input of a module that reads several.
+    """Name a stream of a union as an input of a module that reads several inputs.
 
-    Without it an input of a module reads the stream of its own name. So one union serves several such modules. Two
-    inputs of a module are two streams; the name may also be one of the `sources` of `events`.
+    Without it, an input of a module reads the stream of the same name. With it, one union serves several such modules.
+    Two inputs of a module are two streams; the name may also be one of the `sources` of `events`.
 
     Args:
         stream: The name of the stream, as `union` has it.
         columns: The columns that the module reads, in the order of the fields of the input's record.
 
     Raises:
-        QueryError: The stream has no name, or something is not a column.
+        QueryError: The stream has no name, or an argument is not a column.
 
     Example:
         >>> inside, outside = from_stream("inside", "celsius"), from_stream("outside", "celsius")
@@ -125,10 +127,10 @@ def from_stream(stream: str, *columns: ColumnLike) -> StreamColumns:
 
 
 def _check_class(module: object) -> None:
-    """Refuse what is no module class.
+    """Raise unless an argument is a module class.
 
     Raises:
-        ModuleDefinitionError: It is something else.
+        ModuleDefinitionError: The argument is something else.
     """
     if isinstance(module, type) and issubclass(module, Module):
         return

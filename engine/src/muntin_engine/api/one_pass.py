@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
     """Run several queries over one input in one Spark query, which reads the input once.
 
-    The queries are of the same DataFrame and may differ in everything else: keys, times, `rows`, windows, modules,
-    emission, progress and late policies, evaluator. Each has results, late rows, metrics and state of its own, the same
-    as if it ran alone. They share the scan, the shuffle and the micro-batches. Queries of another query's results
-    share what `as_events` returned, or any stream made of it. A query of several inputs cannot be one of them, nor can
-    a query of the results of another one in the same pass.
+    The queries read the same DataFrame and may differ in everything else: keys, times, `rows`, windows, modules,
+    emission, progress and late policies, evaluator. Each has its own results, late rows, metrics and state, the same as
+    if it ran alone. They share the scan, the shuffle and the micro-batches. Queries of another query's results share
+    the stream that `as_events` returned, or any stream derived from it. A query of several inputs cannot be one of
+    them, nor can a query of the results of another one in the same pass.
 
     Args:
-        unnamed: None: each query has a name.
-        queries: By the names that their sinks, metrics and checkpoint go by; another name given by `Query.named` stays
-            that of the metrics.
+        unnamed: Nothing: each query has a name.
+        queries: Queries by name. Their sinks, metrics and checkpoint have these names; metrics keep a name that
+            `Query.named` gave.
 
     Raises:
-        QueryError: There is no query, or one has no name; they are of several DataFrames; one has several inputs; or
-            two report metrics under one name.
+        QueryError: There is no query, or a query has no name; they read several DataFrames; a query has several inputs;
+            or two report metrics under one name.
 
     Example:
         >>> rides = events(stream, key="station", at="leaves", watermark="1 minute")  # doctest: +SKIP
-        >>> asked = one_pass(  # doctest: +SKIP
+        >>> both = one_pass(  # doctest: +SKIP
         ...     hourly=rides.window(tumbling("1 hour")).aggregate(n=module("stats.count")),
         ...     sessions=rides.window(session("10 minutes")).aggregate(n=module("stats.count")),
         ... )
-        >>> asked.write(results={"hourly": "hourly", "sessions": "sessions"}, checkpoint="kept")  # doctest: +SKIP
+        >>> both.write(results={"hourly": "hourly", "sessions": "sessions"}, checkpoint="checkpoint")  # doctest: +SKIP
     """
     if unnamed or not queries:
         raise QueryError(
@@ -81,10 +81,10 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
 
 
 def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
-    """Return queries that report metrics under the name that each was given, or else its name in the pass.
+    """Return the queries with names for their metrics: the names that query writers gave, or else those in the pass.
 
     Raises:
-        QueryError: Two report under one name.
+        QueryError: Two queries have the same name for their metrics.
     """
     named_queries: dict[str, Query] = {}
     for name, query in queries.items():
@@ -115,18 +115,19 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         return f"one_pass({', '.join(self.queries)})"
 
     def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
-        """Return the queries as plain data, which JSON and YAML can hold: the calls that make each, by its name.
+        """Return the queries as plain data, which JSON and YAML can hold: the calls that make each query, by its name.
 
-        `one_pass_from_dict` reads it. Steps that queries begin with alike are written for each, and called once.
+        `one_pass_from_dict` reads this. Equal steps at the beginning of queries are written for each query, and called
+        once.
 
         Args:
             tables: As for `Query.to_dict`.
 
         Raises:
-            QueryError: As `Query.to_dict`; the message begins with the name of the query.
+            QueryError: As for `Query.to_dict`; the message begins with the name of the query.
 
         Example:
-            >>> asked.to_dict(rides=df)  # doctest: +SKIP
+            >>> both.to_dict(rides=df)  # doctest: +SKIP
             {'muntin': 1, 'one_pass': {'hourly': [{'events': 'rides', ...}, ...], 'sessions': [...]}}
         """
         return text_of_queries({name: query.steps for name, query in self.queries.items()}, tables)
@@ -158,7 +159,7 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         return sinks_by_query
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
-        """Return the text that `explain` prints; arguments and errors are the same."""
+        """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
         texts: list[str] = []
         for place, (name, query) in enumerate(self.queries.items(), 1):
             heading = f"query       {name}, {place} of {len(self.queries)} in one pass"

@@ -30,12 +30,12 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         return text_of(self.plan)
 
     def _repr_html_(self) -> str:
-        """Return the query for notebooks: its explanation as a table, after those of the queries before it."""
+        """Return the explanation as a table for notebooks, after the tables of the queries whose results are read."""
         return html_of(self.plan, self.plans[:-1])
 
     @property
     def is_stream(self) -> bool:
-        """True if the input goes on without an end."""
+        """True if the input is a stream, and False if it is static."""
         return is_stream(self.source.df)
 
     def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
@@ -58,9 +58,10 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         self._backend.show(self, rows, truncate=truncate)
 
     def named(self, metrics_name: str) -> Self:
-        """Return the query with a name, which its metrics have.
+        """Return the query with a name for its metrics.
 
-        Without one they are called `muntin`, or `muntin` and the window where a Spark query contains several queries.
+        Without a name, metrics are called `muntin`; or `muntin` and the window if a Spark query contains several
+        queries.
         """
         check_name("metrics_name", metrics_name)
         return replace(self, metrics_name=metrics_name, is_named=True)
@@ -71,14 +72,14 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
 
     @step
     def select(self, /, *names: str, **columns: str) -> Self:
-        """Return the query with some columns of its results, and with others that are computed from them.
+        """Select columns of the results, and compute others from them.
 
-        Columns that say what becomes of a result, `change`, `event_id`, `new_end`, `timing` and `firing`, stay after
-        them. Modules, state and checkpoint are the same. If called again, the last call counts.
+        The columns of changes, `change`, `event_id`, `new_end`, `timing` and `firing`, are kept, after the selected
+        ones. Modules, state and checkpoint do not change. If called again, the last call counts.
 
         Args:
             names: The names of columns to keep.
-            columns: By name, expressions in SQL over the results, such as `window_start="window.start"`.
+            columns: Expressions in SQL over the results, by name, such as `window_start="window.start"`.
 
         Raises:
             QueryError: There is no such column, or an expression cannot be computed.
@@ -92,16 +93,16 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
 
     @step
     def where(self, condition: str) -> Self:
-        """Return the query with those results that meet a condition, as HAVING has them in SQL.
+        """Keep only the results that meet a condition, like HAVING in SQL.
 
-        A result that is retracted meets it as it did when it was emitted, so a changelog stays whole. Where ends of
-        results are revised, the condition should not read `lifetime`. Several calls are combined with "and".
+        A retraction has the values of its result and so passes if the result did: a changelog stays complete. Where
+        ends of results are revised, the condition should not read `lifetime`. Several calls are combined with "and".
 
         Args:
-            condition: In SQL, over all columns of the results.
+            condition: A condition in SQL, over all columns of the results.
 
         Raises:
-            QueryError: It cannot be computed, or is of another type than boolean.
+            QueryError: The condition cannot be computed, or is of another type than boolean.
 
         Example:
             >>> query.where("n > 10")  # doctest: +SKIP
@@ -109,35 +110,35 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         return replace(self, selection=self._backend.select_results(self, None, condition))
 
     def results(self, watermark: str | None = None) -> DataFrame:
-        """Return the results: the key columns, `window` with `start` and `end`, and what the modules compute.
+        """Return the results: the key columns, `window` with `start` and `end`, and the results of the modules.
 
-        A query without windows has a column `lifetime` in its place.
-        With timestamps other than `align` there is a column `lifetime` too; its `end` is null if there is none.
+        A query without windows has a column `lifetime` in place of `window`. With timestamps other than `align` there
+        is a column `lifetime` as well; its `end` is null for a result without an end.
         Speculative and eager results have `change` (`insert` or `retract`) and `event_id`, which identifies a result
         within its key. For time-bound results `change` may also be `revise`: the result's lifetime then ends at
         `new_end`. Early results have `timing` (`early` or `final`) and `firing`, the number of earlier firings of the
         window; with `refinement="retract"` they have `change` and `event_id` as well.
 
-        A static input is taken as a whole: nothing in it is late, and every window is complete. The results of a
-        stream are written with `write`, or with `results().writeStream` in append mode for a sink of Spark's own;
-        `collect`, `count`, `show` and `toPandas` raise a `QueryError` that says so.
+        A static input is one batch: nothing in it is late, and every window is complete. The results of a stream are
+        written with `write`, or with `results().writeStream` in append mode for a sink of Spark's own; `collect`,
+        `count`, `show` and `toPandas` raise a `QueryError` that says so.
 
         The progress of a running streaming query has its metrics: the input, output and durations of each micro-batch.
         `batch_metrics` reads them and `monitor` shows them.
 
         Args:
             watermark: The name of a column to add: the start of the result's lifetime, with a Spark watermark that
-                follows the output watermark, also while no window has a result. Spark's own windows, joins and
-                deduplication over that column then make progress and drop nothing: no later result starts before it,
-                and none that is retracted. Where results may be retracted, Spark's operators see each change as a row,
-                and what they compute must heed `change`. Do not call `withWatermark` on the results as well. Needs
+                follows the output watermark, even while no window has a result. Spark's own windows, joins and
+                deduplication over that column then make progress and drop nothing: no later result or retraction starts
+                before it. Where results may be retracted, Spark's operators see each change as a row, so their
+                expressions must take `change` into account. Do not call `withWatermark` on the results as well. Needs
                 timestamps, and results that are never revised to another end.
 
         Raises:
             QueryError: The input is a stream whose watermark nothing advances, or contains another query whose metrics
-                have the same name; or the results cannot have a watermark, for the reason that it gives.
+                have the same name; or the results cannot have a watermark: the message says why.
             SetupError: The session's state store cannot hold the state, the modules cannot be sent to the workers, or
-                the workers lack something that the query needs. A preflight check finds that out before the query runs,
+                the workers lack packages or modules of the query. A preflight check finds this before the query runs,
                 unless the session's setting `spark.muntin.preflight` is `false`.
         """
         if watermark is not None:
@@ -145,7 +146,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         return self._backend.results(self, watermark)
 
     def late_rows(self) -> DataFrame:
-        """Return the late rows: `reason`, `message`, the `row` as JSON and `late_by`; also rows that were shed.
+        """Return the late rows, and rows that were shed: `reason`, `message`, the `row` as JSON and `late_by`.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
         interval if times are timestamps, otherwise a number of their type. It is null if the row came after the end of
@@ -155,25 +156,25 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
 
         Raises:
-            QueryError: The query drops late rows; or it must be evaluated over slices, because several windows share
-                them or `evaluator` says so, and slices contain no rows.
+            QueryError: The query drops late rows; or it must be evaluated over slices, which contain no rows, because
+                several windows share them or `evaluator` says so.
         """
         return self._backend.refused_rows(self, "late_rows")
 
     def rejected_rows(self) -> DataFrame:
-        """Return the invalid rows: `reason`, `message`, the `row` as JSON, and a null in the place of `late_by`.
+        """Return the invalid rows: `reason`, `message`, the `row` as JSON, and null as `late_by`.
 
         As with `late_rows`, a streaming query of these rows evaluates the whole query again.
         """
         return self._backend.refused_rows(self, "rejected_rows")
 
     def evicted_rows(self) -> DataFrame:
-        """Return the second output of a `RowOperator`: what its `on_evict` returned for rows that left their window.
+        """Return the second output of a `RowOperator`: the results of its `on_evict` for rows that left their window.
 
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
         fields of a row, as the class declares them.
 
-        As with `late_rows`, a streaming query of it evaluates the whole query again;
+        As with `late_rows`, a streaming query of this output evaluates the whole query again;
         `write(results=..., evicted_rows=...)` evaluates it once for both.
 
         Raises:
@@ -183,7 +184,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
 
     @property
     def queries_by_name(self) -> Mapping[str, PlannedQuery]:
-        """The query alone, which needs no name."""
+        """The query alone, under an empty name."""
         return {"": self}
 
     def sinks_by_query(self, sinks: Mapping[str, SinkLike | None]) -> Mapping[str, Mapping[str, object]]:
@@ -191,7 +192,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         return {"": sinks}
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
-        """Return the text that `explain` prints; arguments and errors are the same."""
+        """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
         evaluation = explain_plan(self.plan, self.plans[:-1])
         if checkpoint is None:
             return evaluation

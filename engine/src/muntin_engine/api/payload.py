@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 class ChangesPayload(InputRequest):
     """The part of an event stream that changes the columns which modules read.
 
-    Computed columns are null in rows that bring no payload, whose columns have no meaning.
+    Computed columns are null in rows without payload, because the columns of such rows have no meaning.
     """
 
     @step
     def with_columns(self, /, **columns: ColumnLike) -> Self:
-        """Add columns to the events, or replace some.
+        """Add columns to the events, or replace columns.
 
         Args:
-            columns: By name, columns or expressions in SQL over the columns so far.
+            columns: Columns by name, or expressions in SQL over the columns so far.
 
         Raises:
-            QueryError: One cannot be computed, or replaces a column that the stream itself reads: a time, a key, an id,
-                a condition.
+            QueryError: A column cannot be computed, or replaces a column that the stream itself reads: a time, a key,
+                an id, a condition.
 
         Example:
             >>> rides.with_columns(speed="km / hours")  # doctest: +SKIP
@@ -43,7 +43,7 @@ class ChangesPayload(InputRequest):
 
     @step
     def select(self, /, *names: str, **columns: ColumnLike) -> Self:
-        """Keep some columns of the events, and add others; modules can then read no more than these.
+        """Keep some columns of the events, and add others; modules can read only these from then on.
 
         The columns that the stream itself reads, such as times and keys, are kept in any case.
 
@@ -52,7 +52,7 @@ class ChangesPayload(InputRequest):
             columns: As in `with_columns`.
 
         Raises:
-            QueryError: As `with_columns`, or no column has that name.
+            QueryError: As for `with_columns`, or no column has a name.
 
         Example:
             >>> rides.select("km", speed="km / hours")  # doctest: +SKIP
@@ -64,14 +64,27 @@ class ChangesPayload(InputRequest):
     def _computed(
         self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
     ) -> Self:
+        """Compute columns of the events.
+
+        Args:
+            call: The name of the call, for errors.
+            names: The names of columns to keep.
+            columns: The columns to add, by name.
+            keeps_others: True to keep all columns.
+
+        Raises:
+            QueryError: A column cannot be computed, or replaces a column that the stream itself reads.
+        """
         check_each({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
-        event_columns = [
-            name for name in inputs.column_names(self.df) if any(_names(text, name) for text in self._texts())
-        ]
+        event_texts = list(self._texts())
+        event_columns: list[str] = []
+        for name in inputs.column_names(self.df):
+            if any(_may_read(text, name) for text in event_texts):
+                event_columns.append(name)
         folded_names = {name.casefold() for name in event_columns}
         for name in columns:
-            if name.casefold() in folded_names:
+            if name.casefold() in folded_names:  # Spark ignores the case of names
                 raise QueryError(
                     "{call} would replace a column that makes rows events, or that where() reads\n"
                     "  give the new column another name, or change it {before_events}",
@@ -84,37 +97,43 @@ class ChangesPayload(InputRequest):
         )
         return replace(self, df=df)
 
-    def _own_columns(self) -> list[str]:
+    def _columns_of_events(self) -> list[str]:
         """Return the columns of the DataFrame that are keys, times or kinds of changes themselves.
 
-        A column that one of these is computed from says more than it does, and is not among them; nor is what
-        identifies or orders events. Of results of another query, all columns that make them events are among them.
+        A column from which a time or a key is computed is not among them, since it holds more than that; nor are ids
+        and orders. If the events are results of another query, all columns that make them events are among them.
         """
         columns = [self.start, self.end, self.change, self.new_end, self.signal, *self.keys, *self.ranges.values()]
         if self.inner:
             columns += [self.id, self.source]
-        texts = [_text_of(column) for column in columns if column is not None]
+        texts = [text_of(column) for column in columns if column is not None]
         all_names = backend_of(self.df).inputs.column_names(self.df)
         if self.inner:
-            return [name for name in all_names if any(_names(text, name) for text in texts)]
-        names = {text.strip("`") for text in texts} | {length.name for length in self.length_columns}
+            return [name for name in all_names if any(_may_read(text, name) for text in texts)]
+        names = {text.strip("`") for text in texts}
+        names |= {length.name for length in self.length_columns}
         return [name for name in all_names if name in names]
 
     def _texts(self) -> Iterator[str]:
-        """Yield the columns that the stream itself reads, as they are written."""
+        """Yield the texts of the columns that the stream itself reads."""
         orders = self.order if isinstance(self.order, tuple) else (self.order,)
-        read = (self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source)
-        lengths = (length.name for length in self.length_columns)
-        for column in (*read, *self.keys, *self.ranges.values(), *self.conditions, *lengths):
+        columns = (
+            *(self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source),
+            *(*self.keys, *self.ranges.values(), *self.conditions),
+            *(length.name for length in self.length_columns),
+        )
+        for column in columns:
             if column is not None:
-                yield _text_of(column)
+                yield text_of(column)
 
 
-def _text_of(column: ColumnLike) -> str:
-    """Return a column as it is written; of a `Column`, what Spark prints of it."""
-    return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
+def text_of(column: ColumnLike) -> str:
+    """Return the text of a column; for a `Column`, the text that Spark prints."""
+    if isinstance(column, str):
+        return column
+    return str(column).removeprefix("Column<'").removesuffix("'>")
 
 
-def _names(text: str, name: str) -> bool:
-    """Return True if an expression may read a column: its name is one of the words."""
+def _may_read(text: str, name: str) -> bool:
+    """Return True if an expression may read a column: the name is one of its words."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

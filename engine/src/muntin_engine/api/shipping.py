@@ -1,4 +1,4 @@
-"""Sending packages to the workers of a session."""
+"""Send packages to the workers of a session."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def ship(
     session: SparkSession | ConnectSession | DataFrame | EventStream | WindowedStream | Query,
     *packages: str | PathLike[str],
 ) -> list[str]:
-    """Send packages that are installed here to the workers of a session, for as long as the session is.
+    """Send packages that are installed here to the workers of a session, for the lifetime of the session.
 
-    Each becomes a `.zip` with its Python files and its metadata, which Spark adds to what its workers import from;
-    on Spark Connect by way of the server. A package that was shipped to the session before is left alone. Its
-    dependencies are not sent along: name those that the workers lack too; `results` and `write` say which these are.
+    Each package becomes a `.zip` with its Python files and its metadata, which Spark adds to the import path of its
+    workers; on Spark Connect by way of the server. A package that was shipped to the session before is not sent again.
+    Dependencies are not sent along: name those that the workers lack; errors of `results` and `write` list them.
 
     Args:
-        session: The session, classic or of Spark Connect, or anything that has one: a DataFrame, a stream, a query.
-        packages: Each the name of an installed distribution, of a plugin, or of what is imported; or the path of a
-            wheel. Installed in place (`pip install -e`) will do.
+        session: The session, classic or of Spark Connect, or an object that has one: a DataFrame, a stream, a query.
+        packages: The names of installed distributions, of plugins, or of imported packages; or paths of wheels. A
+            package may be installed in place (`pip install -e`).
 
     Returns:
-        What was named, as `"muntin-stats 0.1.0"`.
+        The packages with their versions, such as `"muntin-stats 0.1.0"`.
 
     Raises:
         QueryError: The session is left out.
-        NotShippableError: No installed package has the name; it has compiled parts, which run on one kind of machine
-            alone; it has a top-level module that would hide one of Python or of another package; or the session has it
-            with other contents.
+        NotShippableError: No installed package has the name; the package has compiled parts, which run on one kind of
+            machine alone; it has a top-level module that would hide a module of Python or of another package; or the
+            session has the package with other contents.
 
     Example:
         >>> ship(spark, "muntin-stats", "patterns")  # doctest: +SKIP

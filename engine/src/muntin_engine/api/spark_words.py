@@ -1,4 +1,4 @@
-"""What to write instead of the attributes that a user of Spark's DataFrames looks for on the classes of a query."""
+"""Advice for attributes of Spark's DataFrames, which query writers look for on the classes of a query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WRITE: Final = (
 _WINDOWS_FIRST: Final = "choose windows first: .window(tumbling('10 minutes')).aggregate(...)"
 _MODULES_FIRST: Final = "say what to compute first: .aggregate(n=module('stats.count'))"
 
-_INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
+_ADVICE: Final[Mapping[str, Mapping[str, str]]] = {
     "EventStream": {
         **dict.fromkeys(("aggregate", "agg"), _WINDOWS_FIRST),
         "writeStream": "write the events themselves with .write(checkpoint=..., results=...), or .window(...) first",
@@ -36,24 +36,32 @@ _INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 class KnowsSparkWords:
-    """Adds to Python's error of a missing attribute what to write instead; type checkers see no such method.
+    """Adds advice to Python's error of a missing attribute; type checkers do not see the method.
 
-    Python itself names the closest attribute only where it prints an error that nothing caught, and no notebook does.
+    Python itself names the closest attribute only when it prints an uncaught error, which notebooks print themselves.
     """
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Fail as Python does, and say what to write instead."""
+            """Fail as Python does, with advice in the message."""
             try:
                 return object.__getattribute__(self, name)
             except AttributeError as error:
-                instead = _INSTEAD.get(type(self).__name__, {}).get(name)
-                if instead is _RESULTS and self.is_stream:
-                    instead = _WRITE
-                close = difflib.get_close_matches(name, [known for known in dir(type(self)) if known[0] != "_"], n=1)
-                if instead is None and close and not name.startswith("_"):
-                    instead = f"did you mean .{close[0]}?"
-                if instead is not None:
-                    error.args = (f"{error}\n  {instead.format(name=name)}",)
+                advice = self._advice_on(name)
+                if advice:
+                    error.args = (f"{error}\n  {advice}",)
                 raise
+
+        def _advice_on(self, name: str) -> str:
+            """Return advice on an attribute that does not exist; empty if there is none."""
+            advice = _ADVICE.get(type(self).__name__, {}).get(name)
+            if advice is _RESULTS and self.is_stream:
+                return _WRITE
+            if advice is not None:
+                return advice.format(name=name)
+            if name.startswith("_"):
+                return ""
+            public_names = [attribute for attribute in dir(type(self)) if not attribute.startswith("_")]
+            close_names = difflib.get_close_matches(name, public_names, n=1)
+            return f"did you mean .{close_names[0]}?" if close_names else ""

@@ -1,4 +1,4 @@
-"""The sentence `sql`: a text of SQL becomes the calls that it stands for, and these are made."""
+"""The call `sql`: a text of SQL is translated into the calls of a query, which are then made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from muntin.catalog import installed
 from muntin.errors import QueryError
 from muntin_engine.api.query import Query
-from muntin_engine.api.text.kinds import GivenClasses
+from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.reading import QueryReader
 from muntin_engine.backends.choosing import backend_of, is_stream, spark_backend
 from muntin_engine.needed import needed
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def sql(
     spark: SparkSession | ConnectSession, text: str, /, *, modules: Iterable[Any] = (), **tables: DataFrame
 ) -> Query:
-    """Return the query that a text says in SQL.
+    """Return the query that a text of SQL describes.
 
-    It is Spark's SQL with the window functions of the standard and of Flink, `TUMBLE`, `HOP`, `CUMULATE` and `SESSION`,
-    and those of Muntin beside them; modules are called by their names, their parameters by `name => value`. Tables and
+    The dialect is Spark's SQL with the window functions of the standard and of Flink, `TUMBLE`, `HOP`, `CUMULATE` and
+    `SESSION`, and Muntin's own; modules are called by their names, their parameters by `name => value`. Tables and
     expressions go to Spark as they are written.
 
     Args:
@@ -54,10 +54,11 @@ def sql(
     from muntin_engine.sql_text.step_forms import packed
 
     program_modules = tuple(modules)
-    classes = GivenClasses.of(program_modules).classes
+    classes = ProgramClasses.of(program_modules).classes
 
     def is_operator(name: str) -> bool:
-        return bool(getattr(classes.get(name) or installed().module(name), "is_operator", False))
+        cls = classes.get(name) or installed().module(name)
+        return bool(getattr(cls, "is_operator", False))
 
     def read_table(name: str) -> DataFrame:
         return backend_of(spark).table(spark, name, tables)
@@ -91,7 +92,7 @@ def is_streaming_sql(text: str) -> bool:
 
 
 def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
-    """Raise errors of Spark in the block as ours are raised, with their place in a text of SQL.
+    """Raise errors of Spark in the block as errors of Muntin, with their place in a text of SQL.
 
     Args:
         text: The text that the block runs.

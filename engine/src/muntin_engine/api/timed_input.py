@@ -1,4 +1,4 @@
-"""The other streams that tell an event stream the time: heartbeats, and readings of a clock."""
+"""Other streams that advance the time of an event stream: heartbeats, and readings of a clock."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 
 _PERIOD: Final = "10 seconds"
-"""How often the clock of the driver's machine is read by default."""
+"""The default period in which the clock of the driver's machine is read."""
 
 
 @dataclass(frozen=True)
 class TimedInput(InputRequest):
-    """Events that other streams may tell the time."""
+    """The part of an event stream that adds other streams for the time."""
 
     @step
     def with_heartbeat(
         self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
     ) -> Self:
-        """Advance the watermark of this stream by the rows of another one.
+        """Advance the watermark of this stream by the rows of another stream.
 
         Each row of the other stream is punctuation: nothing will change any more before its time less the delay.
 
         Args:
             df: The other stream; streaming if this one is.
-            at: The column with the time, of the kind of the events' times.
-            delay: How far the watermark stays behind that time.
-            source: The column with the source that a row is punctuation for, if the input has sources; by default it is
-                punctuation for all of them.
+            at: The column with the time, of the same kind as the events' times.
+            delay: The delay of the watermark behind that time.
+            source: The column with the source that a row is punctuation for, if the input has sources; by default a row
+                is punctuation for all of them.
 
         Raises:
             PolicyError: The delay is negative.
             DurationError: The delay cannot be read.
-            QueryError: One is a stream and the other is not, it names sources and the input has none, or lifetimes were
-                changed before: the heartbeat speaks of the events as they come.
+            QueryError: One input is streaming and the other is static, the heartbeat names sources and the input has
+                none, or lifetimes were changed before: the heartbeat refers to the unchanged events.
         """
         check_dataframe("with_heartbeat", df)
         backend_of_all([self.df, df])
@@ -60,9 +60,11 @@ class TimedInput(InputRequest):
             )
         check_each({"at": at, "source": source})
         if is_stream(self.df) != is_stream(df):
-            kinds = ["a stream" if is_stream(frame) else "static" for frame in (self.df, df)]
+            kind_of_events = "a stream" if is_stream(self.df) else "static"
+            kind_of_heartbeat = "a stream" if is_stream(df) else "static"
             raise QueryError(
-                f"events and their heartbeat come together; the events are {kinds[0]}, these are {kinds[1]}"
+                f"events and their heartbeat come together; the events are {kind_of_events}, these are "
+                f"{kind_of_heartbeat}"
             )
         if source is not None and not self.sources:
             raise QueryError(
@@ -70,20 +72,20 @@ class TimedInput(InputRequest):
                 "  give {events} a source and sources, or leave it out",
                 events=Call("events"),
             )
-        beat = Heartbeat(df, at, bounded_delay(delay).delay, source)
-        return replace(self, heartbeats=(*self.heartbeats, beat))
+        heartbeat = Heartbeat(df, at, bounded_delay(delay).delay, source)
+        return replace(self, heartbeats=(*self.heartbeats, heartbeat))
 
     @step
     def with_clock(self, clock: DataFrame | None = None, *, every: Duration = _PERIOD) -> Self:
-        """Give the stream a clock, so that time passes and micro-batches happen also without rows.
+        """Give the stream a clock, so that time passes and micro-batches run even without rows.
 
-        A reading does not advance the watermark: it is processing time, by which sources become idle and timers are
-        due. Where times are integers, readings are microseconds since the epoch.
+        A reading does not advance the watermark: it is processing time, by which sources become idle and timers fire.
+        Where times are integers, readings are microseconds since the epoch.
 
         Args:
-            clock: A stream whose only column holds readings, as timestamps. None: the clock of the machine that runs
-                the driver. With `availableNow` that is read once, when the query starts.
-            every: How often that is read.
+            clock: A stream with one column, which has readings as timestamps. None: the clock of the driver's machine.
+                With `availableNow` that clock is read once, when the query starts.
+            every: The period in which the clock of the driver's machine is read.
 
         Raises:
             QueryError: The events are not a stream, or a stream of readings has a period.

@@ -21,23 +21,23 @@ from muntin_engine.time.lifetimes import LifetimeChange, PointsAtStart, ToEdges
 def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     """Make one stream of several, each with a progress policy, sources, heartbeats and lifetimes of its own.
 
-    The union has all events of all streams, with the columns that any of them has; they are null where a stream has
-    them not. Its watermark is the least of theirs, so a silent stream holds it back, unless its policy leaves it out
-    while it is idle (`with_idle`). A row is late by the watermark of the union: what is late only by that of its own
-    stream is still in time. Each stream is a source of the union, `rides`, and each source of it one, `rides.north`, in
-    metrics and in `explain()`.
+    The union has all events and columns of all streams; a column is null in the events of a stream that lacks it. The
+    watermark of the union is the least watermark of the streams, so a silent stream holds it back, unless its policy
+    leaves the stream out while it is idle (`with_idle`). Whether a row is late depends on the watermark of the union,
+    and not on that of its own stream. In metrics and in `explain()`, each stream is a source of the union, such as
+    `rides`, and so is each source of a stream, such as `rides.north`.
 
-    A module that reads several inputs gets the events of each stream as an input of its own, by its name.
+    A module that reads several inputs gets the events of each stream as the input of that name.
 
     Keys, ids and times are of the same types, and so are columns of the same name. Points and events with ends may be
     united; samples only with samples. `late_policy`, `unit` and `shedding` are the same in all streams, and the number
-    of buckets is that of the first. An id names an event of the union: where two streams have one of the same
-    key, id and start, the second is rejected as a duplicate. Windows, later filters and later changes of lifetimes are
-    those of all.
+    of buckets is that of the first stream. An id identifies an event of the union: if two streams have an event of the
+    same key, id and start, the second is rejected as a duplicate. Windows, later filters and later changes of lifetimes
+    apply to all events.
 
     Args:
-        unnamed: None: each stream has a name.
-        streams: By name, streams that `events` or `as_events` returned.
+        unnamed: Nothing: each stream has a name.
+        streams: Streams by name, which `events` or `as_events` returned.
 
     Raises:
         QueryError: There are fewer than two streams, or they do not fit together.
@@ -49,12 +49,12 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         raise QueryError("union() needs at least two streams, each with a name: union(bikes=bikes, scooters=scooters)")
     for name, stream in streams.items():
         _check_stream(name, stream)
-    first, *_ = streams.values()
-    for what, read in _COMMON.items():
-        values = {name: read(stream) for name, stream in streams.items()}
+    first = next(iter(streams.values()))
+    for subject, value_of in _COMMON.items():
+        values = {name: value_of(stream) for name, stream in streams.items()}
         if len(set(values.values())) > 1:
-            spelled = ", ".join(f"{name} {value}" for name, value in values.items())
-            raise QueryError(f"the streams of a union have the same {what}, got {spelled}")
+            spelled_values = ", ".join(f"{name} {value}" for name, value in values.items())
+            raise QueryError(f"the streams of a union have the same {subject}, got {spelled_values}")
     kinds = {stream.lifetimes for stream in streams.values()}
     if "edge" in kinds and len(kinds) > 1:
         raise QueryError(
@@ -64,7 +64,14 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     united = backend_of_all(stream.df for stream in streams.values()).inputs.unite(streams)
     if len(united.rules) > MOST_SOURCES:
         raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(united.rules)}")
-    common: dict[str, LifetimeChange] = {"point": PointsAtStart(), "edge": ToEdges()}
+
+    # The union has events with ends. If all streams have points, or all samples, it makes these of them again.
+    changes: tuple[LifetimeChange, ...] = ()
+    if kinds == {"point"}:
+        changes = (PointsAtStart(),)
+    elif kinds == {"edge"}:
+        changes = (ToEdges(),)
+    clocks = [stream.clock for stream in streams.values() if stream.clock is not None]
     return replace(
         first,
         df=united.rows.df,
@@ -74,8 +81,8 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         sources=tuple(rule.source for rule in united.rules),
         rules=united.rules,
         heartbeats=united.heartbeats,
-        clock=next((stream.clock for stream in streams.values() if stream.clock is not None), None),
-        lifetime_changes=tuple(common[kind] for kind in kinds if len(kinds) == 1 and kind in common),
+        clock=clocks[0] if clocks else None,
+        lifetime_changes=changes,
         inner=queries_before(list(streams.values())),
     )
 
@@ -89,14 +96,15 @@ _COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
     "order or no order": lambda stream: "has one" if stream.order is not None else "has none",
     "kind of input": lambda stream: "is a stream" if is_stream(stream.df) else "is static",
 }
-"""The properties that all streams of a union share."""
+"""The properties that all streams of a union share, by their names in errors."""
 
 
 def _check_stream(name: str, stream: object) -> None:
-    """Refuse what cannot be one of the streams of a union.
+    """Raise unless an argument can be one of the streams of a union.
 
     Raises:
-        QueryError: It is not a stream of events, its keys punctuate themselves, or it never says how complete it is.
+        QueryError: The argument is not a stream of events, its keys have punctuation, or nothing advances its
+            watermark.
     """
     if not isinstance(stream, EventStream):
         raise QueryError(f"union({name}=...) takes streams of events, got {stream!r:.80}\n  expected: events(df, ...)")
@@ -107,8 +115,8 @@ def _check_stream(name: str, stream: object) -> None:
             f"the keys of {name} punctuate themselves, and of a key the other streams of a union say nothing\n"
             "  leave with_key_punctuation() out, or write a query for each stream"
         )
-    says = stream.change is not None or stream.heartbeats or not isinstance(stream.progress, Punctuated)
-    if is_stream(stream.df) and not says:
+    has_watermark = stream.change is not None or bool(stream.heartbeats) or not isinstance(stream.progress, Punctuated)
+    if is_stream(stream.df) and not has_watermark:
         raise QueryError(
             "{value} never says how complete it is, so it would hold the union back for ever\n"
             "  give it a delay, {delay}, punctuation rows, or a heartbeat\n"

@@ -1,4 +1,4 @@
-"""The calls that write queries to sinks and ask about their checkpoint: of one query, and of several in one pass."""
+"""The calls that write queries to sinks, and check and close their checkpoint: for one query, and for one pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RecordT = TypeVar("RecordT")
 
 
 class WriteOptions(TypedDict, total=False):
-    """The arguments of `Query.write` besides the checkpoint, for calls that pass them on."""
+    """The arguments of `Query.write` besides the checkpoint, for calls that forward them."""
 
     results: SinkLike | None
     late_rows: SinkLike | None
@@ -52,7 +52,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
 
     @abstractmethod
     def sinks_by_query(self, sinks: Mapping[str, SinksT | None]) -> Mapping[str, Mapping[str, object]]:
-        """Return sinks by the name of their query and by output, of what was given for each output.
+        """Return the sinks by the name of their query and by output, given the argument of each output.
 
         Raises:
             QueryError: Sinks are not named by queries.
@@ -76,50 +76,49 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         """Start a Spark query that evaluates each micro-batch once and hands its outputs to sinks.
 
         A sink is the path of a folder for Parquet files (see `ParquetFolder`), an address such as `delta:PATH` or
-        `s3://bucket/results`, a function of a DataFrame and the
-        number of its micro-batch, or a `Sink`. Every sink gets every micro-batch, in the order of the arguments. After
-        a crash the last micro-batch is repeated, with the same number; a sink that skips or replaces a number that it
-        already has gets each row exactly once. The input is a stream; the results of a static one are written as any
-        DataFrame is.
+        `s3://bucket/results`, a function of a DataFrame and the number of its micro-batch, or a `Sink`. Every sink gets
+        every micro-batch, in the order of the arguments. After a crash the last micro-batch is repeated, with the same
+        number; a sink that skips or replaces a number that it already has gets each row exactly once. The input is a
+        stream; the results of a static input are written like any DataFrame.
 
         One Spark query evaluates all queries of `one_pass`. Their sinks go by the names of the queries, as in
         `results={"hourly": "hourly", "sessions": "sessions"}`, and every query has at least one. If a sink fails, the
         micro-batch is repeated for all queries.
 
-        A notebook shows the `StreamingQuery` that is returned as `queries` prints it, as of now, with the plan below
-        it.
+        A notebook shows the returned `StreamingQuery` as `queries` prints it, as of now, with the plan below it.
 
         Args:
-            checkpoint: Spark's checkpoint location: one per query, kept as long as the query. It has to be given. That
-                of `one_pass` remembers its queries by name, and none can be added, left out or changed.
-            results: Takes what `results` returns.
-            late_rows: Takes what `late_rows` returns. The query then runs on an evaluator that keeps rows: see
-                `explain`.
-            rejected_rows: Takes what `rejected_rows` returns.
-            evicted_rows: Takes what `evicted_rows` returns.
-            metrics: Takes one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
+            checkpoint: Spark's checkpoint location; required. Each query has one, and keeps it. The checkpoint of
+                `one_pass` stores its queries by name, and none can be added, left out or changed.
+            results: The sink of the rows that `results` returns.
+            late_rows: The sink of the rows that `late_rows` returns. The query then runs on an evaluator that keeps
+                rows: see `explain`.
+            rejected_rows: The sink of the rows that `rejected_rows` returns.
+            evicted_rows: The sink of the rows that `evicted_rows` returns.
+            metrics: The sink of one row per micro-batch: `batch_id`, the counts `accepted`, `late`, `rejected` and
                 `results`, the `watermark` of the output, and the other `metrics` by name.
-            every: The time from the start of a micro-batch to that of the next, with its unit, such as `"10 seconds"`.
-                None: the next one starts when the last has ended.
-            available_now: True to stop when all input that is there now has been read.
-            on_end: What happens to open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
+            every: The time from the start of a micro-batch to the start of the next, with a unit, such as
+                `"10 seconds"`. None: the next one starts when the last one has ended.
+            available_now: True to stop when all input that is available now has been read.
+            on_end: The fate of open windows when the query ends. `"leave"`: they wait in the checkpoint for a later
                 start. `"close"`: the stream is closed, and its last windows are emitted in one more micro-batch, when
                 `awaitTermination()` finds the query ended, or in `stop()`. No query can continue from the checkpoint
                 after that.
             name: Spark's name for the query, in its UI too. None: the name given by `named`, or else the windows and
                 the key, with a number where a running query has that name.
-            record: A folder in which what comes is recorded, micro-batch by micro-batch, so that a `Recording` can
-                replay it without Spark; or a `Recorder`, which also says which keys and how much. A query that goes on
-                with its checkpoint goes on with its recording, and may begin one; that has the state it begins with.
-                Whatever keeps rows from being recorded, the query goes on, and the recording says where it ends. Of
-                `one_pass`: the folder in which each query has a folder, or a place by the name of each query that is
-                recorded.
+            record: A folder in which the input is recorded, micro-batch by micro-batch, so that a `Recording` can
+                replay it without Spark; or a `Recorder`, which can limit the keys and the size. A query that continues
+                from its checkpoint continues its recording. It may also begin one there, which then contains the state
+                that it begins with. If rows cannot be recorded, the query keeps running, and the recording says where
+                it ends. For `one_pass`: the folder in which each query has a folder, or a place by the name of each
+                query that is recorded.
 
         Raises:
-            QueryError: The input is static, or nothing advances its watermark; no checkpoint or no sink is given, one
-                is not a sink or cannot take its output, or two write to the same place; or there is no query of a name.
+            QueryError: The input is static, or nothing advances its watermark; no checkpoint or no sink is given; an
+                argument is not a sink or cannot take its output; two sinks write to the same place; or there is no
+                query of a name.
             DurationError: `every` cannot be read.
-            PolicyError: It has no unit, or is negative.
+            PolicyError: `every` has no unit, or is negative.
             SetupError: As for `results`.
             StateMismatchError: The checkpoint is of another query. Nothing was read or changed.
             StateError: The checkpoint is damaged or closed, or a folder is gone that it has written to.
@@ -144,20 +143,20 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
     ) -> None:
         """Close the stream of a checkpoint that no query runs on, so that its last windows are emitted.
 
-        `write` with `on_end="close"` does that by itself; this is for a query that was stopped without it, or killed
-        while it closed its stream. The windows are emitted from the state, as one more micro-batch. No query can
-        continue from the checkpoint after that.
+        `write` with `on_end="close"` does this by itself. Call `close_checkpoint` for a query that was stopped without
+        that, or killed while it closed its stream. The windows are emitted from the state, as one more micro-batch. No
+        query can continue from the checkpoint after that.
 
         It does not work for a query over another query's results, nor on Spark Connect: send a row with
         `change = 'close'` there.
 
         Args:
             checkpoint: The checkpoint of the query.
-            results: As for `write`, the same sinks; the others too.
-            late_rows: Gets no more rows, but has to be given if the query was started with it.
-            rejected_rows: Gets no more rows.
-            evicted_rows: Takes the second output of the last micro-batch.
-            metrics: Gets the row of the last micro-batch.
+            results: The sink that `write` had for this output; so for the others.
+            late_rows: The sink that `write` had. It gets no more rows, but is required if the query had it.
+            rejected_rows: The sink that `write` had. It gets no more rows.
+            evicted_rows: The sink that `write` had. It gets the second output of the last micro-batch.
+            metrics: The sink that `write` had. It gets the row of the last micro-batch.
 
         Raises:
             QueryError: The query cannot be closed, or something is not a sink.
@@ -169,19 +168,20 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         self._backend.close_checkpoint(outputs, checkpoint)
 
     def check(self, checkpoint: str | PathLike[str]) -> list[str]:
-        """Return what has changed since a checkpoint, in words; raise an error unless the query can continue from it.
+        """Check that the query can continue from a checkpoint, and describe its changes since then.
 
         The state is read, in time proportional to its size: it must be of the query, and all of it in its place and of
-        the last micro-batch. `write` checks the identity alone, which it stores in the checkpoint. What a start does
-        not find, the first micro-batch does, before any state changes and any row is emitted. The query of the
-        checkpoint may run meanwhile.
+        the last micro-batch. `write` checks only the identity that it stores in the checkpoint; the first micro-batch
+        then finds other mismatches, before any state changes and any row is emitted. The query of the checkpoint may
+        run meanwhile.
 
         Args:
             checkpoint: Spark's checkpoint location; an empty one is no error.
 
         Returns:
-            What differs, and what that means for results: aggregates that were added or removed, sources that join or
-            leave, and modules and functions with other code of the same version. Nothing if it is the same query.
+            Descriptions of the changes, and of their effect on results: aggregates that were added or removed, sources
+            that join or leave, and modules and functions with other code of the same version. Empty if the query is the
+            same.
 
         Raises:
             StateMismatchError: The checkpoint is of another query.
@@ -194,20 +194,21 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
     def explain(self, *, checkpoint: str | PathLike[str] | None = None) -> None:
         """Print the evaluation of the query, with reasons; `plan_text` returns it.
 
-        In a chain it begins with the queries whose results are its input. Of `one_pass` it has each query in turn.
+        In a chain the text begins with the queries whose results are read. For `one_pass` it has each query in turn.
 
         Args:
-            checkpoint: A checkpoint, to have it said whether the query can go on with it, and which modules and
-                functions have other code than it began with, and the same version.
+            checkpoint: A checkpoint: the text then says whether the query can continue from it, and which modules and
+                functions have other code than at its beginning, with the same version.
 
         Raises:
             StateError: As for `check`, where the checkpoint is not that of another query.
         """
-        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201  # as a DataFrame does
+        # It prints as Spark's DataFrame.explain() does, which query writers know; plan_text() is for programs.
+        print(self.plan_text(checkpoint=checkpoint))  # noqa: T201
 
     @abstractmethod
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
-        """Return the text that `explain` prints; arguments and errors are the same."""
+        """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
 
     def _explain_checkpoint(self, checkpoint: str | PathLike[str]) -> str:
         """Return the lines of `explain` that say whether the queries can go on with a checkpoint.
@@ -221,8 +222,12 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
             facts = [str(error)]
         if not facts:
             facts = ["the query can go on with it, and is what it began with"]
-        indented = "\n" + " " * len("checkpoint  ")
-        return "\n".join(f"checkpoint  {fact}".replace("\n", indented) for fact in facts)
+        heading = "checkpoint  "
+        indent = " " * len(heading)
+        lines: list[str] = []
+        for fact in facts:
+            lines.append(heading + fact.replace("\n", f"\n{indent}"))
+        return "\n".join(lines)
 
     @property
     def _backend(self) -> Backend:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
-"""The columns that say what becomes of a result."""
+"""The columns of changes, which `select` keeps."""
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ class BucketCounts(NamedTuple):
     """The rows that a bucket counts.
 
     Attributes:
-        accepted: How many took effect.
-        rejected: How many were rejected, by their reasons.
-        skipped: How many each module skipped, by its label; the rows of all buckets are counted in the first.
+        accepted: The number of rows that took effect.
+        rejected: The numbers of rejected rows, by their reasons.
+        skipped: The numbers of rows that modules skipped, by the label of the module. The first bucket counts the rows
+            of all buckets.
         overflows: The values that a result column cannot hold, by column.
     """
 
@@ -64,9 +65,9 @@ class StaticCounts:
     Attributes:
         name: The name of the query.
         buckets: The number of its buckets; None if it has none.
-        skipping: By its label, each module that is to be warned of if it skips rows.
+        skipping: The modules to warn of if they skip rows, by label.
         counts: The counts, by bucket.
-        last_messages: The warnings that were given last.
+        last_messages: The warnings that were logged last.
     """
 
     name: str
@@ -98,7 +99,7 @@ class StaticCounts:
         return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
 
     def warn(self) -> None:
-        """Give the warnings that differ from those that were given last."""
+        """Log the warnings that have changed since they were logged last."""
         messages = self.messages()
         logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
         for log, message, last_message in zip(logs, messages, self.last_messages, strict=True):
@@ -133,13 +134,15 @@ class StaticCounts:
 
     def _of_overflows(self) -> str:
         numbers = Counter[str]()
-        first: dict[str, ColumnOverflows] = {}
+        first_overflows: dict[str, ColumnOverflows] = {}
         for _, bucket_counts in sorted(self.counts.items()):
             for column, overflows in bucket_counts.overflows.items():
                 numbers[column] += overflows.number
-                first.setdefault(column, overflows)
-        return "\n".join(
-            f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
-            f"  the first: {warning_of(overflows.first)}"
-            for column, overflows in sorted(first.items())
-        )
+                first_overflows.setdefault(column, overflows)
+        messages: list[str] = []
+        for column, overflows in sorted(first_overflows.items()):
+            messages.append(
+                f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
+                f"  the first: {warning_of(overflows.first)}"
+            )
+        return "\n".join(messages)

@@ -57,7 +57,7 @@ def write_value(value: Any) -> Any:
 
 
 def write_parameter(value: Any) -> Any:
-    """Return a parameter of a module as data, from which `GivenClasses.parameter` makes an equal one.
+    """Return a parameter of a module as data, from which `ProgramClasses.parameter` makes an equal one.
 
     Raises:
         QueryError: It is nothing that text can hold.

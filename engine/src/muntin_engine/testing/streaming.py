@@ -30,7 +30,7 @@ from muntin_engine.api.query import Query
 from muntin_engine.backends.planned_query import Projection
 from muntin_engine.backends.spark.inputs.time_marks import with_marks
 from muntin_engine.backends.spark.session.local import local_session, stop_session
-from muntin_engine.backends.spark.session.worker_settings import KEPT
+from muntin_engine.backends.spark.session.worker_settings import CACHE
 from muntin_engine.recording.row_differences import row_differences
 
 Row: TypeAlias = dict[str, Any]
@@ -157,7 +157,7 @@ class StreamingJob:
 
     def _run(self) -> list[Row]:
         earlier = len(self.results)
-        with setting(self._spark, KEPT, "0"):
+        with setting(self._spark, CACHE, "0"):
             query = self._query()
             running = query.write(checkpoint=self.checkpoint, available_now=True, **self._sinks(query))
             running.awaitTermination()

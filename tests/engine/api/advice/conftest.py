@@ -20,7 +20,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         raise Started
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("muntin_engine.backends.spark.writing.write._start", start)
+    monkeypatch.setattr("muntin_engine.backends.spark.foreach_batch.write._start", start)
 
 
 @pytest.fixture(scope="package")

@@ -201,7 +201,7 @@ def test_rows_that_a_module_skips_and_values_that_no_column_holds_are_said(caplo
         return 2**70 if values == [4] else 0
 
     table = pa.table({"at": [1, 11, 21], "x": [None, 4, 5], "y": [1.0, 2.0, 3.0]})
-    windows = events(table, at="at").window(tumbling(10))  # type: ignore[arg-type]
+    windows = events(table, at="at").window(tumbling(10))
     results = windows.aggregate(n=module(pairs, "x", "y", returns=int), large=module(large, "x")).results()
     assert [row["large"] for row in rows_of(results)] == [None, None, 0]
     assert {record.name for record in caplog.records} == {"muntin.skipped", "muntin.overflows"}

@@ -1,1 +1,1 @@
-"""A query as plain data that people write: the calls that make it, in order, in the words of their parameters."""
+"""A query as plain data that people write: the calls that make it, in order, with the names of their parameters."""

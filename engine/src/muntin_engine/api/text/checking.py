@@ -1,4 +1,4 @@
-"""The parts of a text against the JSON Schema: editors and `query_from_dict` refuse the same."""
+"""Check the parts of a text against the JSON Schema, so that `query_from_dict` refuses the same texts as editors."""
 
 from __future__ import annotations
 
@@ -10,41 +10,45 @@ from typing import Any, Final, NamedTuple
 from muntin_engine.plan.text_places import PlacedError, closest
 
 READ_ALONE: Final = ("stream", "frame")
-"""The definitions of what the reader of a text checks itself: other streams, and names of DataFrames."""
+"""The definitions that the reader of a text checks itself: those of other streams, and of names of DataFrames."""
 
 
 def check(
     data: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any], here: str, call: str | None = None
 ) -> None:
-    """Refuse a part of a text that does not fit a schema.
+    """Raise unless a part of a text fits a schema.
 
     Args:
         data: The part.
-        schema: The schema. It may have the words of JSON Schema that `query_schema` uses.
+        schema: The schema. It may have the keywords of JSON Schema that `query_schema` uses.
         definitions: The schemas that it names.
         here: The place of the part.
-        call: The entry of the part whose place that is already, if there is one.
+        call: The entry of the part that has the same place, if there is one: the first argument of a call.
 
     Raises:
-        PlacedError: It does not fit. The message says the place in it that is wrong, and what would be right.
+        PlacedError: The part does not fit. The message says the place of the fault, and what would be right there.
     """
-    for fault in _Checker(definitions, {f"{here}.{call}": here}).faults(data, schema, here):
+    fault = _Checker(definitions, {f"{here}.{call}": here}).fault(data, schema, here)
+    if fault is not None:
         raise fault
 
 
 class _Checker:
-    """Finds the first fault of data. It returns faults, as what no branch of `anyOf` takes has one for each."""
+    """Finds the faults of data. They are returned, because `anyOf` compares the faults of its branches.
+
+    Faults are generated one by one: those after the first one are seldom needed.
+    """
 
     def __init__(self, definitions: Mapping[str, Any], places: Mapping[str, str]) -> None:
         self._definitions = definitions
         self._places = places
 
     def fault(self, data: Any, schema: Mapping[str, Any], here: str) -> PlacedError | None:
-        """Return what is wrong with data; None if they fit."""
+        """Return the first fault of data; None if they fit."""
         return next(self.faults(data, schema, here), None)
 
     def faults(self, data: Any, schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield what is wrong with data, the outermost fault first."""
+        """Yield the faults of data, the outermost fault first."""
         if "$ref" in schema:
             name = _name_of(schema)
             if name not in READ_ALONE:
@@ -65,19 +69,21 @@ class _Checker:
             yield from self.faults(data, schema["then"], here)
 
     def _faults_of_value(self, data: Any, schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the fault of the type, the constant, the word or the name that data is."""
+        """Yield the fault of the type, the constant, the word or the name of data."""
         if not _is_of_type(data, schema) or ("const" in schema and data != schema["const"]):
             yield PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
         elif data not in schema.get("enum", [data]):
             yield PlacedError(here, f"{data!r:.80} is none of these{closest([data], schema['enum'])}")
-        elif not re.search(schema.get("pattern", ""), data if isinstance(data, str) else ""):
+        elif isinstance(data, str) and not re.search(schema.get("pattern", ""), data):
             yield PlacedError(here, f"{data!r:.80} is no name of a plugin's")
 
     def _faults_of_object(self, data: Mapping[str, Any], schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
         """Yield the faults of the entries of an object."""
         properties = schema.get("properties", {})
         other_schema = schema.get("additionalProperties", {})
-        unknown = [name for name in data if name not in properties] if other_schema is False else []
+        unknown: list[Any] = []
+        if other_schema is False:
+            unknown = [name for name in data if name not in properties]
         missing = [name for name in schema.get("required", ()) if name not in data]
         if unknown:
             advice = closest(unknown, properties)
@@ -91,33 +97,43 @@ class _Checker:
                 yield from self.faults(part, properties.get(name, other_schema), self._places.get(place, place))
 
     def _faults_of_list(self, data: list[Any], schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the fault of the length of a list, or those of its parts."""
+        """Yield the fault of the length of a list, or the faults of its parts."""
         items = schema.get("items", {})
-        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        least = schema.get("minItems", 0)
+        most = schema.get("maxItems")
         if len(data) < least or (most is not None and len(data) > most):
             length = str(least) if least == most else f"{least} or more"
             yield PlacedError(here, f"expected a list of {length}, got {data!r:.80}")
             return
-        for place, part in enumerate(data):
-            yield from self.faults(part, items[place] if isinstance(items, list) else items, f"{here}[{place}]")
+        for number, part in enumerate(data):
+            part_schema = items[number] if isinstance(items, list) else items
+            yield from self.faults(part, part_schema, f"{here}[{number}]")
 
     def _fault_of_any(self, data: Any, schema: Mapping[str, Any], here: str) -> PlacedError | None:
-        """Return why no branch of `anyOf` takes data: the fault of the only one meant for such data, or of all."""
+        """Return the reason why no branch of `anyOf` fits data; None if one fits.
+
+        If only one branch is meant for such data, the reason is the fault of that branch.
+        """
         branches = [branch for branch, _ in self._branches(schema)]
-        of_type = [branch for branch in branches if _is_of_type(data, branch)]
-        meant = [branch for branch in of_type if _has_needed(data, branch)] or of_type
-        faults = [self.fault(data, branch, here) for branch in meant]
-        if None in faults:
-            return None
+        branches_of_type = [branch for branch in branches if _is_of_type(data, branch)]
+        likely_branches = [branch for branch in branches_of_type if _has_required(data, branch)]
+        faults: list[PlacedError] = []
+        for branch in likely_branches or branches_of_type:
+            fault = self.fault(data, branch, here)
+            if fault is None:
+                return None
+            faults.append(fault)
         if len(faults) == 1:
             return faults[0]
-        words = [word for branch in branches for word in branch.get("enum", ())]
+        words: list[Any] = []
+        for branch in branches:
+            words += branch.get("enum", ())
         if words and isinstance(data, str):
             return PlacedError(here, f"{data!r:.80} is none of these{closest([data], words)}")
         return PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
 
     def _branches(self, schema: Mapping[str, Any], title: str = "") -> Iterator[tuple[Mapping[str, Any], str]]:
-        """Yield the schemas of `anyOf`, with those in them, and what fits each in words."""
+        """Yield the branches of `anyOf`, also of one in another, each with a description."""
         title = title or schema.get("title", "")
         if "$ref" in schema and _name_of(schema) not in READ_ALONE:
             yield from self._branches(self._definitions[_name_of(schema)], title)
@@ -128,13 +144,14 @@ class _Checker:
             yield schema, title or self._spelled(schema)
 
     def _spelled(self, schema: Mapping[str, Any]) -> str:
-        """Return what fits a schema, in words."""
+        """Describe the data that fit a schema."""
         if "title" in schema:
             return str(schema["title"])
         if _name_of(schema) in READ_ALONE:
             return _name_of(schema)
         if "anyOf" in schema or "$ref" in schema:
-            return " or ".join(dict.fromkeys(words for _, words in self._branches(schema)))
+            descriptions = dict.fromkeys(description for _, description in self._branches(schema))
+            return " or ".join(descriptions)
         if "const" in schema:
             return repr(schema["const"])
         if "enum" in schema:
@@ -148,6 +165,7 @@ def _name_of(schema: Mapping[str, Any]) -> str:
 
 
 def _kinds_of(schema: Mapping[str, Any]) -> list[str]:
+    """Return the types of JSON that fit a schema; none if it does not restrict them."""
     kinds = schema.get("type", ["string"] if "enum" in schema else [])
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
@@ -157,16 +175,16 @@ def _is_of_type(data: Any, schema: Mapping[str, Any]) -> bool:
     if not kinds:
         return True
     if isinstance(data, bool):
-        return "boolean" in kinds  # for Python it is a number
+        return "boolean" in kinds  # for Python a bool is an int
     return any(isinstance(data, _TYPES[kind].classes) for kind in kinds)
 
 
-def _has_needed(data: Any, schema: Mapping[str, Any]) -> bool:
+def _has_required(data: Any, schema: Mapping[str, Any]) -> bool:
     return not isinstance(data, Mapping) or set(schema.get("required", ())) <= set(data)
 
 
 class _JsonType(NamedTuple):
-    """A type of JSON: in words, and the classes of its values."""
+    """A type of JSON: a description, and the classes of its values."""
 
     words: str
     classes: tuple[type, ...]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
-    """Return the steps of queries as text, with their expressions in Spark's SQL; see `text_of`."""
+    """Return the steps of queries as plain data, with expressions in Spark's SQL; see `text_of`."""
 
     def spell_column(frame: DataFrame, column: Column) -> str | None:
         return backend_of(frame).inputs.text_of_column(frame, column)
@@ -27,22 +27,22 @@ def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, 
 
 @dataclass(frozen=True, repr=False)
 class HasText(PlannedQuery):
-    """The part of a query that writes it as plain data; `query_from_dict` reads it."""
+    """The part of a query that writes it as plain data, which `query_from_dict` reads, and as SQL."""
 
     def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
         """Return the query as plain data, which JSON and YAML can hold: the calls that make it, in order.
 
-        Each call is an object: its first argument under its name, the others beside it, by the names of the parameters.
-        Windows, policies and triggers are objects too, with the function that makes them as `kind`. Only what was given
-        is written. `named` and `untimed` are no part of it. A column that was given as an expression of PySpark's is
-        written as SQL if Spark takes that for the same.
+        Each call is an object: it has its first argument under the name of the call, and the others by the names of the
+        parameters. Windows, policies and triggers are objects too, with the function that makes them as `kind`. Only
+        arguments that were given are written, and the calls `named` and `untimed` are not. A column that was given as
+        an expression of PySpark's is written as SQL if Spark finds that the two mean the same.
 
         Args:
-            tables: By the names that they get, the DataFrames that the query reads; others are called `input`,
+            tables: The DataFrames that the query reads, by the names that they get; others are called `input`,
                 `input_2` and so on.
 
         Raises:
-            QueryError: An argument is nothing that text can hold, such as a lambda, or a column that has no SQL.
+            QueryError: An argument cannot be written as text, such as a lambda, or a column that has no SQL.
 
         Example:
             >>> query.to_dict(rides=df)  # doctest: +SKIP
@@ -51,16 +51,16 @@ class HasText(PlannedQuery):
         return text_of_queries({"": self.steps}, tables)
 
     def to_sql(self, **tables: DataFrame) -> str:
-        """Return the query as SQL, from which `sql` makes it again.
+        """Return the query as SQL, from which `sql` makes the query again.
 
-        SQL has no words for several windows at once (`windows`), a `clip` join, a join in windows that overlap, modules
+        SQL cannot express several windows at once (`windows`), a `clip` join, a join in windows that overlap, modules
         of several streams, and refinements of your own.
 
         Args:
-            tables: By the names that they get, the DataFrames that the query reads, as for `to_dict`.
+            tables: The DataFrames that the query reads, by the names that they get, as for `to_dict`.
 
         Raises:
-            QueryError: SQL has no words for something that the query does, which the message names; or as `to_dict`.
+            QueryError: SQL cannot express a part of the query, which the message names; or as for `to_dict`.
             SetupError: `sqlglot` is not installed.
         """
         needed("sqlglot", "to_sql()", "sql")

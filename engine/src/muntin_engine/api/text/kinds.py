@@ -1,4 +1,4 @@
-"""The reading of windows, policies and triggers: objects that text names by the functions that make them."""
+"""Read windows, policies and triggers: objects that text names by the functions that make them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_fro
 
 
 @dataclass(frozen=True)
-class GivenClasses:
-    """The classes that text may name beside what is installed: modules, policies, triggers and windows.
+class ProgramClasses:
+    """The classes of a program that text may name besides installed ones: modules, policies, triggers and windows.
 
     Attributes:
         classes: The classes, each by its name and by its path.
@@ -33,44 +33,48 @@ class GivenClasses:
     classes: Mapping[str, Any]
 
     @classmethod
-    def of(cls, things: Iterable[Any]) -> GivenClasses:
-        """Return what was given: classes, modules with their columns as `module` returns them, or functions."""
+    def of(cls, things: Iterable[Any]) -> ProgramClasses:
+        """Collect classes; also those of modules with their columns, as `module` returns them, and functions."""
         classes: dict[str, Any] = {Partitions.policy: Partitions}
         for thing in things:
-            named = getattr(thing, "cls", thing)
-            name = getattr(named, "name", None)
+            program_class = getattr(thing, "cls", thing)
+            name = getattr(program_class, "name", None)
             if name:
-                classes[str(name)] = named
-            if hasattr(named, "__qualname__"):
-                classes[path_of(named)] = named
+                classes[str(name)] = program_class
+            if hasattr(program_class, "__qualname__"):
+                classes[path_of(program_class)] = program_class
         return cls(classes)
 
     def make(self, kind: str, arguments: Mapping[str, Any]) -> Any:
-        """Return what a kind is, made of its arguments.
+        """Make an object of a kind.
+
+        Args:
+            kind: The name of a function of Muntin's, of a class of the program, or of a trigger or window of a plugin.
+            arguments: The arguments, by the names of parameters.
 
         Raises:
-            QueryError: Nothing has that name.
-            MuntinError: It does not take the arguments.
+            QueryError: No kind has that name.
+            MuntinError: The kind does not take the arguments.
         """
         function = FUNCTIONS.get(kind)
-        signature = None if function is None else inspect.signature(function)
-        if function is not None and signature is not None and _binds(signature, arguments):
-            return _call(function, signature, arguments)
+        if function is not None and _binds(inspect.signature(function), arguments):
+            return _call(function, arguments)
         if kind in self.classes:
             return _make_of_class(self.classes[kind], arguments)
-        for offered in (muntin.triggers.named, muntin.window):
+        for make_named in (muntin.triggers.named, muntin.window):
             with suppress(UnknownModuleError):
-                return offered(kind, **arguments)
+                return make_named(kind, **arguments)
         if function is not None:
-            raise QueryError(f"{kind} takes {signature}, got {', '.join(arguments) or 'nothing'}")
+            got = ", ".join(arguments) or "nothing"
+            raise QueryError(f"{kind} takes {inspect.signature(function)}, got {got}")
         advice = closest([kind], sorted([*FUNCTIONS, *self.classes]))
         raise QueryError(f"there is no kind {kind!r}{advice}\n  a class of your own is given: modules=[...]")
 
     def read(self, data: Any, here: str) -> Any:
-        """Return the value that `write_value` wrote, at a place in the text.
+        """Read a value that `write_value` wrote, at a place in the text.
 
         Raises:
-            PlacedError: There is no such thing, or it does not take what it is given.
+            PlacedError: No kind has the name, or a kind does not take its arguments.
         """
         if isinstance(data, list):
             return [self.read(part, f"{here}[{place}]") for place, part in enumerate(data)]
@@ -85,7 +89,11 @@ class GivenClasses:
             return self._object(parts)
 
     def parameter(self, data: Any, here: str) -> Any:
-        """Return the parameter of a module that `write_parameter` wrote, at a place in the text; raises as `read`."""
+        """Read a parameter of a module that `write_parameter` wrote, at a place in the text.
+
+        Raises:
+            PlacedError: As for `read`.
+        """
         if isinstance(data, list):
             return [self.parameter(part, f"{here}[{place}]") for place, part in enumerate(data)]
         if not isinstance(data, Mapping):
@@ -96,7 +104,7 @@ class GivenClasses:
         return {name: self.parameter(part, f"{here}.{name}") for name, part in data.items()}
 
     def _value(self, data: Mapping[str, Any], here: str) -> Any:
-        """Return what is none of JSON's, such as a decimal."""
+        """Read a value of a type that JSON lacks, such as a decimal."""
         if data[IS] == "tuple" and isinstance(data.get("value"), list):
             return tuple(self.parameter(data["value"], f"{here}.value"))
         try:
@@ -110,7 +118,7 @@ class GivenClasses:
         return value
 
     def _object(self, parts: dict[str, Any]) -> Any:
-        """Return what an object with a kind describes; idleness and punctuation of keys are calls on a policy."""
+        """Make the object of a kind. The entries `idle` and `key_punctuation` are calls on a progress policy."""
         kind = parts.pop(KIND)
         idle = parts.pop("idle", None)
         has_key_punctuation = parts.pop("key_punctuation", False)
@@ -119,33 +127,35 @@ class GivenClasses:
             return value
         if not isinstance(value, ProgressPolicy):
             raise QueryError(f"{kind} has neither idle nor key_punctuation, which progress policies have")
-        policy = value
         if idle:
-            policy = policy.with_idle(**idle)
-        return policy.with_key_punctuation() if has_key_punctuation else policy
+            value = value.with_idle(**idle)
+        if has_key_punctuation:
+            value = value.with_key_punctuation()
+        return value
 
 
 def _binds(signature: inspect.Signature, arguments: Mapping[str, Any]) -> bool:
     """Return True if a function takes arguments of these names."""
     names = set(signature.parameters)
-    needed = {parameter.name for parameter in signature.parameters.values() if parameter.default is parameter.empty}
-    return needed <= set(arguments) <= names
+    required = {parameter.name for parameter in signature.parameters.values() if parameter.default is parameter.empty}
+    return required <= set(arguments) <= names
 
 
-def _call(function: Callable[..., Any], signature: inspect.Signature, arguments: Mapping[str, Any]) -> Any:
-    """Return the result of a function; text has the arguments of a starred parameter as a list under its name."""
+def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call a function; text has the arguments of a starred parameter as a list under its name."""
     starred: Sequence[Any] = ()
     by_name = dict(arguments)
-    for parameter in signature.parameters.values():
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             starred = by_name.pop(parameter.name)
     return function(*starred, **by_name)
 
 
 def _make_of_class(cls: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return an object of a class that was given; where a field is a number of ticks, text may say a length."""
+    """Make an object of a class of the program; where a field is a number of ticks, text may have a length."""
     values = dict(arguments)
-    for part in fields(cls):
-        if str(part.type).startswith("int") and isinstance(values.get(part.name), str):
-            values[part.name] = muntin.ticks(values[part.name])
+    for class_field in fields(cls):
+        is_number = str(class_field.type).startswith("int")
+        if is_number and isinstance(values.get(class_field.name), str):
+            values[class_field.name] = muntin.ticks(values[class_field.name])
     return cls(**values)

@@ -1,4 +1,4 @@
-"""A query of plain data: what calls say that were written, by a query or by a person."""
+"""Make a query of plain data, by the calls that the data describe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muntin_engine.api.functions import condition
 from muntin_engine.api.one_pass import OnePass, one_pass
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.checking import check
-from muntin_engine.api.text.kinds import GivenClasses
+from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.schema import FIRST, definitions
 from muntin_engine.backends.choosing import is_input
 from muntin_engine.plan.query_as_text import FRAMES, VERSION
@@ -34,18 +34,18 @@ def query_from_dict(
 ) -> Query:
     """Return the query that data describe.
 
-    Nothing is imported but what installed plugins offer. Nothing is skipped either: an unknown name is an error, and so
-    is a value of a type that its argument does not take. Texts of more than 64 levels or 100,000 values, which a few
-    lines of YAML can stand for, are refused.
+    Only the offers of installed plugins are imported. Nothing is skipped: an unknown name is an error, and so is a
+    value of a type that its argument does not take. Texts of more than 64 levels or 100,000 values, which a few lines
+    of YAML can stand for, are refused.
 
     Args:
-        data: What `Query.to_dict` returned, or the same written by hand.
-        tables: The DataFrames by name, or a function that returns the one of a name, which is called once for each.
+        data: The data that `Query.to_dict` returned, or data of that form written by hand.
+        tables: The DataFrames by name; or a function that returns a DataFrame by its name, called once for each name.
         modules: Classes that are not installed: modules, functions of joins, policies, triggers and windows.
 
     Raises:
-        QueryError: The data describe no query, or something is not here; the message says the place in the data, such
-            as `query[2].aggregate.p90`, and the closest name.
+        QueryError: The data do not describe a query, or name something that does not exist; the message has the place
+            in the data, such as `query[2].aggregate.p90`, and the closest name.
 
     Example:
         >>> query_from_dict(query.to_dict(rides=df), {"rides": df})  # doctest: +SKIP
@@ -58,23 +58,33 @@ def one_pass_from_dict(
 ) -> OnePass:
     """Return the queries of one pass that data describe.
 
-    Steps that queries begin with alike are called once, so they share the input, or the results of another query. In
-    YAML they can also be written once: `&rides` before a step, and `*rides` where the same step stands again.
+    Equal steps at the beginning of queries are called once, so the queries share the input, or the results of another
+    query. In YAML such a step can also be written once: `&rides` before it, and `*rides` in the other queries.
 
     Args:
-        data: What `OnePass.to_dict` returned.
+        data: The data that `OnePass.to_dict` returned, or data of that form written by hand.
         tables: As for `query_from_dict`.
         modules: As for `query_from_dict`.
 
     Raises:
-        QueryError: As `query_from_dict`, or the queries are not of one input.
+        QueryError: As for `query_from_dict`, or the queries are not of one input.
     """
     return QueryReader(_tables_by_name(tables), modules).one_pass(_content(data, "one_pass", "query_from_dict"))
 
 
 def _content(data: Any, entry: str, other_reader: str) -> Any:
-    """Return what a text has in the one of its two entries that is not the version."""
-    expected = f"expected: {{'muntin': {VERSION}, {entry!r}: {'[...]' if entry == 'query' else '{...}'}}}"
+    """Return the content of a text, after a check of its version.
+
+    Args:
+        data: The text.
+        entry: The entry with the content: `query` or `one_pass`.
+        other_reader: The function that reads texts with the other entry.
+
+    Raises:
+        QueryError: The data are not such a text.
+    """
+    placeholder = "[...]" if entry == "query" else "{...}"
+    expected = f"expected: {{'muntin': {VERSION}, {entry!r}: {placeholder}}}"
     if not isinstance(data, Mapping) or "muntin" not in data:
         raise QueryError(f"{data!r:.80} is not the text of a query\n  {expected}")
     if type(data["muntin"]) is not int or data["muntin"] != VERSION:
@@ -91,10 +101,9 @@ def _content(data: Any, entry: str, other_reader: str) -> Any:
 
 
 def _tables_by_name(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> Callable[[Any], DataFrame]:
-    """Return a function that returns the DataFrame of a name, the same one each time.
+    """Return a function that returns the DataFrame of a name, each time the same object.
 
-    Raises:
-        QueryError: There is none.
+    The function raises a `QueryError` if there is no such DataFrame.
     """
 
     @cache
@@ -119,28 +128,30 @@ def _tables_by_name(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]
 
 
 class QueryReader:
-    """Calls what the steps of queries say.
+    """Makes queries of their steps.
 
     Args:
-        table: Returns the DataFrame that `events` has the name of.
+        table: Returns the DataFrame of a name.
         modules: As for `query_from_dict`.
     """
 
     def __init__(self, table: Callable[[Any], DataFrame], modules: Iterable[Any]) -> None:
         self._table = table
         self._modules = tuple(modules)
-        self._classes = GivenClasses.of(self._modules)
+        self._classes = ProgramClasses.of(self._modules)
 
     def query(self, steps: Any) -> Query:
-        """Return the query that steps make."""
+        """Make a query of its steps."""
         return self._query(steps, "query", {})
 
     def one_pass(self, queries: Any) -> OnePass:
-        """Return the queries of one pass that steps by the names of the queries make."""
+        """Make the queries of one pass of their steps, by the names of the queries."""
         if not isinstance(queries, Mapping):
             raise PlacedError("one_pass", f"expected lists of steps by the names of queries, got {queries!r:.80}")
         shared: dict[str, Any] = {}
-        queries_by_name = {name: self._query(steps, f"one_pass.{name}", shared) for name, steps in queries.items()}
+        queries_by_name: dict[str, Query] = {}
+        for name, steps in queries.items():
+            queries_by_name[name] = self._query(steps, f"one_pass.{name}", shared)
         with at("one_pass"):
             return one_pass(**queries_by_name)
 
@@ -152,12 +163,13 @@ class QueryReader:
         raise PlacedError(place, f"the last step makes no results\n  {advice}")
 
     def _stream(self, steps: Any, place: str, shared: dict[str, Any]) -> Any:
-        """Return what a list of steps makes: events, windows or a query.
+        """Make events, windows or a query of steps.
 
         Args:
             steps: The steps.
-            place: Their place.
-            shared: By the first steps of a query, what they made: others that begin with them have it too.
+            place: The place of the steps in the text.
+            shared: The streams that were made so far, by the texts of their steps. Queries that begin with equal steps
+                share the stream.
         """
         if not isinstance(steps, list) or not steps:
             raise PlacedError(place, f"expected a list of steps that begins with events or union, got {steps!r:.80}")
@@ -165,12 +177,12 @@ class QueryReader:
         for number, step in enumerate(steps):
             beginning = json.dumps(steps[: number + 1], sort_keys=True, default=str)
             if beginning not in shared:
-                shared[beginning] = self._after(stream, step, f"{place}[{number}]")
+                shared[beginning] = self._next_stream(stream, step, f"{place}[{number}]")
             stream = shared[beginning]
         return stream
 
-    def _after(self, stream: Any, step: Any, here: str) -> Any:
-        """Return what a step makes of a stream; of nothing, if it is the first one."""
+    def _next_stream(self, stream: Any, step: Any, here: str) -> Any:
+        """Return the result of a step on a stream; the first step has no stream."""
         call = self._call_of(step, stream, here)
         here = f"{here}.{call}"
         args, kwargs = self._arguments(call, step, here)
@@ -179,17 +191,25 @@ class QueryReader:
             return function(*args, **kwargs)
 
     def _call_of(self, step: Any, stream: Any, here: str) -> str:
-        """Return the name of the call that a step is."""
-        calls = [*FIRST] if stream is None else [name for name in SIGNATURES if hasattr(type(stream), name)]
-        named = [name for name in step if name in calls] if isinstance(step, Mapping) else []
-        if len(named) == 1:
-            return str(named[0])
-        got = ", ".join(step) if isinstance(step, Mapping) else f"{step!r:.80}"
-        advice = closest(step if isinstance(step, Mapping) else (), calls)
-        raise PlacedError(here, f"expected one of {', '.join(calls)}, got {got or 'nothing'}{advice}")
+        """Return the name of the call of a step, which is an entry of it.
+
+        Raises:
+            PlacedError: The step has no entry that is a call of such a stream, or several.
+        """
+        calls = [*FIRST]
+        if stream is not None:
+            calls = [name for name in SIGNATURES if hasattr(type(stream), name)]
+        expected = f"expected one of {', '.join(calls)}"
+        if not isinstance(step, Mapping):
+            raise PlacedError(here, f"{expected}, got {step!r:.80}{closest((), calls)}")
+        calls_of_step = [name for name in step if name in calls]
+        if len(calls_of_step) == 1:
+            return str(calls_of_step[0])
+        got = ", ".join(step) or "nothing"
+        raise PlacedError(here, f"{expected}, got {got}{closest(step, calls)}")
 
     def _arguments(self, call: str, step: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments of a call by place and by name, as its step says them."""
+        """Read the arguments of a call, by position and by name, from its step."""
         parameters = SIGNATURES[call].parameters
         main = main_parameter(call)
         check(step, _definitions()[f"call {call}"], _definitions(), here, call)
@@ -205,7 +225,8 @@ class QueryReader:
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
                 _check_names(data, parameters, name, call, place)
-                kwargs |= {part: self._value(name, value, f"{place}.{part}") for part, value in data.items()}
+                for part, value in data.items():
+                    kwargs[part] = self._value(name, value, f"{place}.{part}")
             elif parameter.kind is parameter.VAR_POSITIONAL:
                 args += self._value(name, data, place)
             elif name == main:
@@ -215,7 +236,7 @@ class QueryReader:
         return args, kwargs
 
     def _value(self, name: str, data: Any, here: str) -> Any:
-        """Return an argument, by the name of its parameter."""
+        """Read an argument, given the name of its parameter."""
         if name in FRAMES:
             with at(here):
                 return self._table(data)
@@ -245,26 +266,32 @@ class QueryReader:
 
     def _condition(self, data: Mapping[str, Any], here: str) -> JoinCondition:
         name = data["function"]
-        functions = [getattr(thing, "function", thing) for thing in self._modules]  # of a condition, or a function
-        given = next((function for function in functions if getattr(function, "name", None) == name), None)
+        function: Any = name
+        for program_module in self._modules:
+            program_function = getattr(program_module, "function", program_module)  # of a condition, or itself
+            if getattr(program_function, "name", None) == name:
+                function = program_function
+                break
         left = tuple(self._classes.read(data.get("left", []), f"{here}.left"))
         right = tuple(self._classes.read(data.get("right", []), f"{here}.right"))
         parameters = self._parameters(data, here)
         with at(here):
-            return condition(given or name, left=left, right=right, **parameters)
+            return condition(function, left=left, right=right, **parameters)
 
     def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
-        parameters = data.get("parameters", {}).items()
-        return {name: self._classes.parameter(part, f"{here}.parameters.{name}") for name, part in parameters}
+        parameters: dict[str, Any] = {}
+        for name, part in data.get("parameters", {}).items():
+            parameters[name] = self._classes.parameter(part, f"{here}.parameters.{name}")
+        return parameters
 
 
 def _check_names(
     data: Mapping[str, Any], parameters: Mapping[str, Parameter], name: str, call: str, place: str
 ) -> None:
-    """Refuse names of a query writer that are arguments of the call already.
+    """Raise if a name that a query writer chose is also an argument of the call.
 
     Raises:
-        PlacedError: One is.
+        PlacedError: A name is an argument.
     """
     for part in data:
         if part in parameters and part not in (name, "unnamed"):

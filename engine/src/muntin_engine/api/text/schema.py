@@ -1,4 +1,4 @@
-"""The JSON Schema of the text of a query, made from the signatures of the calls that the text is made of."""
+"""The JSON Schema of the text of a query, derived from the signatures of the calls in the text."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
 from muntin_engine.plan.text_functions import POLICIES, ROWS, TRIGGERS, WINDOWS
 
 FIRST: Final[Mapping[str, Callable[..., EventStream]]] = {"events": events, "union": union}
-"""The functions that a query begins with."""
+"""The functions of first steps."""
 
 
 def query_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 7) of what `Query.to_dict` writes and `query_from_dict` reads.
+    """Return the JSON Schema (draft 7) of the texts that `Query.to_dict` writes and `query_from_dict` reads.
 
-    It knows the calls, their parameters, and the windows, policies and triggers of Muntin. Names of modules, and kinds
-    of plugins, which have a dot or a colon in their name, are open. Columns and their types are checked by
-    `query_from_dict`, which refuses all that the schema refuses. Each parameter has the description of its docstring,
-    so an editor that is given the schema completes, explains and checks queries in YAML. `muntin schema` prints it.
+    It has the calls, their parameters, and the windows, policies and triggers of Muntin. It allows any names of
+    modules, and any kinds of plugins, which have a dot or a colon in their name. Columns and their types are checked by
+    `query_from_dict`, which refuses all texts that the schema refuses. Each parameter has the description of its
+    docstring, so an editor with this schema completes, explains and checks queries in YAML. `muntin schema` prints it.
 
     Example:
         >>> sorted(query_schema()["properties"])
@@ -55,7 +55,7 @@ def query_schema() -> dict[str, Any]:
 
 
 def definitions() -> dict[str, Any]:
-    """Return the schemas of the parts of a text, by name. A title says what a part is, in errors too."""
+    """Return the schemas of the parts of a text, by name. Their titles describe the parts, in errors too."""
     calls = {name: {"required": [name]} for name in SIGNATURES}
     chosen = [{"if": called, "then": _ref(f"call {name}")} for name, called in calls.items()]
     later: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in calls if name not in FIRST]}
@@ -116,7 +116,7 @@ _MAKERS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
     "lateness": _LATE,
     "early": _EARLY,
 }
-"""What text names as `kind`, by what it may stand for."""
+"""The functions and classes that text names as `kind`, by the definition that has them."""
 
 _TITLES: Final[Mapping[str, str]] = {
     "windows": "windows, such as {kind: tumbling, size: 1 hour}",
@@ -127,7 +127,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "lateness": "{kind: correct, allowed: 1 hour}",
     "early": "{kind: early, trigger: ...}",
 }
-"""These in words, for errors and editors."""
+"""The titles of these definitions."""
 
 _LENGTH: Final = {"$ref": "#/definitions/length"}
 _TYPES: Final[Mapping[str, dict[str, Any]]] = {
@@ -165,7 +165,7 @@ def _record(title: str, needed: tuple[str, ...], **properties: Any) -> dict[str,
 
 
 def _call(name: str) -> dict[str, Any]:
-    """Return the schema of a step: its first argument under the name of the call, the others beside it."""
+    """Return the schema of a step: the first argument is under the name of the call, the others have their names."""
     main = main_parameter(name)
     descriptions = _descriptions_of_arguments(inspect.getdoc(_function_of(name)) or "")
     entries: dict[str, Any] = {}
@@ -190,11 +190,11 @@ def _call(name: str) -> dict[str, Any]:
 
 
 def _function_of(call: str) -> Callable[..., Any]:
-    """Return the function or method of a call, which has its docstring."""
+    """Return the function or method of a call."""
     if call in FIRST:
         return FIRST[call]
-    methods = [getattr(cls, call) for cls in (EventStream, WindowedStream, Query) if hasattr(cls, call)]
-    method: Callable[..., Any] = methods[0]
+    classes = [cls for cls in (EventStream, WindowedStream, Query) if hasattr(cls, call)]
+    method: Callable[..., Any] = getattr(classes[0], call)
     return method
 
 
@@ -202,11 +202,13 @@ def _of_parameter(parameter: inspect.Parameter) -> dict[str, Any]:
     schema = _of_annotation(str(parameter.annotation))
     if parameter.kind is parameter.VAR_KEYWORD:
         return {"type": "object", "additionalProperties": schema}
-    return {"type": "array", "items": schema} if parameter.kind is parameter.VAR_POSITIONAL else schema
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return {"type": "array", "items": schema}
+    return schema
 
 
 def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Return the schema of an object whose `kind` is one of some functions or classes, or of a plugin."""
+    """Return the schema of an object whose `kind` is one of these functions or classes, or of a plugin."""
     by_kind = []
     for name, maker in makers.items():
         is_kind = {"properties": {KIND: {"const": name}}}
@@ -216,32 +218,39 @@ def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, An
 
 
 def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
-    """Return the schema of the arguments of a kind: those of its function, and the fields of its class."""
+    """Return the schema of the arguments of a kind: the parameters of its function, or the fields of its class.
+
+    A kind may have both. A text then has the arguments of the one or of the other.
+    """
     schemas: dict[str, list[Any]] = {KIND: [{}]}
-    needed: list[set[str]] = []
+    required: list[set[str]] = []
     if not isinstance(maker, type):
         parameters = inspect.signature(maker).parameters.values()
         for parameter in parameters:
             schemas[parameter.name] = [_of_parameter(parameter)]
-        needed.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
+        required.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
 
     cls: Any = maker if isinstance(maker, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
-        class_fields = [part for part in fields(cls) if part.init]
-        for part in class_fields:
-            schema = _of_annotation(str(part.type).replace("int", "Duration"))  # in ticks
-            known_schemas = schemas.setdefault(part.name, [])
-            if schema not in known_schemas:
-                known_schemas.append(schema)
-        without_default = [p for p in class_fields if p.default is MISSING and p.default_factory is MISSING]
-        needed.append({part.name for part in without_default})
+        required_fields: set[str] = set()
+        for class_field in fields(cls):
+            if not class_field.init:
+                continue
+            schema = _of_annotation(str(class_field.type).replace("int", "Duration"))  # integers are ticks
+            choices = schemas.setdefault(class_field.name, [])
+            if schema not in choices:
+                choices.append(schema)
+            if class_field.default is MISSING and class_field.default_factory is MISSING:
+                required_fields.add(class_field.name)
+        required.append(required_fields)
 
     if name in _MAKERS["progress"]:
         schemas["idle"] = [_record("idle", ("after",), after=_LENGTH, lag=_LENGTH)]
         schemas["key_punctuation"] = [{"type": "boolean"}]
-    properties = {part: {"anyOf": choices} if len(choices) > 1 else choices[0] for part, choices in schemas.items()}
-    needed_by_both = set.intersection(*needed)  # a text may have the arguments of the one or of the other
-    return _record(name, tuple(sorted(needed_by_both)), **properties)
+    properties: dict[str, Any] = {}
+    for part, choices in schemas.items():
+        properties[part] = choices[0] if len(choices) == 1 else {"anyOf": choices}
+    return _record(name, tuple(sorted(set.intersection(*required))), **properties)
 
 
 def _of_annotation(annotation: str) -> dict[str, Any]:
@@ -252,7 +261,7 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
     """Return the schema of a type that an annotation names.
 
     Raises:
-        KeyError: It is a type that text has no word for.
+        KeyError: Text cannot have values of the type.
     """
     match node:
         case ast.BinOp(left=left, right=right):
@@ -262,7 +271,7 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
         case ast.Constant(value=None):
             return {"type": "null"}
         case ast.Name(id="EllipsisType"):
-            return {}  # a default that no text can say
+            return {}  # a default that text cannot have
         case ast.Name(id=name):
             named: Any = getattr(muntin, name, None)
             if isinstance(named, type) and issubclass(named, Enum):
@@ -273,7 +282,7 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
 
 
 def _of_union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema of one of several; where there are words, other text is none of them."""
+    """Return the schema of a union of types. If one type is a set of words, other text is not allowed."""
     has_words = any("enum" in str(schema) for schema in schemas)
     choices = [schema for schema in schemas if schema and not (has_words and schema == _TYPES["str"])]
     return choices[0] if len(choices) == 1 else {"anyOf": choices}
@@ -296,7 +305,7 @@ def _of_generic(name: str, inner: ast.expr) -> dict[str, Any]:
 
 
 def _descriptions_of_arguments(doc: str) -> dict[str, str]:
-    """Return what a docstring says of each argument, on one line each, for editors to show."""
+    """Return the descriptions of arguments in a docstring, each on one line, for editors to show."""
     descriptions: dict[str, str] = {}
     name = ""
     for line in doc.partition("\nArgs:\n")[2].partition("\n\n")[0].splitlines():

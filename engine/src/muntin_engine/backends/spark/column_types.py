@@ -1,4 +1,4 @@
-"""Column types of Spark's, and Arrow's for the same."""
+"""Translate column types between Spark and Arrow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import types as spark_types
 
 from muntin_engine.backends.planning.input_column import InputColumn
 
-_TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
+_ARROW_TYPE_OF_SPARK_TYPE: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
     (spark_types.BooleanType, pa.bool_()),
     (spark_types.ByteType, pa.int8()),
     (spark_types.ShortType, pa.int16()),
@@ -28,7 +28,7 @@ _TO_ARROW: Final[tuple[tuple[type[spark_types.DataType], pa.DataType], ...]] = (
     (spark_types.DayTimeIntervalType, pa.duration("us")),
 )
 
-_TO_SPARK: Final[dict[pa.DataType, spark_types.DataType]] = {
+_SPARK_TYPE_OF_ARROW_TYPE: Final[dict[pa.DataType, spark_types.DataType]] = {
     pa.bool_(): spark_types.BooleanType(),
     pa.int8(): spark_types.ByteType(),
     pa.int16(): spark_types.ShortType(),
@@ -45,7 +45,7 @@ _TO_SPARK: Final[dict[pa.DataType, spark_types.DataType]] = {
 }
 
 _BINARY: Final = "UTF8_BINARY"
-"""The collation of text that has none: equal if all bytes are."""
+"""The collation of text without a collation: two texts are equal if all their bytes are."""
 
 
 def input_column(part: spark_types.StructField) -> InputColumn:
@@ -87,7 +87,7 @@ def _arrow_or_null(data_type: spark_types.DataType) -> pa.DataType:
     if isinstance(data_type, spark_types.StructType):
         parts = data_type.fields
         return pa.struct([pa.field(part.name, _arrow_or_null(part.dataType), part.nullable) for part in parts])
-    for cls, arrow_type in _TO_ARROW:
+    for cls, arrow_type in _ARROW_TYPE_OF_SPARK_TYPE:
         if isinstance(data_type, cls):
             return arrow_type
     return pa.null()
@@ -138,7 +138,7 @@ def spark_type_of(arrow_type: pa.DataType) -> spark_types.DataType:
         return spark_types.MapType(spark_type_of(arrow_type.key_type), spark_type_of(value.type), value.nullable)
     if pa.types.is_struct(arrow_type):
         return spark_types.StructType([_spark_field(part) for part in arrow_type])
-    return _TO_SPARK[arrow_type]
+    return _SPARK_TYPE_OF_ARROW_TYPE[arrow_type]
 
 
 def _spark_field(part: pa.Field) -> spark_types.StructField:

@@ -348,7 +348,9 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     with pytest.raises(QueryError, match="on_end='end' is not a way to end a stream"):
         query.write(checkpoint=tmp_path, results="out", on_end="end")
     chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
-    with pytest.raises(QueryError, match="closes a query of events, and this one is of another query's results"):
+    with pytest.raises(
+        QueryError, match="only for queries on an input stream; this query reads another query's results"
+    ):
         chained.write(checkpoint=tmp_path, results="out", on_end="close")
     with pytest.raises(QueryError, match="lacks the key 'key'"):
         query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="change"))

@@ -1,8 +1,8 @@
-"""Damage to the files of a checkpoint: those that the next start needs, and that are changed, cut short or gone.
+"""Find damage to the files of a checkpoint: files that the next start needs, and that are changed, cut short or gone.
 
-Spark says "Unexpected end-of-input" or "assertion failed" of such a file, and does not name it. Its files are therefore
-read once more after a query has failed, or where `check` asks. They are read as files of this machine: of a checkpoint
-elsewhere nothing is found.
+Spark says "Unexpected end-of-input" or "assertion failed" of such a file, and does not name it. The files are therefore
+read once more after a query has failed, and by `check`. They are read as files of this machine: in a checkpoint
+elsewhere no damage is found.
 
 The layout is Spark's: the logs `offsets`, `commits` and `sources` are text with a version and then JSON, and the state
 of a partition after a micro-batch is a snapshot (`7.zip`, with the files in `SSTs` that it lists) and the changelogs
@@ -29,13 +29,16 @@ from muntin_engine.errors import StateError
 from muntin_engine.sinks.places import is_elsewhere, local_path
 
 _MOST_NAMED: Final = 8
+"""The number of damaged files that an error names."""
+
 _VERSION: Final = re.compile(r"\0?v\d+")
 _STATE_FILE: Final = re.compile(r"(\d+)(?:_[\w-]+)?\.(zip|changelog)")
 _LZ4_MAGIC: Final = b"LZ4Block"
 _LZ4_END: Final = _LZ4_MAGIC + b"\x15" + bytes(12)
 """The empty block that ends a changelog."""
 
-_CHUNK: Final = 2**20
+_MOST_COVERED: Final = 2**20
+"""The most bytes that share a checksum of Hadoop's; a larger number is damage."""
 
 Decompress = Callable[[Path], None]
 """Reads a compressed file to its end, and raises an error if it cannot."""
@@ -68,12 +71,17 @@ class CheckpointFiles:
     """The files of one checkpoint, with paths below its folder in all texts."""
 
     def __init__(self, folder: Path, decompress: Decompress) -> None:
-        """Take a folder of this machine."""
+        """Read the files of a checkpoint.
+
+        Args:
+            folder: The folder of the checkpoint, on this machine.
+            decompress: Reads a changelog to its end.
+        """
         self._folder = folder
         self._decompress = decompress
 
     def damages(self) -> list[str]:
-        """Return what is wrong, in words that begin with a file.
+        """Describe the damaged files, one line each, which begins with the name of the file.
 
         Raises:
             OSError: A file cannot be read.
@@ -81,12 +89,13 @@ class CheckpointFiles:
         commits = self._numbered("commits")
         by_file: dict[str, str] = {}
         for damage in self._damages():
-            by_file.setdefault(damage.partition(" ")[0], damage)
+            file = damage.partition(" ")[0]
+            by_file.setdefault(file, damage)
         # If another program commits meanwhile, files come and go.
         return list(by_file.values()) if self._numbered("commits") == commits else []
 
     def _damages(self) -> Iterator[str]:
-        """Yield what is wrong; a file may come twice."""
+        """Yield a description of each damage; a file may have several."""
         offsets = self._numbered("offsets")
         commits = self._numbered("commits")
         last_commit = max(commits, default=-1)
@@ -128,7 +137,7 @@ class CheckpointFiles:
                 yield f"offsets/{number} is gone: it says what micro-batch {number} read"
 
     def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
-        """Check what sources note, and that a source of files has each list of files since its newest compacted one."""
+        """Check the notes of sources: one of files needs each list of files since its newest compacted one."""
         for source in self._subfolders(self._folder / "sources"):
             notes: dict[int, Path] = {}
             first = 0
@@ -146,7 +155,7 @@ class CheckpointFiles:
                     yield f"{self._name(source)}/{number} is gone: it says which files were read"
 
     def _last_list(self, offsets: Mapping[int, Path], source: int) -> int:
-        """Return the number of the newest list that a source of files has, as the newest plan has it; -1 for others."""
+        """Return the number of the newest list of a source of files, by the newest plan; -1 for other sources."""
         try:
             line = offsets[max(offsets)].read_text().splitlines()[2 + source]
             return int(json.loads(line)["logOffset"])
@@ -205,9 +214,11 @@ class CheckpointFiles:
         snapshots: dict[int, Path] = {}
         changelogs: dict[int, Path] = {}
         for file in self._files(folder):
-            if match := _STATE_FILE.fullmatch(file.name):
-                by_version = snapshots if match[2] == "zip" else changelogs
-                by_version[int(match[1])] = file
+            match = _STATE_FILE.fullmatch(file.name)
+            if match is None:
+                continue
+            by_version = snapshots if match[2] == "zip" else changelogs
+            by_version[int(match[1])] = file
 
         newest = max((number for number in snapshots if number <= version), default=0)
         if newest:
@@ -288,7 +299,7 @@ class CheckpointFiles:
             yield self._changed(file)
 
     def _lost_state(self) -> Iterator[str]:
-        """Check that each checksum beside the state has its file; one of a file that Spark removed goes with it."""
+        """Check that each checksum beside the state has its file; Spark removes a file together with its checksum."""
         for beside in sorted((self._folder / "state").rglob(".*.crc")):
             file = beside.with_name(beside.name[1:].removesuffix(".crc"))
             if not file.exists() and not file.name.endswith(".tmp"):
@@ -302,7 +313,12 @@ class CheckpointFiles:
         return {int(file.name): file for file in self._files(self._folder / name) if file.name.isdigit()}
 
     def _files(self, folder: Path, *, deep: bool = False) -> list[Path]:
-        """Return the files in a folder, and in those in it if asked; without checksums, and those half written."""
+        """Return the files in a folder, without checksums and half-written files.
+
+        Args:
+            folder: The folder.
+            deep: True for the files in all folders below it too.
+        """
         if not folder.is_dir():
             return []
         paths = folder.rglob("*") if deep else folder.iterdir()
@@ -319,13 +335,13 @@ class CheckpointFiles:
 
 
 def has_wrong_checksum(file: Path) -> bool:
-    """True if Hadoop's checksum is beside a file and is not that of its bytes."""
+    """Return True if there is a checksum of Hadoop's beside a file, and it is not that of the file's bytes."""
     beside = file.with_name(f".{file.name}.crc")
     if not beside.exists():
         return False
     stored = beside.read_bytes()
-    covered = int.from_bytes(stored[4:8])  # so many bytes have one checksum of four
-    if not stored.startswith(b"crc\0") or not 0 < covered <= _CHUNK:
+    covered = int.from_bytes(stored[4:8])  # the number of bytes that share a checksum of four bytes
+    if not stored.startswith(b"crc\0") or not 0 < covered <= _MOST_COVERED:
         return True
     checksums = bytearray()
     with file.open("rb") as content:
@@ -335,7 +351,7 @@ def has_wrong_checksum(file: Path) -> bool:
 
 
 def _decompress_in_jvm(spark: SparkSession) -> Decompress:
-    """Return what reads a changelog with the codec that Spark writes it with."""
+    """Return a function that reads a changelog with the codec that Spark writes it with."""
     jvm = jvm_of(spark)
     configuration = java_configuration(spark)
 

@@ -44,11 +44,11 @@ def read_query(spark: SparkSession, checkpoint: str | PathLike[str]) -> Mapping[
         StateError: There is no text: no micro-batch was committed, the query was started by `writeStream`, or it has
             an argument that text cannot hold, which is said; or the record is damaged.
     """
-    known = Checkpoint(spark, checkpoint)
-    text = known.text
+    stored_checkpoint = Checkpoint(spark, checkpoint)
+    text = stored_checkpoint.text
     if isinstance(text, Mapping):
         return text
-    if known.last_commit < 0:
+    if stored_checkpoint.last_commit < 0:
         why = (
             "no micro-batch was committed yet\n  expected: the checkpoint of a query, as in query.write(checkpoint=...)"
         )

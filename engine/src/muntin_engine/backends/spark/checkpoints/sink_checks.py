@@ -1,4 +1,4 @@
-"""Sinks and their checkpoint are of one time: neither was restored from a copy without the other, or damaged."""
+"""Check that sinks and their checkpoint are of one time: neither was restored from a copy without the other."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REMEDIES: Final = (
 
 
 def read_of(checkpoint: str, batch_id: int) -> str:
-    """Return a name of what Spark planned to read in a micro-batch; empty if this process cannot see that.
+    """Return a name for the input of a micro-batch, which differs whenever Spark planned other input for that number.
 
-    Spark writes down what it reads before it runs a micro-batch, and with it when it planned that.
+    Empty if this process cannot see the plan. Spark writes it, with the time of planning, before it runs a micro-batch.
     """
     if is_elsewhere(checkpoint):
         return ""
@@ -30,26 +30,28 @@ def read_of(checkpoint: str, batch_id: int) -> str:
 
 
 def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> None:
-    """Raise if a sink has what its checkpoint has not done.
+    """Raise if a sink has a micro-batch that its checkpoint has not committed, unless that one comes again.
 
     Args:
-        name: What a query writer calls the sink.
+        name: The name that a query writer has for the sink.
         sink: The sink.
         batch_id: The next micro-batch.
-        read: The name of what that reads; empty if it is not known. None if it was never planned, so that no sink may
-            have it.
+        read: The name of its input, see `read_of`; empty if it is not known. None if the micro-batch was never planned,
+            so that no sink may have it.
 
     Raises:
-        StateError: It has a later micro-batch, or that one with other input.
+        StateError: The sink has a later micro-batch, or the next one with other input.
     """
     last = sink.last_written
     if last is None or last.number < batch_id:
         return
-    comes_again = read is not None and (read == last.read or not (read and last.read))
-    if last.number > batch_id or not comes_again:
-        other = "" if last.number > batch_id else ", which read something else"
+    is_later = last.number > batch_id
+    has_same_input = read == last.read or not read or not last.read  # an unknown input may be the same
+    comes_again = not is_later and read is not None and has_same_input
+    if not comes_again:
+        reason = "" if is_later else ", which read something else"
         raise StateError(
-            f"{name} is ahead of the checkpoint: it has micro-batch {last.number}{other}\n"
+            f"{name} is ahead of the checkpoint: it has micro-batch {last.number}{reason}\n"
             f"  expected: micro-batches up to {batch_id - 1}, or {batch_id} as it comes again\n"
             "  if another program runs this query with the checkpoint now, stop one of the two and start again; else\n"
             f"  {_REMEDIES}"
@@ -57,17 +59,17 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
 
 
 def check_not_behind(name: str, sink: Sink, last_commit: int, read: str, *, is_new: bool) -> None:
-    """Raise if a sink lacks what its checkpoint has done, or has it of other input.
+    """Raise if a sink lacks a micro-batch that its checkpoint has committed, or has it with other input.
 
     Args:
-        name: What a query writer calls the sink.
+        name: The name that a query writer has for the sink.
         sink: The sink.
-        last_commit: The last micro-batch that the checkpoint has done.
-        read: The name of what that read, as the checkpoint says now; empty if it is not known.
-        is_new: True if nothing is known to have been written to it; then it may be empty.
+        last_commit: The last micro-batch that was committed.
+        read: The name of its input as the checkpoint has it now, see `read_of`; empty if it is not known.
+        is_new: True if the checkpoint is not known to have written to the sink, which may then be empty.
 
     Raises:
-        StateError: It does.
+        StateError: The sink lacks a micro-batch, or has the last one with other input.
     """
     last = sink.last_written
     if last is None:

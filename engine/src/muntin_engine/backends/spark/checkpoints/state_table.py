@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from math import isfinite
@@ -26,18 +26,21 @@ _TIMES: Final[Mapping[str, spark_types.DataType]] = {
     "timestamp": spark_types.TimestampType(),
     "timestamp_ntz": spark_types.TimestampNTZType(),
 }
-_DIGITS: Final = 19
-_YEARS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
-"""The years 1 to 9999, which is as far as Python's datetime goes."""
+_DIGITS_OF_TICKS: Final = 19
+"""Digits of the largest tick."""
+
+_FIRST_DATETIME: Final = -62_135_596_800_000_000
+_LAST_DATETIME: Final = 253_402_300_799_999_999
+"""The years 1 to 9999 in microseconds since the epoch, which is as far as Python's datetime goes."""
 
 
 class StoredQuery(NamedTuple):
     """A query in a checkpoint, as a reader of its state needs it.
 
     Attributes:
-        name: Its name in a pass; otherwise its number, that of the query whose results others take being the least.
+        name: The name in a pass; otherwise the number, where a query whose results another one reads has the lower.
         evaluator: The evaluator that wrote the state.
-        keys: The names of its key columns.
+        keys: The names of the key columns.
     """
 
     name: str
@@ -47,7 +50,7 @@ class StoredQuery(NamedTuple):
 
 @in_session()
 def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFrame:
-    """Return what the queries of a checkpoint hold, as the last committed micro-batch left it.
+    """Read the state of the queries of a checkpoint, as the last committed micro-batch left it.
 
     The queries themselves are not needed, nor are their modules: states are read as plain data, records as their
     fields. A query may run meanwhile, and goes on.
@@ -93,60 +96,95 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         that plugin where the state is read.
 
     Raises:
-        StateError: It has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged, or another
-            version of Muntin wrote it.
+        StateError: The checkpoint has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged,
+            or another version of Muntin wrote it.
 
-    Cost: the state is read once here, for what it is of, and once more by each action on the DataFrame; the workers
+    Cost: the state is read once here, to know its queries, and once more by each action on the DataFrame; the workers
     decode it, bucket by bucket.
     """
-    known = Checkpoint(spark, checkpoint)
-    if known.last_commit < 0:
+    stored_checkpoint = Checkpoint(spark, checkpoint)
+    if stored_checkpoint.last_commit < 0:
         raise StateError(
             f"{checkpoint} has no micro-batch that was committed\n"
             "  expected: the checkpoint of a query, as in query.write(checkpoint=...) or checkpointLocation"
         )
-    if known.is_closed:
+    if stored_checkpoint.is_closed:
         raise StateError(
             f"the checkpoint {checkpoint} is closed: its last windows were emitted, and nothing is held any more\n"
             "  expected: the checkpoint of a stream that goes on"
         )
-    known.check_place()
-    state = known.state
-    identities = state.by_bucket()
+    stored_checkpoint.check_place()
+    state = stored_checkpoint.state
+    identities = state.identity_by_bucket()
     if not identities:
         raise StateError(
             f"the checkpoint {checkpoint} has no state of Muntin's\n"
             "  expected: the checkpoint of a Muntin query that keeps a state, see query.explain()"
         )
-    told = [json.dumps([operator, identity], sort_keys=True) for (operator, _), identity in identities.items()]
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(told))}
-    names = known.names if len(known.names) == len(numbers) else [*map(str, range(len(numbers)))]
-    stored = {
-        place: StoredQuery(names[numbers[text]], identity["evaluator"], tuple(name for name, _ in identity["keys"]))
-        for (place, identity), text in zip(identities.items(), told, strict=True)
-    }
+    queries = _queries_by_bucket(identities, stored_checkpoint.names)
     schema = _schema({str(identity["times"]) for identity in identities.values()})
     with state.every_cell() as (cells, is_lent):
-        rows = cells.groupBy("operator", "bucket").applyInArrow(_reader(stored, arrow_schema_of(schema)), schema)
+        reader = _reader(queries, arrow_schema_of(schema))
+        rows = cells.groupBy("operator", "bucket").applyInArrow(reader, schema)
         return rows.localCheckpoint() if is_lent else rows
 
 
-def _schema(times: set[str]) -> spark_types.StructType:
-    """Return the columns of a state; times are ticks where queries count other things."""
-    (only, *others), text = times, spark_types.StringType()
-    places = places_of({"times": only})
-    kind = _TIMES.get(only, spark_types.LongType()) if places is None else spark_types.DecimalType(_DIGITS, places)
-    time = spark_types.LongType() if others else kind
+def _queries_by_bucket(
+    identities: Mapping[tuple[int, int], Mapping[str, Any]], names_of_pass: Sequence[str]
+) -> dict[tuple[int, int], StoredQuery]:
+    """Return the query of each bucket. Buckets of one operator with equal identities are of one query.
+
+    Args:
+        identities: The identity in each bucket, by operator and bucket, in the order of the rows.
+        names_of_pass: The names of the queries, if they are of one pass.
+    """
+    numbers: dict[str, int] = {}
+    number_by_bucket: dict[tuple[int, int], int] = {}
+    for (operator, bucket), identity in identities.items():
+        text = json.dumps([operator, identity], sort_keys=True)
+        number_by_bucket[operator, bucket] = numbers.setdefault(text, len(numbers))
+
+    # Queries of a pass that are alike cannot be told apart: then they have numbers too.
+    names = names_of_pass
+    if len(names_of_pass) != len(numbers):
+        names = [str(number) for number in range(len(numbers))]
+    queries: dict[tuple[int, int], StoredQuery] = {}
+    for place, identity in identities.items():
+        keys = tuple(name for name, _ in identity["keys"])
+        queries[place] = StoredQuery(names[number_by_bucket[place]], identity["evaluator"], keys)
+    return queries
+
+
+def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
+    """Return the columns of a state.
+
+    Args:
+        kinds_of_times: The types of the times of the queries; where they have several, times are ticks.
+    """
+    text = spark_types.StringType()
     long = spark_types.LongType()
+    time: spark_types.DataType = long
+    if len(kinds_of_times) == 1:
+        (kind,) = kinds_of_times
+        places = places_of({"times": kind})
+        time = _TIMES.get(kind, long) if places is None else spark_types.DecimalType(_DIGITS_OF_TICKS, places)
     columns: dict[str, spark_types.DataType] = {
         "query": text,
         "bucket": spark_types.IntegerType(),
         "kind": text,
         "key": text,
+        "start": time,
+        "end": time,
+        "input": text,
+        "partition": text,
+        "id": text,
+        "module": text,
+        "version": text,
+        "events": long,
+        "value": text,
+        "batch": long,
     }
-    columns |= {"start": time, "end": time, "input": text, "partition": text, "id": text}
-    columns |= {"module": text, "version": text, "events": long, "value": text, "batch": long}
-    return spark_types.StructType([spark_types.StructField(name, kind) for name, kind in columns.items()])
+    return spark_types.StructType([spark_types.StructField(name, data_type) for name, data_type in columns.items()])
 
 
 def _reader(
@@ -160,38 +198,48 @@ def _reader(
         from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
         operator, bucket = (part.as_py() for part in key)
-        if (operator, bucket) not in queries:  # what a partition keeps of itself
-            return schema.empty_table()
-        query, cells = queries[operator, bucket], MemoryCells()
+        query = queries.get((operator, bucket))
+        if query is None:
+            return schema.empty_table()  # a note that a partition keeps of itself
+        cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
-        stored = StoredBucket(cells, f"bucket {bucket} of operator {operator}")
-        rows = list(KEEPS_STATE[query.evaluator].held_rows(stored))
+        stored_bucket = StoredBucket(cells, f"bucket {bucket} of operator {operator}")
+        rows = list(KEEPS_STATE[query.evaluator].held_rows(stored_bucket))
+
         columns = {name: [getattr(row, name, None) for row in rows] for name in schema.names}
-        columns |= {"query": [query.name] * len(rows), "bucket": [bucket] * len(rows)}
+        columns["query"] = [query.name] * len(rows)
+        columns["bucket"] = [bucket] * len(rows)
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]
-        columns |= {name: list(map(as_json, columns[name])) for name in ("key", "partition", "id", "value")}
-        arrays = [
-            _times(columns[part.name], part) if part.name in ("start", "end") else columns[part.name] for part in schema
-        ]
-        return pa.table(
-            [pa.array(values, part.type) for values, part in zip(arrays, schema, strict=True)], schema=schema
-        )
+        for name in ("key", "partition", "id", "value"):
+            columns[name] = [as_json(value) for value in columns[name]]
+        arrays: list[pa.Array] = []
+        for column in schema:
+            if column.name in ("start", "end"):
+                arrays.append(_times(columns[column.name], column.type))
+            else:
+                arrays.append(pa.array(columns[column.name], column.type))
+        return pa.table(arrays, schema=schema)
 
     return read
 
 
-def _times(ticks: list[Any], column: pa.Field) -> pa.Array:
-    """Return ticks as times of a column; those before and after all others are null."""
-    known = [None if tick in (EARLIEST, INFINITY) else tick for tick in ticks]
-    if pa.types.is_timestamp(column.type):
-        first, last = _YEARS
-        known = [None if tick is None else max(first, min(tick, last)) for tick in known]
-    return as_times(pa.array(known, pa.int64()), column.type)
+def _times(ticks: list[int | None], data_type: pa.DataType) -> pa.Array:
+    """Return ticks as times of a type; the ticks before and after all others are null."""
+    is_timestamp = pa.types.is_timestamp(data_type)
+    times: list[int | None] = []
+    for tick in ticks:
+        if tick is None or tick in (EARLIEST, INFINITY):
+            times.append(None)
+        elif is_timestamp:
+            times.append(max(_FIRST_DATETIME, min(tick, _LAST_DATETIME)))
+        else:
+            times.append(tick)
+    return as_times(pa.array(times, pa.int64()), data_type)
 
 
 def as_json(value: object) -> str | None:
-    """Return a value as JSON; null as None.
+    """Return a value as JSON; None for null.
 
     Example:
         >>> as_json({"seen": {2, 1}, "mean": Fraction(1, 2)}), as_json(None)
@@ -201,6 +249,7 @@ def as_json(value: object) -> str | None:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value in the types of JSON; text for a value that has no such form."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float | Fraction):
@@ -209,12 +258,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name if isinstance(name, str) else str(_plain(name)): _plain(part) for name, part in value.items()}
     if isinstance(value, set | frozenset):
-        parts = list(map(_plain, value))
-        return sorted(parts, key=json.dumps)
+        return sorted(map(_plain, value), key=json.dumps)
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, date | datetime):
-        return value.isoformat(*([" "] if isinstance(value, datetime) else []))
+    if isinstance(value, date):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     try:
         return list(map(_plain, value))
     except TypeError:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -32,17 +33,25 @@ from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
-_MOST_TOLD: Final = 8
+_MOST_NAMED: Final = 8
+"""The number of misplaced files that an error names."""
 
 Buckets: TypeAlias = Sequence[Sequence[Sequence[int]]]
 """The ids of the buckets of each query, by the stateful operator that evaluates it, in the order of the rows."""
 
 
 def buckets_of(plans: Sequence[Plan], names: Sequence[str]) -> Buckets:
-    """Return the buckets of queries: those of a pass, which have names, share the last operator."""
-    inner, asked = plans[: len(plans) - (len(names) or 1)], plans[-(len(names) or 1) :]
-    of_pass = [bucket_ids(plan.buckets, place) for place, plan in enumerate(asked)]
-    return [*([bucket_ids(plan.buckets)] for plan in inner), of_pass]
+    """Return the buckets of queries.
+
+    Args:
+        plans: The plans of the queries whose results are read, each with an operator of its own; then those of the
+            queries of one pass, which share the last operator.
+        names: The names of the queries of one pass; none for a query that is written alone.
+    """
+    pass_size = len(names) or 1
+    buckets: list[list[Sequence[int]]] = [[bucket_ids(plan.buckets)] for plan in plans[:-pass_size]]
+    buckets.append([bucket_ids(plan.buckets, place) for place, plan in enumerate(plans[-pass_size:])])
+    return buckets
 
 
 class _StatefulOperator(NamedTuple):
@@ -52,11 +61,42 @@ class _StatefulOperator(NamedTuple):
     partitions: int
 
 
+class _BucketOrigin(NamedTuple):
+    """The partition that a bucket's metadata are in, and the origin of the cell."""
+
+    partition: int
+    origin: Origin
+
+
+class _IdlePartition(NamedTuple):
+    """The first and the last micro-batch of those in a row in which a partition had no bucket to evaluate."""
+
+    since: int
+    until: int
+
+
+class _OperatorOrigins(NamedTuple):
+    """The origins of the cells of an operator.
+
+    Attributes:
+        buckets: The origin of the metadata of each bucket.
+        idle: The idle partitions, by their numbers.
+    """
+
+    buckets: Mapping[int, _BucketOrigin]
+    idle: Mapping[int, _IdlePartition]
+
+    @property
+    def has_origins(self) -> bool:
+        """False on Spark Connect, where tasks know neither their query nor their micro-batch."""
+        return bool(self.idle) or any(bucket.origin.query for bucket in self.buckets.values())
+
+
 class StoredState:
-    """The state in a checkpoint, as it was after a micro-batch: its query may run and go on."""
+    """The state in a checkpoint, as it was after a micro-batch; the query may run meanwhile, and go on."""
 
     def __init__(self, spark: SparkSession, path: str, batch: int | None = None) -> None:
-        """Take a checkpoint.
+        """Read the state of a checkpoint.
 
         Args:
             spark: The session that reads it.
@@ -66,17 +106,17 @@ class StoredState:
         self._spark = spark
         self._path = path
         self._options = {} if batch is None else {"batchId": str(batch)}
-        _ = spark.streams  # in PySpark 4.1 this starts what its reader of states asks for
+        _ = spark.streams  # its reader of states needs what this property starts in PySpark 4.1
 
     @contextmanager
     def cells(self, place: int = 0) -> Iterator[DataFrame]:
-        """Lend the cells of a query in it: the columns `bucket`, `name` and `data`.
+        """Lend the cells of an operator: the columns `bucket`, `name` and `data`.
 
         Args:
-            place: The place of its operator, in the order of the rows.
+            place: The place of the operator, in the order in which rows pass the operators.
 
         Raises:
-            StateError: They cannot be read.
+            StateError: The cells cannot be read.
         """
         with self._readable() as path:
             with self._reading():
@@ -85,107 +125,128 @@ class StoredState:
 
     @contextmanager
     def every_cell(self) -> Iterator[tuple[DataFrame, bool]]:
-        """Lend the cells of all queries in it, and whether they can be read only as long as they are lent.
+        """Lend the cells of all operators, and whether they can be read only as long as they are lent.
 
         The columns are `operator`, `bucket`, `name` and `data`.
 
         Raises:
-            StateError: They cannot be read.
+            StateError: The cells cannot be read.
         """
         with self._readable() as path, self._reading():
             yield reduce(DataFrame.unionAll, self._by_operator(path)), path != self._path
 
-    def by_bucket(self) -> dict[tuple[int, int], Mapping[str, Any]]:
-        """Return the identity of the query in each bucket, by its operator and its id, in the order of the rows.
+    def identity_by_bucket(self) -> dict[tuple[int, int], Mapping[str, Any]]:
+        """Return the identity of the query in each bucket, by operator and bucket, in the order of the rows.
 
         Raises:
-            StateError: It is damaged, or cannot be read.
+            StateError: The state is damaged, or cannot be read.
         """
-        found: dict[tuple[int, int], Mapping[str, Any]] = {}
+        identities: dict[tuple[int, int], Mapping[str, Any]] = {}
         with self._readable() as path, self._reading():
             for cells in self._by_operator(path):
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
                     metadata = split(unseal(name, bytes(data), f"bucket {bucket} of operator {operator}"))[1]
-                    found[operator, bucket] = query_of(metadata, Codec())[0]
-        return found
+                    identity, _ = query_of(metadata, Codec())
+                    identities[operator, bucket] = identity
+        return identities
 
     def _by_operator(self, path: str) -> list[DataFrame]:
         columns = ("key.bucket", "user_map_key.name", "user_map_value.data")
-        return [
-            self._cells(path, operator).select(F.lit(operator.id).alias("operator"), *columns)
-            for operator in self._operators(path)
-        ]
+        tables: list[DataFrame] = []
+        for operator in self._operators(path):
+            cells = self._cells(path, operator)
+            tables.append(cells.select(F.lit(operator.id).alias("operator"), *columns))
+        return tables
 
     def identities(self, buckets: Buckets) -> list[list[Mapping[str, object]]]:
-        """Return the identities in it, for each query those of its buckets; none if there are other operators.
+        """Return the identities in the state, each row one of each query; none if there are other operators.
+
+        The buckets of a query may have several identities: there are as many rows as the query with the most of them
+        has, and other queries repeat their last one.
 
         Raises:
-            StateError: It is damaged, or cannot be read.
+            StateError: The state is damaged, or cannot be read.
         """
+        by_query: list[list[Mapping[str, Any]]] = []
         with self._readable() as path, self._reading():
             operators = self._operators(path)
             if len(operators) != len(buckets):
                 return []
-            found = [
-                self._identities(path, operator, own)
-                for operator, asked in zip(operators, buckets, strict=True)
-                for own in asked
-            ]
-        most = max(map(len, found), default=0)
-        return [[some[min(place, len(some) - 1)] for some in found] for place in range(most)] if all(found) else []
+            for operator, operator_buckets in zip(operators, buckets, strict=True):
+                for query_buckets in operator_buckets:
+                    by_query.append(self._identities(path, operator, query_buckets))
+        if not all(by_query):
+            return []  # a query without state says nothing
+
+        rows: list[list[Mapping[str, object]]] = []
+        for place in range(max(map(len, by_query), default=0)):
+            rows.append([identities[min(place, len(identities) - 1)] for identities in by_query])
+        return rows
 
     def progress(self, buckets: Buckets) -> list[Progress]:
-        """Return how far each query is that has buckets in it.
+        """Return the progress of each query.
 
         Raises:
-            StateError: It is damaged, or cannot be read.
+            StateError: The state is damaged, or cannot be read.
         """
+        progress_by_query: list[Progress] = []
         with self._readable() as path, self._reading():
-            pairs = zip(self._operators(path), buckets, strict=True)
-            of_queries = [(path, operator, own) for operator, asked in pairs for own in asked]
-            told = [[InputsProgress.from_data(data) for _, data in self._queries(*one) if data] for one in of_queries]
-        return [max((some.least for some in known), key=Progress.to_data, default=Progress()) for known in told]
+            for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
+                for query_buckets in operator_buckets:
+                    progress_by_query.append(self._progress(path, operator, query_buckets))
+        return progress_by_query
 
-    def check_places(self, buckets: Buckets, query_id: str, last: int | None) -> None:
+    def _progress(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Progress:
+        """Return the progress of a query: that of the bucket that is the furthest."""
+        progress_by_bucket: list[Progress] = []
+        for _, data in self._queries(path, operator, buckets):
+            if data:
+                progress_by_bucket.append(InputsProgress.from_data(data).least)
+        return max(progress_by_bucket, key=Progress.to_data, default=Progress())
+
+    def check_places(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
         """Raise unless the state of each bucket is in its partition, of the query, and of the last micro-batch.
 
         Args:
             buckets: The buckets of the queries.
             query_id: The id of the query, as Spark keeps it in the checkpoint.
-            last: The last micro-batch that was committed; None if a bucket may be of an earlier one.
+            last_batch: The last micro-batch that was committed; None if a bucket may be of an earlier one.
 
         Raises:
-            StateError: It is not, or cannot be read; with all that is elsewhere, file by file.
+            StateError: A bucket is gone or elsewhere, or the state cannot be read; the message names the files.
 
         Cost: the state of each query is read once.
         """
         with self._readable() as path, self._reading():
             operators = self._operators(path)
-            found = [self._origins(path, operator) for operator in operators]
-        wanted: Buckets = buckets if len(buckets) == len(operators) else [[]] * len(operators)
-        told: list[str] = []
-        for operator, asked, origins in zip(operators, wanted, found, strict=True):
-            told += _misplaced(operator, {bucket for own in asked for bucket in own}, origins, query_id, last)
-        if told:
-            more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
-            raise StateError(
-                "\n  ".join(
-                    [
-                        f"files of the state in the checkpoint {self._path} are gone, or in the place of others",
-                        *told[:_MOST_TOLD],
-                        *more,
-                        "put back all files of the checkpoint as they were at one time, or start with a new checkpoint",
-                    ]
-                )
-            )
+            origins = [self._origins(path, operator) for operator in operators]
+        if len(buckets) != len(operators):
+            buckets = [[] for _ in operators]  # operators of other queries: only the buckets in the state are checked
+
+        misplaced: list[str] = []
+        for operator, operator_buckets, operator_origins in zip(operators, buckets, origins, strict=True):
+            expected_buckets = set(chain.from_iterable(operator_buckets))
+            misplaced += _misplaced(operator, expected_buckets, operator_origins, query_id, last_batch)
+        if not misplaced:
+            return
+        lines = [
+            f"files of the state in the checkpoint {self._path} are gone, or in the place of others",
+            *misplaced[:_MOST_NAMED],
+        ]
+        if len(misplaced) > _MOST_NAMED:
+            lines.append(f"and {len(misplaced) - _MOST_NAMED} more")
+        lines.append(
+            "put back all files of the checkpoint as they were at one time, or start with a new checkpoint",
+        )
+        raise StateError("\n  ".join(lines))
 
     @contextmanager
     def _readable(self) -> Iterator[str]:
         """Lend a path under which Spark can read the state.
 
-        Its reader of states looks for `a%20b` where a path is `a b`. Where the driver's disk is the workers' as well,
-        another name for the folder helps.
+        Spark's reader of states looks for `a%20b` where a path is `a b`. A link to the folder helps, where the workers
+        have the driver's disk.
         """
         master = "" if is_connect(self._spark) else self._spark.sparkContext.master or ""
         if self._has_plain_path or not master.startswith("local") or is_elsewhere(self._path):
@@ -202,10 +263,10 @@ class StoredState:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Say what it means that the state cannot be read.
+        """Explain errors of Spark in the block.
 
         Raises:
-            StateError: It cannot.
+            StateError: The state cannot be read.
         """
         try:
             yield
@@ -215,8 +276,9 @@ class StoredState:
             damage = damage_of(self._spark, self._path)
             if damage is not None:
                 raise damage from error
-            odd = "  Spark reads no state where a path has spaces, accents or other such characters\n"
-            advice = "" if self._has_plain_path else odd
+            advice = ""
+            if not self._has_plain_path:
+                advice = "  Spark reads no state where a path has spaces, accents or other such characters\n"
             raise StateError(
                 f"the state in the checkpoint {self._path} cannot be read: {root_cause(error)}\n{advice}"
                 "  expected: all files of a checkpoint in which a micro-batch was committed, as Spark wrote them\n"
@@ -224,7 +286,7 @@ class StoredState:
             ) from error
 
     def _operators(self, path: str) -> list[_StatefulOperator]:
-        """Return the stateful operators that are queries of Muntin's, the first one that rows come through first."""
+        """Return the stateful operators of Muntin's queries, in the order in which rows pass them."""
         operators = self._spark.read.format("state-metadata").options(**self._options).load(path)
         ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
         rows = ours.select("operatorId", "numPartitions").distinct().collect()
@@ -235,27 +297,33 @@ class StoredState:
         return reader.option("operatorId", operator.id).option("stateVarName", "cells").load(path)
 
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
-        """Return the identities of the queries in some buckets of an operator."""
-        return [*{json.dumps(one, sort_keys=True): one for one, _ in self._queries(path, operator, buckets)}.values()]
+        """Return the different identities of a query, given its buckets."""
+        by_text: dict[str, Mapping[str, Any]] = {}
+        for identity, _ in self._queries(path, operator, buckets):
+            by_text[json.dumps(identity, sort_keys=True)] = identity
+        return list(by_text.values())
 
     def _queries(
         self, path: str, operator: _StatefulOperator, buckets: Sequence[int]
     ) -> Iterator[tuple[Mapping[str, Any], Sequence[Any]]]:
-        """Yield the identity of the query in each of some buckets of an operator, and the data of its progress."""
+        """Yield for each bucket of a query its identity, and the data of its progress."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         for row in cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect():
             yield query_of(split(unseal(METADATA, bytes(row[0])))[1], Codec())
 
-    def _origins(self, path: str, operator: _StatefulOperator) -> list[tuple[int, int, Origin, int]]:
-        """Return the partition, the bucket and the origin of all metadata, and since when partitions are idle."""
+    def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:
+        """Read the origins of all metadata of an operator."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name").isin(METADATA, IDLE))
-        found = []
-        for partition, bucket, name, data in cells.select(
-            "partition_id", "key.bucket", "user_map_key.name", "user_map_value.data"
-        ).collect():
+        rows = cells.select("partition_id", "key.bucket", "user_map_key.name", "user_map_value.data").collect()
+        buckets: dict[int, _BucketOrigin] = {}
+        idle: dict[int, _IdlePartition] = {}
+        for partition, bucket, name, data in rows:
             cell = unseal(name, bytes(data), f"bucket {bucket} in {_folder(operator, partition)}")
-            found.append((partition, bucket, cell.origin, int(cell.data) if name == IDLE else -1))
-        return found
+            if name == IDLE:
+                idle[partition] = _IdlePartition(since=int(cell.data), until=cell.origin.batch)
+            else:
+                buckets[bucket] = _BucketOrigin(partition, cell.origin)
+        return _OperatorOrigins(buckets, idle)
 
 
 def _folder(operator: _StatefulOperator, partition: int) -> str:
@@ -264,28 +332,33 @@ def _folder(operator: _StatefulOperator, partition: int) -> str:
 
 def _misplaced(
     operator: _StatefulOperator,
-    buckets: set[int],
-    origins: Sequence[tuple[int, int, Origin, int]],
+    expected_buckets: set[int],
+    origins: _OperatorOrigins,
     query_id: str,
-    last: int | None,
+    last_batch: int | None,
 ) -> Iterator[str]:
-    """Say what is wrong with the metadata that there are of an operator, and with those that there are not."""
-    idle = {partition: (since, origin.batch) for partition, _, origin, since in origins if since >= 0}
-    known = {bucket: (partition, origin) for partition, bucket, origin, since in origins if since < 0}
-    # On Spark Connect tasks do not know their query and micro-batch: cells have no origin, and nothing notes idleness.
-    is_dated = any(origin.query for _, origin in known.values()) or bool(idle)
-    for bucket in sorted(buckets | known.keys()):
+    """Describe the buckets of an operator that are missing, in another partition, or of another query or time."""
+    has_origins = origins.has_origins
+    for bucket in sorted(expected_buckets | origins.buckets.keys()):
         home = murmur3(bucket) % operator.partitions
-        partition, origin = known.get(bucket, (home, Origin()))
-        since, until = idle.get(partition, (0, -1))
-        if bucket not in known:
-            if is_dated and last is not None and (since, until) != (0, last):
+        stored = origins.buckets.get(bucket)
+        if stored is None:
+            was_always_idle = origins.idle.get(home) == (0, last_batch)
+            if has_origins and last_batch is not None and not was_always_idle:
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"
-        elif partition != home:
-            yield f"{_folder(operator, partition)} has the state of bucket {bucket}, of {_folder(operator, home)}"
-        elif not is_dated:
+            continue
+
+        partition, origin = stored
+        folder = _folder(operator, partition)
+        if partition != home:
+            yield f"{folder} has the state of bucket {bucket}, of {_folder(operator, home)}"
+        elif not has_origins:
             continue
         elif (origin.query, origin.bucket) != (query_id, bucket):
-            yield f"{_folder(operator, partition)} has the state {origin}, as that of bucket {bucket} of {query_id}"
-        elif last is not None and origin.batch != last and not (since <= origin.batch + 1 and until == last):
-            yield f"{_folder(operator, partition)} has the state {origin}, and the last one was {last}"
+            yield f"{folder} has the state {origin}, as that of bucket {bucket} of {query_id}"
+        elif last_batch is not None and origin.batch != last_batch:
+            # An idle partition does not write its buckets again.
+            idle = origins.idle.get(partition)
+            is_idle_since = idle is not None and idle.since <= origin.batch + 1 and idle.until == last_batch
+            if not is_idle_since:
+                yield f"{folder} has the state {origin}, and the last one was {last_batch}"

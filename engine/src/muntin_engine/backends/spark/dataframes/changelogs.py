@@ -1,8 +1,8 @@
-"""Adding changelogs up, in Spark SQL.
+"""Add changelogs up, in Spark SQL.
 
-Every change is one or two terms of a sum: an insertion adds a row, a retraction takes one away, and a revision takes
-it away with the end it had and adds it with the new one. The rows that are left over
-are live, whatever the order of the terms.
+Every change is one or two terms of a sum: an insertion adds a row, a retraction subtracts a row, and a revision
+subtracts the row with its old end and adds it with the new one. Rows whose sum is above zero are live, whatever the
+order of the terms.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ _KEYS: Final = "muntin.keys"
 _SIGN: Final = "__muntin_sign"
 _END: Final = "__muntin_end"
 _ROW: Final = "__muntin_row"
+"""The columns of a term: 1 or -1, the end of the lifetime where ends are revised, and the values of the row."""
 
 
 def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
-    """Return the schema of results with the names of their keys in it, if they are a changelog.
+    """Return the schema of results; that of a changelog says the names of the keys.
 
-    They are metadata of the column `event_id`, which DataFrames and Parquet files keep.
+    The names are metadata of the column `event_id`, which DataFrames and Parquet files keep.
     """
-    named = spark_types.StructType(list(schema))
-    for part in named:
+    schema_with_keys = spark_types.StructType(list(schema))
+    for part in schema_with_keys:
         if part.name == _EVENT_ID:
             part.metadata = {_KEYS: list(keys)}
-    return named
+    return schema_with_keys
 
 
 def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
@@ -57,18 +58,21 @@ def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
 
 
 def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None) -> DataFrame:
-    """Return the rows that stand once changes have been applied to a table, with the id of each.
+    """Return the live rows after changes have been applied to a table, with the id of each row.
 
     Args:
         changelog: The changes.
         key: The key columns.
-        table: What stood before, as this function returned it; None for nothing. Columns that it lacks, of aggregates
-            that were added since, are null in its rows.
+        table: The live rows before, as this function returned them; None if there are none. Columns that the table
+            lacks, of aggregates that were added since, are null in its rows.
     """
     shape = _Shape.of(changelog, key)
     if table is not None:
-        lacking = [name for name in shape.values if name not in table.columns]
-        table = table.withColumns({name: F.lit(None).cast(changelog.schema[name].dataType) for name in lacking})
+        missing_columns: dict[str, Column] = {}
+        for name in shape.values:
+            if name not in table.columns:
+                missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
+        table = table.withColumns(missing_columns)
     sums = _sums(shape, changelog, table)
     return sums.where(F.col(_SIGN) > 0).select(*shape.columns())
 
@@ -78,10 +82,15 @@ def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     shape = _Shape.of(batch, key)
     sums = _sums(shape, batch, None).where(F.col(_SIGN) != 0)
     if shape.has_ends:
+        # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
         last = F.max_by(F.struct(_ROW, _END), _SIGN).alias("last")
-        sums = sums.groupBy(*shape.names).agg(F.max(_SIGN).alias(_SIGN), last).select(*shape.names, _SIGN, "last.*")
+        sums = (
+            sums.groupBy(*shape.identifying)
+            .agg(F.max(_SIGN).alias(_SIGN), last)
+            .select(*shape.identifying, _SIGN, "last.*")
+        )
     change = F.when(F.col(_SIGN) > 0, "upsert").otherwise("delete").alias(_CHANGE)
-    return sums.select(*shape.columns({_CHANGE: change}))
+    return sums.select(*shape.columns(change))
 
 
 @dataclass(frozen=True)
@@ -89,15 +98,15 @@ class _Shape:
     """The columns of a changelog.
 
     Attributes:
-        names: Those that name a row: the keys, and its id.
-        values: The others that a row of the table has.
-        all: All of them in order, with `change`.
+        identifying: The columns that identify a row: the keys and the id.
+        values: The names of the other columns of the table.
+        names: The names of all columns in order, with `change`.
         has_ends: True if rows may be revised.
     """
 
-    names: list[Column]
+    identifying: list[Column]
     values: list[str]
-    all: list[str]
+    names: list[str]
     has_ends: bool
 
     @classmethod
@@ -105,11 +114,14 @@ class _Shape:
         """Return the shape of a changelog.
 
         Raises:
-            QueryError: A column is missing, or what its keys are is not known.
+            QueryError: A column is missing, or the keys are not known.
         """
-        keys, columns = _keys(changelog, key), changelog.columns
+        keys = _keys(changelog, key)
+        columns = changelog.columns
         has_ends = _NEW_END in columns
-        needed = [_CHANGE, _EVENT_ID, *keys, *([_LIFETIME] if has_ends else [])]
+        needed = [_CHANGE, _EVENT_ID, *keys]
+        if has_ends:
+            needed.append(_LIFETIME)
         missing = [name for name in needed if name not in columns]
         if missing:
             raise QueryError(
@@ -119,44 +131,55 @@ class _Shape:
             )
         values = [name for name in columns if name not in (_CHANGE, _EVENT_ID, _NEW_END, *keys)]
         return cls(
-            names=[_column(name) for name in [*keys, _EVENT_ID]],
+            identifying=[_column(name) for name in [*keys, _EVENT_ID]],
             values=values,
-            all=[name for name in columns if name != _NEW_END],
+            names=[name for name in columns if name != _NEW_END],
             has_ends=has_ends,
         )
 
-    def columns(self, added: dict[str, Column] | None = None) -> list[Column]:
-        """Return the columns of the table, out of sums; `change` only if it is given."""
-        return [column for name in self.all if (column := self._value(name, added or {})) is not None]
-
-    def _value(self, name: str, added: dict[str, Column]) -> Column | None:
-        if name == _CHANGE:
-            return added.get(name)
-        if name == _LIFETIME and self.has_ends:
-            start = F.col(_ROW).getField(_LIFETIME).getField("start")
-            return F.struct(start.alias("start"), F.col(_END).alias("end")).alias(name)
-        return F.col(_ROW).getField(name).alias(name) if name in self.values else _column(name)
+    def columns(self, change: Column | None = None) -> list[Column]:
+        """Return the columns of the table, computed from sums; with `change`, that column in its place."""
+        columns: list[Column] = []
+        for name in self.names:
+            if name == _CHANGE:
+                if change is not None:
+                    columns.append(change)
+            elif name == _LIFETIME and self.has_ends:
+                start = F.col(_ROW).getField(_LIFETIME).getField("start")
+                columns.append(F.struct(start.alias("start"), F.col(_END).alias("end")).alias(name))
+            elif name in self.values:
+                columns.append(F.col(_ROW).getField(name).alias(name))
+            else:
+                columns.append(_column(name))
+        return columns
 
 
 def _keys(changelog: DataFrame, key: str | Sequence[str] | None) -> list[str]:
-    known: list[str] | None = None
+    """Return the names of the key columns of a changelog.
+
+    Raises:
+        QueryError: Neither the caller nor the changelog says them, or the caller leaves one out.
+    """
+    stored_keys: list[str] | None = None
     if _EVENT_ID in changelog.columns:
-        known = changelog.schema[_EVENT_ID].metadata.get(_KEYS)
+        stored_keys = changelog.schema[_EVENT_ID].metadata.get(_KEYS)
     if key is None:
-        if known is None:
+        if stored_keys is None:
             raise QueryError(
                 "this changelog does not say what its key columns are, and rows of several keys share their event_id\n"
                 f"  its columns: {', '.join(changelog.columns)}\n"
                 "  name the keys of its query, as in key='station' or key=['station', 'line']; if it has none, key=()"
             )
-        return list(known)
+        return list(stored_keys)
     keys = [key] if isinstance(key, str) else list(key)
-    forgotten = [name for name in known or () if name in changelog.columns and name not in keys]
-    if forgotten:
-        raise QueryError(
-            f"key={key!r} lacks {forgotten[0]!r}: rows of this changelog are told apart by {', '.join(known or ())}\n"
-            "  leave key= out, and they are"
-        )
+    if stored_keys is None:
+        return keys
+    for name in stored_keys:
+        if name in changelog.columns and name not in keys:
+            raise QueryError(
+                f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"
+                "  leave key= out, and they are"
+            )
     return keys
 
 
@@ -170,7 +193,9 @@ def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str]
     if _CHANGE in results.columns:
         is_revisable = _NEW_END in results.columns
         return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(_EVENT_ID)
-    return settled(results, watermark, is_revisable=False) if _TIMING in results.columns else results
+    if _TIMING in results.columns:
+        return settled(results, watermark, is_revisable=False)
+    return results  # each was final when it was emitted
 
 
 def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
@@ -178,7 +203,7 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
 
     Args:
         table: The rows that are live.
-        watermark: The tick before which nothing changes; None if none is known.
+        watermark: The tick before which nothing changes; None if it is not known.
         is_revisable: True if lifetimes may get other ends.
 
     Raises:
@@ -196,47 +221,60 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
         )
     times = table.schema[lifetime].dataType
     assert isinstance(times, spark_types.StructType)
-    is_settled = F.lit(True)
-    for bound in ("start", "end") if is_revisable else ("start",):
-        time, of, known = F.col(lifetime).getField(bound), times[bound].dataType, F.lit(watermark)
-        if isinstance(of, spark_types.TimestampType):
-            time = F.unix_micros(time)
-        elif isinstance(of, spark_types.TimestampNTZType):
-            time = F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {lifetime}.{bound})")
-        elif isinstance(of, spark_types.DecimalType):
-            known = F.lit(decimal_of(watermark, of.scale))
-        is_settled = is_settled & F.coalesce(time < known, F.lit(False))  # null: no end is known
+    is_settled = _is_before(watermark, lifetime, "start", times["start"].dataType)
+    if is_revisable:
+        is_settled = is_settled & _is_before(watermark, lifetime, "end", times["end"].dataType)
     return table.where(is_settled)
 
 
+def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types.DataType) -> Column:
+    """Return the condition that a bound of a lifetime is before a watermark; false where the bound is null."""
+    time = F.col(lifetime).getField(bound)
+    limit = F.lit(watermark)
+    if isinstance(data_type, spark_types.TimestampType):
+        time = F.unix_micros(time)
+    elif isinstance(data_type, spark_types.TimestampNTZType):
+        time = F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {lifetime}.{bound})")
+    elif isinstance(data_type, spark_types.DecimalType):
+        limit = F.lit(decimal_of(watermark, data_type.scale))
+    return F.coalesce(time < limit, F.lit(False))
+
+
 def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataFrame:
-    """Return each row that some change is about, as `__muntin_row`, with how often it is there."""
-    kinds = changelog.where(F.col(_CHANGE).isin("insert", "revise", "retract"))
-    terms = kinds.select(*_terms(shape, F.inline(_signed(shape))))
+    """Add up the terms of each row, with the values of the row as `__muntin_row`."""
+    changes = changelog.where(F.col(_CHANGE).isin("insert", "revise", "retract"))
+    terms = changes.select(*_terms(shape, _signed_ends(shape)))
     if table is not None:
-        terms = terms.union(table.select(*_terms(shape, F.inline(F.array(_term(shape, 1, _end(shape)))))))
-    row = F.first(_ROW).alias(_ROW)  # the same for all terms of one id
+        added = F.array(_signed_end(1, _end(shape)))
+        terms = terms.union(table.select(*_terms(shape, added)))
+    row = F.first(_ROW).alias(_ROW)  # all terms of an id have the same values
     ends = [F.col(_END)] if shape.has_ends else []
-    return terms.groupBy(*shape.names, *ends).agg(F.sum(_SIGN).alias(_SIGN), row)
+    return terms.groupBy(*shape.identifying, *ends).agg(F.sum(_SIGN).alias(_SIGN), row)
 
 
-def _terms(shape: _Shape, signed: Column) -> list[Column]:
-    values = [_column(name) for name in shape.values]
-    return [*shape.names, F.struct(*values).alias(_ROW) if values else F.struct(F.lit(0)).alias(_ROW), signed]
+def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
+    """Return the columns of the terms of a row: its id and values, with each sign and end of an array."""
+    values = [_column(name) for name in shape.values] or [F.lit(0)]  # a struct needs a field
+    return [*shape.identifying, F.struct(*values).alias(_ROW), F.inline(signed_ends)]
 
 
-def _signed(shape: _Shape) -> Column:
-    """Return the terms of a change."""
-    added, taken = (_term(shape, sign, _end(shape)) for sign in (1, -1))
-    terms = F.when(F.col(_CHANGE) == "insert", F.array(added)).when(F.col(_CHANGE) == "retract", F.array(taken))
+def _signed_ends(shape: _Shape) -> Column:
+    """Return the signs, and ends, of the terms of a change, as an array."""
+    added = _signed_end(1, _end(shape))
+    subtracted = _signed_end(-1, _end(shape))
+    terms = F.when(F.col(_CHANGE) == "insert", F.array(added))
+    terms = terms.when(F.col(_CHANGE) == "retract", F.array(subtracted))
     if not shape.has_ends:
         return terms
-    return terms.otherwise(F.array(taken, _term(shape, 1, F.col(_NEW_END))))
+    revised = _signed_end(1, F.col(_NEW_END))
+    return terms.otherwise(F.array(subtracted, revised))
 
 
-def _term(shape: _Shape, sign: int, end: Column | None) -> Column:
-    ends = [] if end is None else [end.alias(_END)]
-    return F.struct(F.lit(sign).alias(_SIGN), *ends)
+def _signed_end(sign: int, end: Column | None) -> Column:
+    columns = [F.lit(sign).alias(_SIGN)]
+    if end is not None:
+        columns.append(end.alias(_END))
+    return F.struct(*columns)
 
 
 def _end(shape: _Shape) -> Column | None:

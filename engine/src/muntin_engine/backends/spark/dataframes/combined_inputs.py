@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def united(sources: Sequence[Projection]) -> DataFrame:
-    """Return the rows of all inputs; those of the only one as they are."""
+    """Return the rows of all inputs; the rows of a single input as they are."""
     if len(sources) == 1:
         return sources[0].df
     sides: list[DataFrame] = []
     for side, source in enumerate(sources):
         columns = [F.col(name).alias(shared_name(side, name)) for name in source.df.columns]
         sides.append(source.df.select(F.lit(side).alias(SIDE), *columns))
-    return reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), sides)
+    return reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SharedRows:
 
     Attributes:
         df: The rows, with the columns of all queries.
-        owned: For each query, what it takes of them.
+        owned: The columns and the flag of each query.
     """
 
     df: DataFrame
@@ -45,7 +45,7 @@ class SharedRows:
 def shared(sources: Sequence[Projection]) -> SharedRows:
     """Return the rows of a DataFrame once, for several projections of it.
 
-    A column that several of them name is there once. What they compute otherwise is there for each.
+    A column that several projections name is there once. Other columns are there once for each projection.
     """
     projections = [source.rows for source in sources]
     shared_names = _shared_names(projections)
@@ -69,8 +69,11 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
 
     # Rows of heartbeats and clocks are those of one query: the flags of the others are false in them.
     schema = df.schema
-    for projection, names, own in zip(projections, shared_names, owned, strict=True):
-        flags = {other.condition: F.lit(other is own) for other in owned if other.condition is not None}
+    for projection, names, query_columns in zip(projections, shared_names, owned, strict=True):
+        flags: dict[str, Column] = {}
+        for columns_of_query in owned:
+            if columns_of_query.condition is not None:
+                flags[columns_of_query.condition] = F.lit(columns_of_query is query_columns)
         for stream, mark_columns in projection.marks:
             renamed = {names[name]: column for name, column in mark_columns.items()}
             df = df.unionByName(fitted(schema, stream, flags | renamed))

@@ -72,7 +72,7 @@ def with_observed_metrics(
 
 
 def _flags(query: PlannedQuery, taken_outputs: Collection[str]) -> dict[str, bool]:
-    """Return what monitoring has to know of a query to read its metrics, by the name under which it is reported."""
+    """Return the facts of a query by which monitoring reads its metrics, by their names among the metrics."""
     flags = {
         TIME_AXIS: query.plan.axis is Axis.TIME,
         WAITS_FOR_ENDS: waits_for_open_ends(query.plan),

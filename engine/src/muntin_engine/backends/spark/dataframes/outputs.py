@@ -79,7 +79,7 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     """Return an output of a query as rows that say what they do, with the watermarks of its buckets.
 
     Raises:
-        QueryError: It has no such output, or not the column that orders its rows.
+        QueryError: The query has no such output, or the output has no such column to order rows by.
     """
     _check_output_watermark(query)
     if query.selection != Selection():
@@ -97,7 +97,7 @@ def _check_output_watermark(query: PlannedQuery) -> None:
     """Refuse a query whose results have no watermark.
 
     Raises:
-        QueryError: Its input is a stream that has none.
+        QueryError: The input is a stream without a watermark.
     """
     if query.source.df.isStreaming and not query.plan.says_when_complete:
         raise QueryError(

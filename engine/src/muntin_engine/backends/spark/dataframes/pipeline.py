@@ -62,7 +62,7 @@ def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
 
     Args:
         query: The query.
-        warns: True if warnings are to say how many rows were rejected, late or, of a static input, skipped.
+        warns: True to warn of rejected rows, of late rows, and of skipped rows of a static input.
     """
     if query.source.df.isStreaming:
         taken_outputs = () if warns else STREAMS
@@ -99,9 +99,9 @@ def streaming_blobs(
     """Return the whole output of streaming queries that read one input, as blobs.
 
     Args:
-        queries: One query, or several with one input each, which are of the same DataFrame.
-        taken_outputs: The outputs of each that something takes; warnings say how many rows there are of others.
-        recordings: Where the rows of each are recorded, if they are, or the name by which tasks find it.
+        queries: A single query; or several with one input each, all of one DataFrame.
+        taken_outputs: The outputs of each query that are read; monitoring warns of rows of the other outputs.
+        recordings: The recording of the rows of each query, or the name by which its tasks find the recording.
         has_begun: True if their checkpoint is known to have states of their buckets.
     """
     first_query = queries[0]
@@ -134,7 +134,7 @@ def streaming_blobs(
 def _exchanged(
     queries: Sequence[PlannedQuery], packed_tasks: Sequence[bytes], recordings: Sequence[RowRecording | str | None]
 ) -> DataFrame:
-    """Return what the map tasks of streaming queries send to buckets."""
+    """Return the output of the map tasks of streaming queries, which goes to buckets."""
     schema = _exchange_schema(queries[0])
     if len(queries) == 1:
         return united(queries[0].sources).mapInArrow(Distributor(packed_tasks[0], recordings[0]), schema)
@@ -167,9 +167,9 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
         schema: The schema of its rows.
         place: The place of the query among those of one pass.
     """
-    is_wanted = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
-    wanted = blobs.where(is_wanted).select("bucket", "rows", "data")
-    return wanted.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
+    is_of_output = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
+    output_blobs = blobs.where(is_of_output).select("bucket", "rows", "data")
+    return output_blobs.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:

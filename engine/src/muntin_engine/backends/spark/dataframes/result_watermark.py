@@ -38,8 +38,8 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     Args:
         query: The query.
         column: The name of the column. It is the start of the result's lifetime.
-        blobs: What comes out of its buckets: results and watermarks.
-        schema: That of its results.
+        blobs: The output of its buckets: results and watermarks.
+        schema: The schema of its results.
 
     Raises:
         QueryError: Some rows start before the output watermark, there is none, the column's type is one that Spark has
@@ -50,13 +50,13 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     """
     plan = query.plan
     _check(plan, column, schema)
-    wanted = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
+    result_blobs = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
     if not steps_of(plan):
         # Watermarks meet in one place, where the least of them is found; results stay apart by bucket.
-        wanted = wanted.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
+        result_blobs = result_blobs.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
     parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
     marked = spark_types.StructType([*parts, spark_types.StructField(_MARK, spark_types.TimestampType())])
-    rows = wanted.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
+    rows = result_blobs.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
     # Spark moves filters below the watermark, and the user's would take its rows away; none passes one that may change.
     is_result = F.col(_MARK).isNull() & (F.spark_partition_id() >= 0)
     only_results = rows.withWatermark(_MARK, "0 seconds").where(is_result)
@@ -69,9 +69,9 @@ def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
     lifetime = schema[plan.lifetime_column].dataType
     assert isinstance(lifetime, spark_types.StructType)
     if lifetime["start"].dataType != spark_types.TimestampType():
-        found = lifetime["start"].dataType.simpleString()
+        type_of_times = lifetime["start"].dataType.simpleString()
         raise QueryError(
-            f"Spark has watermarks for timestamps alone, and the times of this query are of type {found}\n"
+            f"Spark has watermarks for timestamps alone, and the times of this query are of type {type_of_times}\n"
             "  give events() a column of type timestamp"
         )
     if "new_end" in plan.added:

@@ -55,9 +55,9 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
         fields.append(spark_types.StructField(name, spark_types.StringType()))
     event_schema = spark_types.StructType(fields)
     watermark = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
-    wanted = blobs.where(F.col("stream").isin(*STREAMS[output], watermark)).select("bucket", "rows", "data")
+    event_blobs = blobs.where(F.col("stream").isin(*STREAMS[output], watermark)).select("bucket", "rows", "data")
     reader = PassingReader(arrow_schema_of(event_schema), _lifetime_column(query.plan, output), query.place_name)
-    return wanted.mapInArrow(reader, event_schema)
+    return event_blobs.mapInArrow(reader, event_schema)
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:

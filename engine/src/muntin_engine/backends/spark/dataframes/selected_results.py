@@ -1,4 +1,4 @@
-"""The rows and columns that a query has of its results."""
+"""Select the rows and columns of results that a query writer asked for, by `select` and `where`."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
 
 
-def selected(rows: DataFrame, selection: Selection, kept: tuple[str, ...] = ()) -> DataFrame:
-    """Return the rows and columns of results that a query has.
+def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()) -> DataFrame:
+    """Select rows and columns of results.
 
     Args:
         rows: The results, with all their columns.
-        selection: What the query has of them.
-        kept: Columns that stay in any case, beside those of changes.
+        selection: The selection of the query.
+        always: Columns to keep in any case, beside those of changes.
     """
     if selection.condition is not None:
         rows = rows.where(selection.condition)
     if not selection.columns:
         return rows
-    names = selection.names(rows.columns, kept)[len(selection.columns) :]
-    return rows.select(*(F.expr(text).alias(name) for name, text in selection.columns.items()), *names)
+    columns = [F.expr(text).alias(name) for name, text in selection.columns.items()]
+    kept_names = selection.names(rows.columns, always)[len(columns) :]
+    return rows.select(*columns, *kept_names)
 
 
 def reselected(
     spark: AnySession,
     schema: spark_types.StructType,
-    wanted: Selection,
+    selection: Selection,
     columns: Mapping[str, str] | None = None,
     condition: str | None = None,
 ) -> Selection:
     """Return a selection with other columns, or with one more condition.
 
     Args:
-        spark: The session, which looks whether it can compute them.
-        schema: That of the results.
-        wanted: What the query has of them so far.
-        columns: The other columns; None for those that it has.
+        spark: The session, which analyses the expressions.
+        schema: The schema of the results.
+        selection: The selection of the query so far.
+        columns: The other columns; None to leave the columns as they are.
         condition: The condition.
 
     Raises:
-        QueryError: Spark cannot compute them.
+        QueryError: Spark cannot compute a column or the condition.
     """
     empty = spark.createDataFrame([], schema)
     if columns is not None:
@@ -66,9 +67,10 @@ def reselected(
                 f"select() aggregates results in {', '.join(columns.values())}, which come one by one\n"
                 "  aggregate them in windows of another query: query.as_events().window(...)"
             ) from error
-        wanted = replace(wanted, columns=dict(columns))
+        selection = replace(selection, columns=dict(columns))
     if condition is not None:
         condition_of(empty, condition)
-        both = condition if wanted.condition is None else f"({wanted.condition}) AND ({condition})"
-        wanted = replace(wanted, condition=both)
-    return wanted
+        if selection.condition is not None:
+            condition = f"({selection.condition}) AND ({condition})"
+        selection = replace(selection, condition=condition)
+    return selection

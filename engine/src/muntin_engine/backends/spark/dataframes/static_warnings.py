@@ -38,8 +38,8 @@ _MOST_QUERIES: Final = 1000
 class StaticWarnings:
     """Collects what buckets count, on the driver, and warns once for each query.
 
-    That is as soon as all its buckets have been computed. Where an action needs no more than some of them, as `show`
-    may, it is when Spark has nothing more to do, or the program ends.
+    It warns as soon as all buckets of a query have been computed. If an action needs only some of them, as `show` may,
+    it warns when Spark runs no job any more, or when the program ends.
     """
 
     def __init__(self, later: Callable[[Callable[[], None]], None], is_idle: Callable[[], bool]) -> None:
@@ -47,7 +47,7 @@ class StaticWarnings:
 
         Args:
             later: Calls a function after a while, from another thread.
-            is_idle: Says whether Spark has nothing to do.
+            is_idle: Returns True if Spark runs no job.
         """
         self._later = later
         self._is_idle = is_idle
@@ -61,13 +61,13 @@ class StaticWarnings:
 
         Args:
             name: The name of the query.
-            buckets: How many buckets it has; None for one without, whose tasks count, as many as Spark makes.
-            skipping: By its label, each module that is to be warned of if it skips rows.
+            buckets: The number of its buckets; None for a query without buckets, whose tasks report counts instead.
+            skipping: The modules to warn of if they skip rows, by label.
         """
         with self._lock:
             number = next(self._numbers)
             self._queries[number] = StaticCounts(name, buckets, skipping or {})
-            if len(self._queries) > _MOST_QUERIES:  # nobody knows whether it will ever be computed
+            if len(self._queries) > _MOST_QUERIES:  # the oldest one may never be computed
                 del self._queries[min(self._queries)]
             return number
 
@@ -104,10 +104,14 @@ class StaticWarnings:
 
 
 class CountsParam(AccumulatorParam[Counts]):
-    """The accumulator that adds counts up: a worker keeps them until its task ends, the driver hands them on."""
+    """The accumulator of counts: a worker collects them until its task ends, the driver adds them to the warnings."""
 
     def __init__(self, warnings: StaticWarnings | None = None) -> None:
-        """Take the warnings of this process, on the driver; None on a worker."""
+        """Create the accumulator.
+
+        Args:
+            warnings: The warnings of the driver; None on a worker.
+        """
         self._warnings = warnings
 
     def zero(self, value: Counts) -> Counts:  # Spark calls it so
@@ -118,7 +122,7 @@ class CountsParam(AccumulatorParam[Counts]):
         """Add more counts."""
         if self._warnings is None:
             return value1 | value2
-        with suppress(Exception):  # one that got out would end Spark's own thread, and with it all accumulators
+        with suppress(Exception):  # an error would end Spark's own thread, and with it all accumulators
             self._warnings.add_counts(value2)
         return {}
 
@@ -131,7 +135,7 @@ class CountReporter:
     """Reports to the driver, from a worker, what the buckets of a query count.
 
     Attributes:
-        accumulator: Spark's way to the driver.
+        accumulator: The accumulator that brings counts to the driver.
         query: The number of the query.
     """
 

@@ -1,4 +1,4 @@
-"""Pickling code itself, instead of where to import it from."""
+"""Pickle code itself, instead of a reference by which it is imported."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from pyspark import cloudpickle
 
 _PICKLER: Final[Any] = cloudpickle
 _LOCK: Final = RLock()
-_TYPES: Final = "__annotations__"
+_ANNOTATIONS: Final = "__annotations__"
+
+_STATE: Final = 2
+"""The place, in what pickle's reducers return, of the state of the object: a dict, or several in a tuple."""
 
 
 @contextmanager
 def by_value(modules: Iterable[ModuleType]) -> Iterator[None]:
-    """Have classes and functions of some modules pickled whole, for as long as the context is.
+    """Pickle the classes and functions of some modules whole, in a block.
 
-    That of the main program is, with or without this. One thread pickles so at a time.
+    Code of the main program is pickled whole in any case. One thread at a time can be in such a block.
     """
     with _LOCK:
-        before = _PICKLER.list_registry_pickle_by_value()
-        ours = [module for module in modules if module.__name__ not in before]
-        for module in ours:
+        registered_before = _PICKLER.list_registry_pickle_by_value()
+        new_modules = [module for module in modules if module.__name__ not in registered_before]
+        for module in new_modules:
             _PICKLER.register_pickle_by_value(module)
         try:
             yield
         finally:
-            for module in ours:
+            for module in new_modules:
                 _PICKLER.unregister_pickle_by_value(module)
 
 
@@ -44,27 +47,35 @@ def pickled(value: object, modules: Iterable[ModuleType]) -> bytes:
 
 
 class _TypedPickler(_PICKLER.CloudPickler):  # type: ignore[misc]  # it has no types
-    """Pickles annotations that are text as the types that they name, as nobody could look these up later.
+    """Pickles annotations that are text as the types that they name.
 
-    Code that travels whole leaves behind what it does not use, and the module in which names mean something.
+    Code that travels whole leaves its module behind, and with it the names by which text could be looked up later.
     """
 
     def reducer_override(self, value: object) -> object:
-        """Reduce a class or a function for `pickle`, with the types in it by reference."""
+        """Reduce a class or a function for `pickle`, with annotations that are types."""
         reduced = super().reducer_override(value)
         types = _types_of(value) if isinstance(value, type | FunctionType) else None
-        if types is None or not isinstance(reduced, tuple) or len(reduced) < 3:
+        if types is None or not isinstance(reduced, tuple) or len(reduced) <= _STATE:
             return reduced
-        parts = ({**part, _TYPES: types} if isinstance(part, dict) and _TYPES in part else part for part in reduced[2])
-        return (*reduced[:2], tuple(parts), *reduced[3:])
+        state: list[object] = []
+        for part in reduced[_STATE]:
+            has_annotations = isinstance(part, dict) and _ANNOTATIONS in part
+            state.append({**part, _ANNOTATIONS: types} if has_annotations else part)
+        return (*reduced[:_STATE], tuple(state), *reduced[_STATE + 1 :])
 
 
 def _types_of(value: type | FunctionType) -> dict[str, object] | None:
-    """Return the annotations of a class or a function; None if they are no text, or name what is not there."""
-    said = vars(value).get(_TYPES) if isinstance(value, type) else value.__annotations__
-    if not isinstance(said, dict) or not any(isinstance(one, str) for one in said.values()):
+    """Return the types that the annotations of a class or a function name.
+
+    None if no annotation is text, or if one names a type that does not exist here.
+    """
+    annotations = vars(value).get(_ANNOTATIONS) if isinstance(value, type) else value.__annotations__
+    if not isinstance(annotations, dict):
+        return None
+    if not any(isinstance(annotation, str) for annotation in annotations.values()):
         return None
     try:
         return inspect.get_annotations(value, eval_str=True)
-    except Exception:  # names of an import for type checkers alone
+    except Exception:  # a name that is imported for type checkers alone
         return None

@@ -11,18 +11,19 @@ from pyspark.sql import SparkSession
 from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.errors import WorkerEnvironmentError
 
-_LOOK: Final = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
+_PRINT_MISSING: Final = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
 _NEEDED: Final = ("muntin", "muntin_engine", "pyspark", "pyarrow", "pandas")
 _PATIENCE: Final = 60.0
+"""Seconds that Python may take to look for the packages."""
 
 
 def check_driver_python(spark: AnySession) -> None:
-    """See that the workers' Python has the engine on this machine, which a package that is shipped does not help.
+    """Check that the workers' Python has the engine on this machine: no shipped package reaches that process.
 
-    On Spark Connect that process is the server's, which cannot be asked.
+    On Spark Connect it runs on the server, and is not checked.
 
     Raises:
-        WorkerEnvironmentError: It does not run here, or has no engine.
+        WorkerEnvironmentError: The workers' Python does not run here, or has no engine.
     """
     if isinstance(spark, SparkSession):
         python = spark.sparkContext.pythonExec
@@ -42,12 +43,13 @@ def check_driver_python(spark: AnySession) -> None:
 def trouble_with(python: str) -> str:
     """Return why a Python on this machine cannot serve a streaming query; empty if it can."""
     try:
-        done = subprocess.run(
-            [python, "-c", _LOOK, *_NEEDED], capture_output=True, text=True, timeout=_PATIENCE, check=False
+        process = subprocess.run(
+            [python, "-c", _PRINT_MISSING, *_NEEDED], capture_output=True, text=True, timeout=_PATIENCE, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"it does not run: {error}"
-    if done.returncode:
-        return f"it does not run: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
-    missing = done.stdout.split()
+    if process.returncode:
+        errors = process.stderr.strip().splitlines()
+        return f"it does not run: {errors[-1] if errors else 'no reason given'}"
+    missing = process.stdout.split()
     return f"it cannot import {', '.join(missing)}" if missing else ""

@@ -1,6 +1,6 @@
-"""A query as one run of bytes.
+"""A task as bytes, which the driver packs and a worker opens.
 
-Modules are found on the driver and travel as cloudpickled instances inside bytes that a worker opens when the first
+Modules are loaded on the driver and travel as cloudpickled instances inside bytes that a worker opens when the first
 rows come. Spark starts a Python process on the driver for every stateful query, before any package shipped with the
 session is importable there; that process must hold the bytes and never open them.
 """
@@ -24,10 +24,11 @@ MOST_BYTES: Final = 900_000
 """A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
 
 _MOST_OPEN: Final = 32
+"""The number of tasks that a worker keeps open."""
 
 
 def pack_task(task: TaskPayload) -> bytes:
-    """Return a task as bytes. Code of no installed package travels itself, if it can, and is imported where it cannot.
+    """Return a task as bytes. Code of no installed package is pickled whole if it can be, and else by reference.
 
     Raises:
         ShippingError: A module cannot be pickled, or the task is too large for a stateful operator.
@@ -36,7 +37,7 @@ def pack_task(task: TaskPayload) -> bytes:
 
 
 def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
-    """Return the tasks of one pass as bytes, as `pack_task` does; all of them are held by one stateful operator.
+    """Return the tasks of one pass as bytes, as `pack_task` does; one stateful operator holds all of them.
 
     Raises:
         ShippingError: A module cannot be pickled, or the tasks are too large together.
@@ -50,7 +51,7 @@ def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
 
 
 def _pickled(task: TaskPayload) -> bytes:
-    failures = []
+    failures: list[Exception] = []
     for modules in (local_modules(), []):
         try:
             return pickled((_labels(task), task), modules)
@@ -83,9 +84,9 @@ def _opened(data: bytes) -> TaskPayload:
     except (ImportError, AttributeError) as error:
         raise ModuleNotOnWorkerError(str(error)) from error
     assert isinstance(task, TaskPayload)
-    for wanted, found in zip(labels, _labels(task), strict=True):
-        if wanted != found:  # it started, or joined, after the preflight check
-            raise ModuleNotOnWorkerError(f"it has {found}, and the query runs {wanted}")
+    for driver_label, worker_label in zip(labels, _labels(task), strict=True):
+        if driver_label != worker_label:  # the worker started, or joined, after the preflight check
+            raise ModuleNotOnWorkerError(f"it has {worker_label}, and the query runs {driver_label}")
     return task
 
 

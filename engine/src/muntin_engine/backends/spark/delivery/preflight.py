@@ -1,4 +1,4 @@
-"""The preflight check: see, before a query starts, that the workers have all that it needs."""
+"""The preflight check: before a query starts, check that the workers have the packages that it needs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ SETTING: Final = "spark.muntin.preflight"
 """The setting of a session that turns the preflight check off by `false`."""
 
 _ROWS: Final = 10_000
-"""Spark makes a task of them for each core that it knows of, so that every executor gets some if all are idle."""
+"""The rows of the job that asks the workers: Spark makes a task for each core that it knows of, so that every executor
+gets one if all are idle."""
 
 _PYTHON: Final = "or start the workers with another Python: set PYSPARK_PYTHON before the session starts"
 
 _CHECKED: Final[dict[str, set[str]]] = {}
-"""The packages and modules that were found on the workers, by session."""
+"""The packages and modules that the workers are known to have, by session."""
 
 
 def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bool) -> None:
@@ -43,26 +44,41 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
-        WorkerEnvironmentError: They cannot; it says what is missing, where, and what to do.
+        WorkerEnvironmentError: The workers cannot; the message says what is missing, where, and what to do.
     """
     if read_setting(spark, SETTING, "true").lower() == "false":
         return
     if is_streaming:
         check_driver_python(spark)
-    known = _CHECKED.setdefault(name_of(spark), set())
-    references = {reference for task in tasks for reference in references_of(task)}
-    units = {module: _unit(module) for module in {reference.module for reference in references}}
-    unchecked = {reference for reference in references if units[reference.module] not in known}
-    if unchecked:
-        needed = needed_by(unchecked)
-        reports = worker_reports(spark, unchecked, needed)
-        missing = {Reference(name) for report in reports for _, _, name in report["failures"] if name}
-        judge(reports, needed_by(unchecked | missing) if missing else needed, platform.python_version())
-        known.update(units.values())
+    checked = _CHECKED.setdefault(name_of(spark), set())
+    references: set[Reference] = set()
+    for task in tasks:
+        references |= references_of(task)
+    unchecked: set[Reference] = set()
+    units: set[str] = set()
+    for reference in references:
+        unit = _unit(reference.module)
+        if unit not in checked:
+            unchecked.add(reference)
+            units.add(unit)
+    if not unchecked:
+        return
+
+    needed = needed_by(unchecked)
+    reports = worker_reports(spark, unchecked, needed)
+    missing: set[Reference] = set()
+    for report in reports:
+        for _, _, name in report["failures"]:
+            if name:  # a module that one of the references imports
+                missing.add(Reference(name))
+    if missing:
+        needed = needed_by(unchecked | missing)
+    judge(reports, needed, platform.python_version())
+    checked |= units
 
 
 def _unit(module: str) -> str:
-    """Return the unit of installation of a module: its package, or the module if it is of no package."""
+    """Return the unit of installation of a module: its package, or the module itself if no package has it."""
     return module if is_local(module) else module.partition(".")[0]
 
 
@@ -74,11 +90,12 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     """
     try:
         with by_value([worker_report]):
-            reporting = worker_report.reporting([(one.module, one.name) for one in sorted(references)], needed.imports)
+            names = [(reference.module, reference.name) for reference in sorted(references)]
+            reporting = worker_report.reporting(names, needed.imports)
             rows = spark.range(_ROWS).mapInArrow(reporting, "report string").collect()
     except PySparkException as error:
-        said = root_cause(error).splitlines()
-        raise WorkerEnvironmentError({"a worker that Spark could not start": said}, [_PYTHON]) from error
+        reasons = root_cause(error).splitlines()
+        raise WorkerEnvironmentError({"a worker that Spark could not start": reasons}, [_PYTHON]) from error
     return [json.loads(row[0]) for row in rows]
 
 
@@ -87,50 +104,62 @@ def judge(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) 
 
     Args:
         reports: The reports of the workers.
-        needed: Their requirements.
+        needed: The requirements of the query.
         python: The driver's version of Python.
 
     Raises:
-        WorkerEnvironmentError: One cannot.
+        WorkerEnvironmentError: A worker cannot run it.
     """
-    found: dict[str, dict[str, None]] = {}
+    troubles_by_place: dict[str, dict[str, None]] = {}
     lacking: set[str] = set()
     for report in reports:
         place = f"{report['host']}, {report['executable']}, Python {report['python']}"
         for subject, trouble in _troubles(report, needed, python):
-            found.setdefault(place, {})[trouble] = None
+            troubles_by_place.setdefault(place, {})[trouble] = None  # tasks of one worker report the same
             lacking.add(subject)
-    if found:
-        raise WorkerEnvironmentError({place: list(lines) for place, lines in found.items()}, _remedies(lacking, needed))
+    if troubles_by_place:
+        troubles = {place: list(lines) for place, lines in troubles_by_place.items()}
+        raise WorkerEnvironmentError(troubles, _remedies(lacking, needed))
 
 
 def _troubles(report: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
-    """Yield the troubles of a worker, each with its package, or the module if it is of no package."""
+    """Yield the troubles of a worker, each after the name of its package, or of the module if no package has it."""
     if report["python"].split(".")[:2] != python.split(".")[:2]:
         yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
-    has: Mapping[str, str | None] = report["packages"]
-    for package, version in has.items():
-        here = needed.versions[package]
+    worker_versions: Mapping[str, str | None] = report["packages"]
+    for package, version in worker_versions.items():
+        driver_version = needed.versions[package]
         if version is None:
-            yield package, f"{package} is missing, the driver has {here}" if here else f"{package} is missing"
-        elif package in needed.same and version and here and version != here:
-            yield package, f"{package} is {version}, and the driver has {here}"
+            advice = f", the driver has {driver_version}" if driver_version else ""
+            yield package, f"{package} is missing{advice}"
+        elif package in needed.same and version and driver_version and version != driver_version:
+            yield package, f"{package} is {version}, and the driver has {driver_version}"
     for module, reason, missing in report["failures"]:
         subject = needed.home(missing or module)
-        if has.get(subject, "") is not None:
+        is_missing = worker_versions.get(subject, "") is None
+        if not is_missing:  # else it was said above
             yield subject, f"{needed.home(module)} cannot be imported: {reason}"
 
 
 def _remedies(lacking: set[str], needed: Needed) -> list[str]:
-    packages = sorted(name for name in lacking if name in needed.versions)
-    modules = sorted(name for name in lacking if name and name not in needed.versions)
-    remedies = [
-        f"{module} is of no installed package: make it one, or see that all it names can be pickled, to travel by value"
-        for module in modules
-    ]
-    if packages:
-        pins = (f"{name}=={needed.versions[name]}" if needed.versions[name] else name for name in packages)
+    """Return advice on the packages and modules that workers lack."""
+    remedies: list[str] = []
+    pins: list[str] = []
+    shippable: list[str] = []
+    for name in sorted(lacking):
+        if name in needed.versions:
+            version = needed.versions[name]
+            pins.append(f"{name}=={version}" if version else name)
+            if name not in THEIRS and is_shippable(name):
+                shippable.append(repr(name))
+        elif name:  # empty for the version of Python
+            remedies.append(
+                f"{name} is of no installed package: make it one, or see that all it names can be pickled, to travel "
+                "by value"
+            )
+    if pins:
         remedies.append(f"install there what the driver has: pip install {' '.join(pins)}")
-    if sendable := [name for name in packages if name not in THEIRS and is_shippable(name)]:
-        remedies.append(f"send it with the session: ship(spark, {', '.join(map(repr, sendable))})")
-    return [*remedies, _PYTHON]
+    if shippable:
+        remedies.append(f"send it with the session: ship(spark, {', '.join(shippable)})")
+    remedies.append(_PYTHON)
+    return remedies

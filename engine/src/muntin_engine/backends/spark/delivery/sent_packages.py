@@ -1,4 +1,4 @@
-"""Adding packages to a session."""
+"""Send packages to the workers of a session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from muntin_engine.packages.archives import Archive
 from muntin_engine.packages.packing import pack
 
 _SHIPPED: Final[dict[str, dict[str, str]]] = {}
-"""By session and package, the archive that was sent."""
+"""The name of the archive that was sent, by session and package."""
 
 _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
 """The folder of the archives. Executors that join later fetch them from there, so they are removed when Python ends."""
@@ -30,13 +30,14 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
     """Send packages to the workers of a session, or of the session of a DataFrame; see `muntin_engine.ship`."""
     spark: AnySession = target.sparkSession if isinstance(target, DataFrame) else target
     archives = [pack(package) for package in packages]
-    sent = _SHIPPED.setdefault(name_of(spark), {})
+    shipped_files = _SHIPPED.setdefault(name_of(spark), {})
     for archive in archives:
-        before = sent.get(canonicalize_name(archive.name))
-        if before is None:
+        package_name = canonicalize_name(archive.name)
+        shipped_file = shipped_files.get(package_name)
+        if shipped_file is None:
             _send(spark, archive)
-            sent[canonicalize_name(archive.name)] = archive.file_name
-        elif before != archive.file_name:
+            shipped_files[package_name] = archive.file_name
+        elif shipped_file != archive.file_name:
             raise NotShippableError(
                 archive.label,
                 "the session has it with other contents, which its workers may have imported",
@@ -46,9 +47,9 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
 
 
 def _send(spark: AnySession, archive: Archive) -> None:
-    """Add an archive, for the workers alone: the driver has the package already, or a wheel that it does not import."""
+    """Add an archive for the workers alone: the driver has the package already, or a wheel that it does not import."""
     if not _FOLDERS:
         _FOLDERS.append(TemporaryDirectory(prefix="muntin-shipped-"))
-    path = list(sys.path)
+    driver_path = list(sys.path)
     spark.addArtifacts(str(archive.write(Path(_FOLDERS[0].name))), pyfile=True)
-    sys.path[:] = path
+    sys.path[:] = driver_path  # Spark adds the archive there too

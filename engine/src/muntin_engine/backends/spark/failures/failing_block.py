@@ -1,4 +1,4 @@
-"""What Spark raises in a block of code, raised as errors of ours."""
+"""Raise the errors of Spark in a block of code as errors of Muntin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin_engine.backends.spark.inputs.input_columns import unlogged
 
 @contextmanager
 def failures_as(query_error: Callable[[PySparkException], QueryError]) -> Iterator[None]:
-    """Raise what Spark raises in the block as errors of ours.
+    """Raise the errors of Spark in the block as errors of Muntin.
 
     Args:
         query_error: Returns the error for a query that Spark refused, or that failed on a row.

@@ -1,4 +1,4 @@
-"""Clear errors of the DataFrames that a query returns, as far as these are still the ones that it returned."""
+"""Clear errors of the DataFrames that a query returns, for their own methods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _ACTIONS: Final = (
     "toLocalIterator",
     "toPandas",
 )
-"""The methods of a DataFrame that need its end; of a stream Spark says "must be executed with writeStream.start()"."""
+"""The methods that need the end of a DataFrame. For a stream Spark says "must be executed with writeStream.start()"."""
 
 _REPEATED: Final = "toPandas attempted Arrow optimization(.|\n)*has reached the error below and can not continue"
-"""How a warning begins that repeats the whole error which follows it."""
+"""The beginning of a warning that repeats the whole error which follows it."""
 
 
 def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
-    """Return an output of a query whose own methods say what to write where they cannot work.
+    """Return an output of a query whose methods, where they cannot work, say what to write instead.
 
-    What is made of a streaming output by Spark, such as `results().where(...)`, has Spark's words again.
+    DataFrames that Spark derives from a streaming output, such as `results().where(...)`, have Spark's own messages.
     """
     if not is_stream:
         warnings.filterwarnings("ignore", _REPEATED, UserWarning)

@@ -103,7 +103,8 @@ def root_cause(error: BaseException) -> str:
     a library fails after a module ran, for example because the module replaced one of its functions.
 
     Args:
-        error: What `awaitTermination`, `StreamingQuery.exception` or an action on a DataFrame raised or returned.
+        error: The error that `awaitTermination` or an action on a DataFrame raised, or `StreamingQuery.exception`
+            returned.
     """
     if is_cut_off(error):
         return str(SessionEndedError(f"its JVM does not answer ({error})"))
@@ -138,7 +139,7 @@ def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str
 
     Args:
         full_messages: The messages of the error and of its causes.
-        messages: The same messages without the JVM's stacks.
+        messages: These messages without the JVM's stacks.
     """
     full_text = "\n".join(full_messages)
     python_failures = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
@@ -210,7 +211,7 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
     """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`.
 
     Args:
-        error: What Spark raised.
+        error: The error that Spark raised.
         kind: Its class.
         damage: An error that names the damaged files of the checkpoint, if they are why it was raised.
     """

@@ -25,7 +25,7 @@ _MODULE_HEADER: Final = "Traceback of the module (most recent call last):"
 
 _ABOVE: Final = "the module's own traceback is above; "
 _BELOW: Final = "the module's own traceback is below; "
-_ENGINE: Final = Path(__file__).parents[2]
+_ENGINE: Final = Path(__file__).parents[3]
 _CALLERS: Final = tuple(
     f"{folder}{os.sep}" for folder in (_ENGINE, Path(str(muntin.__file__)).parent, Path(pyspark.__file__).parent)
 )

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
 
 COUNTED: Final = (ACCEPTED, LATE, REJECTED, RESULTS)
-"""The counts that have a column of their own."""
+"""The counts that have columns; the other counts are in the column `metrics`."""
 
-_CALENDAR: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
-"""The years 1 to 9999, which is as far as Python's datetime goes."""
+_FIRST_DATETIME: Final = -62_135_596_800_000_000
+_LAST_DATETIME: Final = 253_402_300_799_999_999
+"""The years 1 to 9999 in microseconds since the epoch, which is as far as Python's datetime goes."""
 
 
 def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the columns of the progress of a query."""
-    time = result_time_type(query)
-    others = spark_types.MapType(spark_types.StringType(), spark_types.LongType())
-    metrics = [spark_types.StructField(name, spark_types.LongType()) for name in ("batch_id", *COUNTED)]
-    added = [spark_types.StructField("watermark", time), spark_types.StructField("metrics", others)]
-    return spark_types.StructType([*metrics, *added])
+    schema = spark_types.StructType()
+    for name in ("batch_id", *COUNTED):
+        schema.add(name, spark_types.LongType())
+    schema.add("watermark", result_time_type(query))
+    schema.add("metrics", spark_types.MapType(spark_types.StringType(), spark_types.LongType()))
+    return schema
 
 
 def progress_of(
@@ -41,29 +43,31 @@ def progress_of(
     """Return the row of a micro-batch.
 
     Args:
-        batch_id: Its number.
+        batch_id: The number of the micro-batch.
         metrics: The metrics of the buckets, by name; the counts among them and the output watermark are used.
-        schema: See `progress_schema`.
+        schema: The columns of the row, see `progress_schema`.
     """
     counts: Counter[str] = Counter()
-    watermark: list[int] = []
+    watermarks: list[int] = []
     for name, number in metrics:
         if name == OUTPUT_WATERMARK:
-            watermark.append(number)
+            watermarks.append(number)
         elif is_count(name):
             counts[name] += number
-    own = [counts.pop(name, 0) for name in COUNTED]
-    return batch_id, *own, _time(min(watermark, default=EARLIEST), schema["watermark"].dataType), dict(counts)
+    column_counts = [counts.pop(name, 0) for name in COUNTED]
+    watermark = _time(min(watermarks, default=EARLIEST), schema["watermark"].dataType)
+    return batch_id, *column_counts, watermark, dict(counts)
 
 
 def _time(tick: int, data_type: spark_types.DataType) -> Any:
+    """Return a tick as a time of a type; None for the tick before all others."""
     if tick <= EARLIEST:
         return None
     if isinstance(data_type, spark_types.LongType):
         return tick
     if isinstance(data_type, spark_types.DecimalType):
         return decimal_of(tick, data_type.scale)
-    first, last = _CALENDAR
-    at = moment(max(first, min(tick, last)))
-    is_zoned = isinstance(data_type, spark_types.TimestampType)
-    return at if is_zoned or at is None else at.replace(tzinfo=None)
+    time = moment(max(_FIRST_DATETIME, min(tick, _LAST_DATETIME)))
+    if time is None or isinstance(data_type, spark_types.TimestampType):
+        return time
+    return time.replace(tzinfo=None)

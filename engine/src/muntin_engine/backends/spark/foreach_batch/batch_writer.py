@@ -58,7 +58,7 @@ class QuerySinks(NamedTuple):
         name: The name of the query among those of one pass; empty if it is the only one.
         sinks: The sinks, by output.
         schemas: The schemas of all outputs.
-        selection: What the query has of its results.
+        selection: The columns and the condition by which the query selects its results.
     """
 
     name: str
@@ -90,16 +90,16 @@ class Written(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the queries; none where there is one query without a name."""
-        return tuple(of_query.name for of_query in self.sinks if of_query.name)
+        return tuple(query_sinks.name for query_sinks in self.sinks if query_sinks.name)
 
     @property
     def by_name(self) -> dict[str, Sink]:
-        """The sinks, by what a query writer calls them."""
-        return {
-            f"{of_query.spelled(output)}={sink}": sink
-            for of_query in self.sinks
-            for output, sink in of_query.sinks.items()
-        }
+        """The sinks, by the names that a query writer has for them."""
+        sinks: dict[str, Sink] = {}
+        for query_sinks in self.sinks:
+            for output, sink in query_sinks.sinks.items():
+                sinks[f"{query_sinks.spelled(output)}={sink}"] = sink
+        return sinks
 
     @property
     def places(self) -> list[str]:
@@ -115,7 +115,7 @@ def written_to(
     """Return queries with the sinks that were asked for.
 
     Args:
-        queries: The queries by name; the name of one that is asked alone is empty.
+        queries: The queries by name; the name of a query that is written alone is empty.
         wanted: The sinks by output, by the name of their query.
         checkpoint: The checkpoint.
 
@@ -123,20 +123,34 @@ def written_to(
         QueryError: A query has no such output, or no sink; a sink cannot take its output, or is of two queries.
     """
     chosen = choose_sinks(wanted, checkpoint)
-    written = [_with_outputs(query, QuerySinks(name, chosen[name], {})) for name, query in queries.items()]
-    return Written(tuple(query for query, _ in written), tuple(sinks for _, sinks in written))
+    planned_queries: list[PlannedQuery] = []
+    sinks_by_query: list[QuerySinks] = []
+    for name, query in queries.items():
+        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen[name], {}))
+        planned_queries.append(planned_query)
+        sinks_by_query.append(query_sinks)
+    return Written(tuple(planned_queries), tuple(sinks_by_query))
 
 
-def _with_outputs(query: PlannedQuery, of_query: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
-    running = query.with_late_rows() if LATE_ROWS in of_query.sinks else query
-    if EVICTED_ROWS in of_query.sinks:
-        evicted_schema(running)
-    schemas = schemas_of(running)
-    for output, sink in of_query.sinks.items():
-        sink.keyed_by([key.name for key in running.plan.keys] if output == RESULTS else [])
-        names = schemas[output].names
-        sink.check(running.selection.names(names) if output == RESULTS else names)
-    return running, of_query._replace(schemas=schemas, selection=running.selection)
+def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
+    """Plan a query so that it has the outputs of its sinks, and check that the sinks can take these.
+
+    Raises:
+        QueryError: The query has no such output, or a sink cannot take its output.
+    """
+    planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
+    if EVICTED_ROWS in query_sinks.sinks:
+        evicted_schema(planned_query)  # raises if there is no second output
+    schemas = schemas_of(planned_query)
+    for output, sink in query_sinks.sinks.items():
+        columns = schemas[output].names
+        if output == RESULTS:
+            sink.keyed_by([key.name for key in planned_query.plan.keys])
+            sink.check(planned_query.selection.names(columns))
+        else:
+            sink.keyed_by([])
+            sink.check(columns)
+    return planned_query, query_sinks._replace(schemas=schemas, selection=planned_query.selection)
 
 
 class BatchWriter:
@@ -156,14 +170,14 @@ class BatchWriter:
         recordings: Sequence[RecordingWriter | None] = (),
         places: Collection[str] | None = None,
     ) -> None:
-        """Take what is written to.
+        """Write to the sinks of queries.
 
         Args:
             queries: The sinks of each query, in the order of the pass.
-            query_id: What says what Spark calls the query.
-            checkpoint: Where its checkpoint is.
-            record: What the first micro-batch that has a row keeps in the checkpoint, if anything.
-            read: The name of what the only micro-batch reads; empty where Spark's checkpoint says it of each.
+            query_id: Spark's id of the query.
+            checkpoint: The path of the checkpoint.
+            record: A record that the first micro-batch with a row keeps in the checkpoint.
+            read: The name of the input of the only micro-batch; empty where Spark's checkpoint has that of each.
             recordings: The recording of each query, if it has one.
             places: The places that the checkpoint has written to; None if the last micro-batch was written to none.
         """
@@ -184,7 +198,7 @@ class BatchWriter:
 
     @contextmanager
     def _evaluated_once(self, blobs: DataFrame) -> Iterator[DataFrame]:
-        """Lend the blobs of a micro-batch in such a way that several sinks may read them.
+        """Lend the blobs of a micro-batch in a form that several sinks may read.
 
         Each time that a sink read the blobs themselves, all buckets would be evaluated and their state written again.
         Where the session refuses to keep them, as serverless platforms do, they are stored beside the checkpoint.
@@ -244,7 +258,7 @@ class BatchWriter:
             blobs: The blobs of all queries.
             summary: The blobs of the query without their data.
             batch_id: The number of the micro-batch.
-            read: The name of what it read.
+            read: The name of its input, see `read_of`.
 
         Raises:
             SinkError: A sink failed.

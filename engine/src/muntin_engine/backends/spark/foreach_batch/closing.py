@@ -1,7 +1,7 @@
-"""Closing a stream when a Spark query of it has ended: its last windows are one more micro-batch.
+"""Close a stream when its Spark query has ended: its last windows are one more micro-batch.
 
-They come out of the state in the checkpoint. Spark has no part in that micro-batch: no source has to say that it comes,
-so a checkpoint can be closed whatever query it was started by, and whatever its input.
+They are computed from the state in the checkpoint. Spark has no part in that micro-batch and no source has to announce
+it, so a checkpoint can be closed whatever query started it, and whatever its input.
 """
 
 from __future__ import annotations
@@ -36,69 +36,78 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
     """Raise unless a stream can be ended in a way.
 
     Raises:
-        QueryError: There is no such way, or no way to close this one.
+        QueryError: There is no such way, or no way to close this stream.
     """
     if on_end not in ENDS:
         raise QueryError(
             f"on_end={on_end!r} is not a way to end a stream\n"
             "  expected: 'leave', so that open windows wait for a later start, or 'close', which emits them"
         )
-    if on_end == "close" and not query.plan.choice.keeps_state:
+    if on_end == "leave":
+        return
+    if not query.plan.choice.keeps_state:
         raise QueryError(
             "on_end='close' emits what waits for the end, and this query keeps no state\n  leave on_end out"
         )
-    by_row = "  let its input say that it has ended: by a row with change='close', see events()"
-    if on_end == "close" and is_connect(query.source.df.sparkSession):
-        raise QueryError(f"on_end='close' writes on the driver, which this session has on a Connect server\n{by_row}")
-    if on_end == "close" and query.inner:
+    remedy = "  let its input say that it has ended: by a row with change='close', see events()"
+    if is_connect(query.source.df.sparkSession):
+        raise QueryError(f"on_end='close' writes on the driver, which this session has on a Connect server\n{remedy}")
+    if query.inner:
         raise QueryError(
-            f"on_end='close' closes a query of events, and this one is of another query's results\n{by_row}"
+            f"on_end='close' works only for queries on an input stream; this query reads another query's results\n"
+            f"{remedy}"
         )
 
 
 @in_session()
-def close_checkpoint(outputs: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
+def close_checkpoint(outputs: WrittenOutputs, path: str | PathLike[str]) -> None:
     """Write the last windows of a checkpoint; see `Query.close_checkpoint`."""
     for query in outputs.queries.values():
         check_end(query, "close")
-    known = Checkpoint(outputs.first_query.source.df.sparkSession, checkpoint)
-    write_last_windows(written_to(known.in_order(outputs.queries), outputs.sinks, checkpoint), checkpoint)
+    checkpoint = Checkpoint(outputs.first_query.source.df.sparkSession, path)
+    write_last_windows(written_to(checkpoint.in_order(outputs.queries), outputs.sinks, path), path)
 
 
 @in_session()
 def write_last_windows(
-    written: Written, checkpoint: str | PathLike[str], recordings: Sequence[RecordingWriter | None] = ()
+    written: Written, path: str | PathLike[str], recordings: Sequence[RecordingWriter | None] = ()
 ) -> None:
-    """Close a stream, of which no query runs.
+    """Close a stream on which no query runs.
 
     Args:
         written: The queries that read it, with their sinks.
-        checkpoint: Their checkpoint.
+        path: The checkpoint of the queries.
         recordings: The recording of each query, if it has one.
 
     Raises:
-        StateError: It is closed already, is another query's, or a micro-batch of it was cut short.
+        StateError: The stream is closed already, is another query's, or a micro-batch of it was cut short.
     """
     session = written.queries[0].source.df.sparkSession
-    known = Checkpoint(session, checkpoint)
-    if known.is_closed:
-        known.check_open()
-    known.check(written.plans, written.names)
-    known.check_sinks(written.by_name)
-    if known.last_commit < 0:
-        raise StateError(f"the checkpoint {checkpoint} has no micro-batch yet, so there is nothing to close")
-    batch_id = known.last_commit + 1
-    if known.is_cut_short:
+    checkpoint = Checkpoint(session, path)
+    if checkpoint.is_closed:
+        checkpoint.check_open()  # raises, with the words for a closed one; one that is being closed may go on
+    checkpoint.check(written.plans, written.names)
+    checkpoint.check_sinks(written.by_name)
+    if checkpoint.last_commit < 0:
+        raise StateError(f"the checkpoint {path} has no micro-batch yet, so there is nothing to close")
+    batch_id = checkpoint.last_commit + 1
+    if checkpoint.is_cut_short:
         raise StateError(
-            f"the checkpoint {checkpoint} cannot be closed: micro-batch {known.last_commit + 1} was not committed\n"
+            f"the checkpoint {path} cannot be closed: micro-batch {batch_id} was not committed\n"
             "  expected: a checkpoint whose last micro-batch was committed\n"
             "  start the query once more, with available_now=True and on_end='close'"
         )
-    with known.state.cells() as cells:
-        query_id = StoredQueryId(fspath(checkpoint))
-        batches = BatchWriter(written.sinks, query_id, fspath(checkpoint), known.closing_begins, AT_THE_END, recordings)
+    with checkpoint.state.cells() as cells:
+        batches = BatchWriter(
+            written.sinks,
+            StoredQueryId(fspath(path)),
+            fspath(path),
+            checkpoint.closing_begins,
+            AT_THE_END,
+            recordings,
+        )
         batches(closing_blobs(written.queries, cells), batch_id)
-    known.closing_ends.keep(session, batch_id)
+    checkpoint.closing_ends.keep(session, batch_id)
 
 
 class ClosingQuery(WrittenQuery):
@@ -115,13 +124,13 @@ class ClosingQuery(WrittenQuery):
         checkpoint: str,
         shown: Sequence[PlannedQuery],
     ) -> None:
-        """Take over a query that runs.
+        """Wrap a running query.
 
         Args:
             running: The query.
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
-            checkpoint: Its checkpoint.
+            checkpoint: The checkpoint of the query.
             shown: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(running, checkpoint, shown)
@@ -138,7 +147,7 @@ class ClosingQuery(WrittenQuery):
         return has_ended
 
     def stop(self) -> None:
-        """Stop the query and close its stream. What it has begun to read is read to the end, and nothing else."""
+        """Stop the query and close its stream. A micro-batch that has begun is finished; no further one begins."""
         super().stop()
         if self.exception() is None:
             self._end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.private_parts import jvm_of
@@ -62,7 +62,7 @@ def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int
     number = F.row_number().over(Window.partitionBy("value").orderBy("value"))
     named = F.concat_ws(" ", F.lit(query_id), F.lit(batch_id), number, "value")
     headers = {"muntin-id": F.substring(F.sha2(named, 256), 1, 32), "muntin-batch": F.lit(str(batch_id))}
-    told = (
-        F.struct(F.lit(name).alias("key"), F.encode(text, "UTF-8").alias("value")) for name, text in headers.items()
-    )
-    return rows.withColumn("headers", F.array(*told))
+    header_structs: list[Column] = []
+    for name, text in headers.items():
+        header_structs.append(F.struct(F.lit(name).alias("key"), F.encode(text, "UTF-8").alias("value")))
+    return rows.withColumn("headers", F.array(*header_structs))

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class QueryId(Protocol):
-    """Says what a query is called, the same over all its runs."""
+    """The id of a query, stable across restarts."""
 
     def of(self, spark: AnySession) -> str:
-        """Return it, in the session of a micro-batch."""
+        """Return the id; called with the session of a micro-batch, inside `foreachBatch`."""
         ...
 
 
 class StartedQuery:
-    """The id of a query that this process started; known once it has, which may be after its first micro-batch has."""
+    """The id of a query that this process starts. Spark may run the first micro-batch before it says the id."""
 
     def __init__(self) -> None:
         self._id: Future[str] = Future()
@@ -35,7 +35,7 @@ class StartedQuery:
         self._id.set_result(query_id)
 
     def of(self, spark: AnySession) -> str:
-        """Return the id, as soon as it is known."""
+        """Return the id; wait until it is known."""
         return self._id.result()
 
 
@@ -44,11 +44,11 @@ class StoredQueryId:
     """The id that Spark keeps in a checkpoint, for a process that did not start the query.
 
     Attributes:
-        checkpoint: Where the checkpoint is.
+        checkpoint: The path of the checkpoint.
     """
 
     checkpoint: str
 
     def of(self, spark: AnySession) -> str:
-        """Read the id; it was written before the first micro-batch began."""
+        """Read the id, which Spark writes before the first micro-batch begins."""
         return Checkpoint(cast("SparkSession", spark), self.checkpoint).query_id

@@ -30,27 +30,18 @@ _LOG: Final = logging.getLogger("muntin.recording")
 
 
 def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[RecordingWriter | None]:
-    """Return the recording of each query; None of one that is not recorded.
+    """Return the recording of each query; None for a query that is not recorded.
 
     Args:
-        queries: The queries by name; the name of one that is asked alone is empty.
-        record: Where they are recorded: a place, in which each query with a name has a folder of its own; or the place
-            of each by name.
+        queries: The queries by name; the name of a query that is written alone is empty.
+        record: A place, in which each query with a name has a folder of its own; or the place of each query by name.
 
     Raises:
-        QueryError: A query cannot be recorded, or there is none of a name.
+        QueryError: A query cannot be recorded, or there is no query of a name.
     """
     if record is None:
         return [None for _ in queries]
-    if isinstance(record, Mapping):
-        named = {name: _recorder(one) for name, one in record.items()}
-        if unknown := [name for name in named if name not in queries]:
-            raise QueryError(
-                f"record names {unknown[0]!r}, and there is no such query\n  there are: {', '.join(queries)}"
-            )
-    else:
-        one = _recorder(record)
-        named = {name: replace(one, path=Path(fspath(one.path)) / name) if name else one for name in queries}
+    recorders = _recorders_by_name(queries, record)
     for query in queries.values():
         if query.inner and len(queries) > 1:
             raise QueryError(
@@ -62,27 +53,34 @@ def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[R
                 "record= is written by the driver and its workers, and this session has them on a Connect server\n"
                 "  run the query in a classic session to record it"
             )
-    return [
-        RecordingWriter(named[name], len(_before(query))) if name in named else None for name, query in queries.items()
-    ]
+    recordings: list[RecordingWriter | None] = []
+    for name, query in queries.items():
+        recorder = recorders.get(name)
+        recordings.append(None if recorder is None else RecordingWriter(recorder, len(_queries_before(query))))
+    return recordings
 
 
-def _before(query: PlannedQuery) -> dict[str, PlannedQuery]:
-    """Return the queries before a query, each after those that it reads itself, by the names that their tasks know."""
-    return {one.place_name: one for one in query.before}
+def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> dict[str, Recorder]:
+    """Return the recorder of each query that is recorded.
 
-
-def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery]) -> dict[str, str]:
-    """Return the settings by which the tasks of the queries before find where they record, for as long as one starts.
-
-    Their part of the query of Spark's was made when nobody knew that it would be recorded.
+    Raises:
+        QueryError: There is no query of a name, or a place is none.
     """
-    return {
-        RECORDING + name: json.dumps([rows.folder, rows.run])
-        for recording, query in zip(recordings, queries, strict=True)
-        if recording is not None
-        for name, rows in zip(_before(query), recording.before, strict=True)
-    }
+    recorders: dict[str, Recorder] = {}
+    if isinstance(record, Mapping):
+        for name, place in record.items():
+            recorders[name] = _recorder(place)
+        for name in recorders:
+            if name not in queries:
+                raise QueryError(
+                    f"record names {name!r}, and there is no such query\n  there are: {', '.join(queries)}"
+                )
+        return recorders
+
+    recorder = _recorder(record)
+    for name in queries:
+        recorders[name] = replace(recorder, path=Path(fspath(recorder.path)) / name) if name else recorder
+    return recorders
 
 
 def _recorder(record: object) -> Recorder:
@@ -96,8 +94,30 @@ def _recorder(record: object) -> Recorder:
     )
 
 
-def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery], known: Checkpoint) -> None:
-    """Write what is recorded of queries that start, and the state that they start with.
+def _queries_before(query: PlannedQuery) -> dict[str, PlannedQuery]:
+    """Return the queries whose results a query reads, each after those that it reads itself, by their place names."""
+    return {inner_query.place_name: inner_query for inner_query in query.before}
+
+
+def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery]) -> dict[str, str]:
+    """Return the settings by which the tasks of queries that others read find where they record.
+
+    They hold while a query starts. The tasks cannot hold the place themselves: `as_events` made their part of Spark's
+    query when nobody knew that it would be recorded.
+    """
+    settings: dict[str, str] = {}
+    for recording, query in zip(recordings, queries, strict=True):
+        if recording is None:
+            continue
+        for place_name, rows in zip(_queries_before(query), recording.before, strict=True):
+            settings[RECORDING + place_name] = json.dumps([rows.folder, rows.run])
+    return settings
+
+
+def begin(
+    recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery], checkpoint: Checkpoint
+) -> None:
+    """Write the start of each recorded query, with the state that it starts with.
 
     Raises:
         RecordingError: A folder has the recording of another query, or of a later time than the checkpoint.
@@ -105,35 +125,44 @@ def begin(recordings: Sequence[RecordingWriter | None], queries: Sequence[Planne
     """
     if all(recording is None for recording in recordings):
         return
-    known.check_metadata()
-    last = known.last_commit
-    query_id = known.query_id if last >= 0 else ""
+    checkpoint.check_metadata()
+    last = checkpoint.last_commit
+    query_id = checkpoint.query_id if last >= 0 else ""
     for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
         if recording is None:
             continue
-        before = _before(query)
-        operators = [one.place_name for one in query.before]
-        told = [_recorded(one, 0, operators.index(name), known, list(before)) for name, one in before.items()]
-        recording.begin(_recorded(query, place, len(operators), known, list(before)), query_id, last, told)
+        # A query that is read twice has two operators and one recording, of the first one.
+        operators = [inner_query.place_name for inner_query in query.before]
+        before = _queries_before(query)
+        place_names = list(before)
+        recorded_before: list[Recorded] = []
+        for place_name, inner_query in before.items():
+            operator = operators.index(place_name)
+            recorded_before.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
+        recorded_query = _recorded(query, place, len(operators), checkpoint, place_names)
+        recording.begin(recorded_query, query_id, last, recorded_before)
 
 
-def _recorded(query: PlannedQuery, place: int, operator: int, known: Checkpoint, names: list[str]) -> Recorded:
+def _recorded(
+    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, place_names: list[str]
+) -> Recorded:
     """Return a query as its recording begins with it.
 
     Args:
         query: The query.
-        place: Its place among those of one pass.
-        operator: The place of its operator in the checkpoint, in the order of the rows.
-        known: The checkpoint.
-        names: The names of the queries that are recorded before.
+        place: The place of the query among those of one pass.
+        operator: The place of its operator in the checkpoint, in the order in which rows pass the operators.
+        checkpoint: The checkpoint.
+        place_names: The place names of all recorded queries that come before it.
     """
     task = task_of(query, place)
     data = task_to_data(query.plan, task)
-    for told in unwritten_parameters(data["plan"]):
-        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", told)
+    for parameter in unwritten_parameters(data["plan"]):
+        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
 
     def cells() -> pa.Table:
-        with known.state.cells(operator) as found:
-            return found.where(F.col("bucket").isin(*task.buckets)).toArrow()
+        with checkpoint.state.cells(operator) as operator_cells:
+            return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
-    return Recorded(data, cells, tuple(names.index(one.place_name) for one in query.inner))
+    reads = tuple(place_names.index(inner_query.place_name) for inner_query in query.inner)
+    return Recorded(data, cells, reads)

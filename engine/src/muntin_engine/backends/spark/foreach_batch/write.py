@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import count
 from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -61,42 +61,42 @@ def write(request: WriteRequest) -> StreamingQuery:
     is_remote = is_connect(session)
 
     # The queries with their sinks and recordings, as one DataFrame.
-    known = Checkpoint(session, checkpoint)
-    ordered_queries = known.in_order(queries)
-    written = written_to(ordered_queries, request.outputs.sinks, checkpoint)
+    stored_checkpoint = Checkpoint(session, checkpoint)
+    ordered_queries = stored_checkpoint.in_order(queries)
+    outputs = written_to(ordered_queries, request.outputs.sinks, checkpoint)
     recordings = recordings_of(ordered_queries, request.record)
     row_recordings = [None if recording is None else recording.rows for recording in recordings]
-    taken_outputs = [query_sinks.sinks for query_sinks in written.sinks]
-    blobs = streaming_blobs(written.queries, taken_outputs, row_recordings, has_begun=known.has_begun)
+    taken_outputs = [query_sinks.sinks for query_sinks in outputs.sinks]
+    blobs = streaming_blobs(outputs.queries, taken_outputs, row_recordings, has_begun=stored_checkpoint.has_begun)
 
     # Refuse a query that cannot go on with the checkpoint and the sinks before anything is started.
-    for change in known.check(written.plans, written.names, is_last_chance=False):
+    for change in stored_checkpoint.check(outputs.plans, outputs.names, is_last_chance=False):
         _LOG.warning("%s", change)
-    known.check_open()
+    stored_checkpoint.check_open()
     if not is_remote:  # there the sinks are the server's
-        known.check_sinks(written.by_name)
-    note = known.record(written.plans, written.names, written.places, kept_text(ordered_queries))
-    for query_sinks in written.sinks:
+        stored_checkpoint.check_sinks(outputs.by_name)
+    note = stored_checkpoint.record(outputs.plans, outputs.names, outputs.places, kept_text(ordered_queries))
+    for query_sinks in outputs.sinks:
         for output, sink in query_sinks.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
-    begin(recordings, written.queries, known)
+    begin(recordings, outputs.queries, stored_checkpoint)
 
-    started = StartedQuery()
+    query_id = StartedQuery()
     batches = BatchWriter(
-        written.sinks,
-        StoredQueryId(checkpoint) if is_remote else started,
+        outputs.sinks,
+        StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint,
         note,
         recordings=recordings,
-        places=None if known.repartitioned else known.places,
+        places=None if stored_checkpoint.repartitioned else stored_checkpoint.places,
     )
-    settings = recording_settings(recordings, written.queries)
-    if known.repartitioned is not None:
-        settings[REPARTITIONED] = str(known.repartitioned)
+    settings = recording_settings(recordings, outputs.queries)
+    if stored_checkpoint.repartitioned is not None:
+        settings[REPARTITIONED] = str(stored_checkpoint.repartitioned)
     usual_name = _usual_name(queries)
     with _set(session, settings), _alone(checkpoint):
         streaming = _start(blobs, batches, checkpoint, pace, request.name, usual_name)
-    started.name(str(streaming.id))
+    query_id.name(str(streaming.id))
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
@@ -109,7 +109,7 @@ def write(request: WriteRequest) -> StreamingQuery:
             repeated.awaitTermination()
 
     def close() -> None:
-        write_last_windows(written, checkpoint, recordings)
+        write_last_windows(outputs, checkpoint, recordings)
 
     return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
 
@@ -118,7 +118,7 @@ def _checked_checkpoint(request: WriteRequest) -> str:
     """Return the checkpoint of queries that can be written.
 
     Raises:
-        QueryError: They cannot be ended as it is asked, their input is static, or no checkpoint is given.
+        QueryError: The queries cannot be ended in that way, their input is static, or no checkpoint is given.
     """
     for query in request.outputs.queries.values():
         check_end(query, request.on_end)
@@ -138,7 +138,7 @@ def _checked_checkpoint(request: WriteRequest) -> str:
 
 
 def _usual_name(queries: Mapping[str, PlannedQuery]) -> str:
-    """Return the name of a streaming query that was given none."""
+    """Return the name of a streaming query that the query writer did not name."""
     names: list[str] = []
     for query in queries.values():
         names.append(query.metrics_name if query.is_named else spell_grouping(query.plan))
@@ -154,21 +154,26 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
         checkpoint: The checkpoint.
 
     Returns:
-        In words, what differs from what the checkpoint began with, and goes on.
+        Descriptions of the differences from the queries that the checkpoint began with.
     """
-    first = next(iter(queries.values()))
-    known = Checkpoint(first.source.df.sparkSession, checkpoint)
-    asked = known.in_order(queries)
-    names = [name for name in asked if name]
-    changed = known.check((*first.plans[:-1], *(query.plan for query in asked.values())), names)
-    known.check_open()
-    return changed
+    first_query = next(iter(queries.values()))
+    stored_checkpoint = Checkpoint(first_query.source.df.sparkSession, checkpoint)
+    ordered_queries = stored_checkpoint.in_order(queries)
+    names = [name for name in ordered_queries if name]
+    plans = [*first_query.plans[:-1], *(query.plan for query in ordered_queries.values())]
+    changes = stored_checkpoint.check(plans, names)
+    stored_checkpoint.check_open()
+    return changes
 
 
 def free_name(spark: AnySession, wanted: str) -> str:
-    """Return a name that no running query of a session has, as Spark refuses one that is taken."""
-    taken = {running.name for running in spark.streams.active}
-    return next(name for name in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if name not in taken)
+    """Return a name that no running query of a session has, as Spark refuses one that is in use."""
+    used_names = {running.name for running in spark.streams.active}
+    name = wanted
+    numbers = count(2)
+    while name in used_names:
+        name = f"{wanted} ({next(numbers)})"
+    return name
 
 
 def _start(
@@ -182,19 +187,19 @@ def _start(
     writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
     if trigger:
         writer = writer.trigger(**trigger)
-    handing = _handing(writer, batches)
+    writer = _with_sinks(writer, batches)
     while True:
-        called = name or free_name(blobs.sparkSession, unnamed)
+        query_name = name or free_name(blobs.sparkSession, unnamed)
         try:
-            return handing.queryName(called).start()
+            return writer.queryName(query_name).start()
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
-            if name is None and free_name(blobs.sparkSession, unnamed) != called:
-                continue  # another thread has taken it
-            known = Checkpoint(blobs.sparkSession, checkpoint)
-            known.check_metadata()  # Spark has no words for cut JSON in it
-            known.check_files()
+            if name is None and free_name(blobs.sparkSession, unnamed) != query_name:
+                continue  # another thread started a query of that name
+            stored_checkpoint = Checkpoint(blobs.sparkSession, checkpoint)
+            stored_checkpoint.check_metadata()  # Spark has no words for cut JSON in it
+            stored_checkpoint.check_files()
             raise
 
 
@@ -214,10 +219,10 @@ def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have the workers of a query that is started know of settings, which others do not.
+    """Set settings of a session in a block, for the workers of the query that starts in it.
 
     Raises:
-        SetupError: The session refuses one.
+        SetupError: The session refuses a setting.
     """
     refused = set_settings(spark, settings)
     try:
@@ -233,8 +238,8 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
             spark.conf.unset(name)
 
 
-def _handing(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
-    """Have micro-batches handed on; on Spark Connect, where the sinks are pickled for the server to do so."""
+def _with_sinks(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
+    """Attach the sinks with foreachBatch; Spark Connect pickles them for its server."""
     try:
         with by_value(local_modules()):
             return writer.foreachBatch(batches)

@@ -1,4 +1,4 @@
-"""A query of Spark's whose failure is said in the words of the code that failed, and that Ctrl-C stops quietly."""
+"""A running query of Spark's with errors in the words of the code that failed, which Ctrl-C stops quietly."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class WrittenQuery(StreamingQuery):
     """The running query that `write` returns."""
 
     def __init__(self, running: StreamingQuery, checkpoint: str, shown: Sequence[PlannedQuery]) -> None:
-        """Take over a query that runs.
+        """Wrap a running query.
 
         Args:
             running: The query.
-            checkpoint: Its checkpoint.
+            checkpoint: The checkpoint of the query.
             shown: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(java_query(running))
@@ -44,16 +44,16 @@ class WrittenQuery(StreamingQuery):
         Ctrl-C stops the query, which goes on from its checkpoint when it is started again.
 
         Raises:
-            StreamingQueryException: It has failed. The message begins with what failed: a module with its version and
-                method, the key and the window.
-            KeyboardInterrupt: It was interrupted. A program that does not catch it ends with one line.
+            StreamingQueryException: The query has failed. The message begins with the code that failed: a module with
+                its version and method, the key and the window.
+            KeyboardInterrupt: The program was interrupted. If it does not catch this, it ends with one line.
         """
         try:
-            return _waited(lambda: super(WrittenQuery, self).awaitTermination(timeout))
+            return _wait_interruptibly(lambda: super(WrittenQuery, self).awaitTermination(timeout))
         except StreamingQueryException as error:
             raise self._in_our_words(error) from None
         except KeyboardInterrupt:
-            with suppress(PySparkException, Py4JError, OSError):  # its session may have ended of the same signal
+            with suppress(PySparkException, Py4JError, OSError):  # the signal may have ended the session too
                 StreamingQuery.stop(self)
             raise _Interrupted from None
 
@@ -64,14 +64,14 @@ class WrittenQuery(StreamingQuery):
 
     def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
         damage = None
-        if not names_module(error):
+        if not names_module(error):  # else the checkpoint is not the cause
             with suppress(PySparkException, Py4JError):  # the session may have ended since
                 damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
         return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
-        """Return the queries in it as `queries` prints them, as of now, and their plans, for notebooks."""
-        is_active = self.isActive  # it is asked first: a query that ends meanwhile has reported all by then
+        """Return the queries as `queries` prints them, as of now, and their plans, for notebooks."""
+        is_active = self.isActive  # read first: a query that ends after this has reported everything by then
         texts: list[str] = []
         for observer in OBSERVERS.all():
             texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
@@ -82,42 +82,43 @@ class WrittenQuery(StreamingQuery):
 
 
 class _Interrupted(KeyboardInterrupt):
-    """Ends a program with one line if nothing catches it, and is an interrupt like any other where something does."""
+    """An interrupt that ends a program with one line if nothing catches it."""
 
     def __init__(self) -> None:
         super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
-        former = sys.excepthook
+        previous_hook = sys.excepthook
 
         def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if error is self:
                 sys.stderr.write(f"muntin: {error}\n")
             else:
-                former(cls, error, trace)
+                previous_hook(cls, error, trace)
 
         sys.excepthook = hook
 
 
-def _waited(wait: Callable[[], bool | None]) -> bool | None:
+def _wait_interruptibly(wait: Callable[[], bool | None]) -> bool | None:
     """Make a call of Spark that Ctrl-C can interrupt, and return its result.
 
     PySpark's handler of Ctrl-C calls Spark, which fails with six tracebacks where the main thread is in a call itself.
+    So another thread makes the call, and the main thread waits for it.
     """
     if threading.current_thread() is not threading.main_thread():
         return wait()
-    found: list[bool | None] = []
-    failed: list[BaseException] = []
+    results: list[bool | None] = []
+    failures: list[BaseException] = []
     has_ended = threading.Event()
 
     def run() -> None:
         try:
-            found.append(wait())
-        except BaseException as error:  # it is raised where it is waited for
-            failed.append(error)
+            results.append(wait())
+        except BaseException as error:  # raised below, in the thread that waits
+            failures.append(error)
         finally:
             has_ended.set()
 
     threading.Thread(target=run, name="muntin waits for a query", daemon=True).start()
     has_ended.wait()
-    if failed:
-        raise failed[0]
-    return found[0]
+    if failures:
+        raise failures[0]
+    return results[0]

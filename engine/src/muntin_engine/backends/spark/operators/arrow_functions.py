@@ -1,7 +1,7 @@
-"""The functions that Spark calls with rows: maps where the rows are, and grouped maps around a whole bucket.
+"""The functions that Spark calls with rows: maps over the rows of a task, and grouped maps over a whole bucket.
 
-A bucket is evaluated whole where its input is static, and where its stream is closed; `bucket_processor` evaluates it
-micro-batch by micro-batch.
+A bucket is evaluated as a whole if its input is static, or when its stream is closed. Otherwise `bucket_processor`
+evaluates it micro-batch by micro-batch.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
 
 RECORDING: Final = "spark.muntin.recording."
-"""What begins the setting that says where a query is recorded whose results another one reads; its name follows."""
+"""The prefix of the settings that name the recording of a query whose results another one reads; see `place_name`."""
 
 
 class Distributor:
-    """Sends the rows of one task to their buckets; for `mapInArrow`. It holds bytes, which are opened on the worker."""
+    """Sends the rows of one task to their buckets; for `mapInArrow`. The packed task is opened on the worker."""
 
     def __init__(self, task: bytes, recording: RowRecording | str | None = None) -> None:
         self._task = task
         self._recording = recording
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield blobs of rows, then the progress of all of them."""
+        """Yield blobs of rows, then the progress of the task."""
         task = open_task(self._task)
         settle()
         with module_error_first(), overseen(task.worker, task.plan.axis):
-            yield from distribute(task, batches, _recorded(self._recording))
+            yield from distribute(task, batches, _recorded_rows(self._recording))
 
 
 class SharedDistributor:
@@ -68,12 +68,13 @@ class SharedDistributor:
         """Yield the blobs of all queries, then the progress of each."""
         tasks = list(map(open_task, self._tasks))
         settle()
+        recorded_rows = [_recorded_rows(recording) for recording in self._recordings]
         with module_error_first():
-            yield from distribute_to_all(tasks, self._owned, batches, list(map(_recorded, self._recordings)))
+            yield from distribute_to_all(tasks, self._owned, batches, recorded_rows)
 
 
 class StatelessTask:
-    """Turns the rows of a task into blobs, as `BucketProcessor` does behind a shuffle; for `mapInArrow`."""
+    """Evaluates the rows of a task of a query without state, which needs no shuffle; for `mapInArrow`."""
 
     def __init__(
         self, task: bytes, reporter: CountReporter | None = None, recording: RowRecording | str | None = None
@@ -89,27 +90,31 @@ class StatelessTask:
         blobs_to_report: list[OutputBlob] = []
         settle()
 
-        def reported() -> Iterator[OutputBlob]:
-            for blob in run_task(task, batches, _recorded(self._recording)):
+        def evaluated_blobs() -> Iterator[OutputBlob]:
+            for blob in run_task(task, batches, _recorded_rows(self._recording)):
                 if blob.stream != RESULTS:
                     blobs_to_report.append(blob)
                 yield blob
 
         with module_error_first(), overseen(task.worker, task.plan.axis):
-            for blob in with_totals(reported()):
+            for blob in with_totals(evaluated_blobs()):
                 row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
                 yield pa.RecordBatch.from_pylist([row], schema)
         context = TaskContext.get()
         if self._reporter is None or context is None:
-            task.overflows.report()  # a static input on Spark Connect: the worker's log is all there is
+            task.overflows.report()  # for a static input on Spark Connect the log of the worker is all there is
             return
-        label_of = {skipped_metric(label): label for label in task.choosy_labels}
-        skipped = {label_of[blob.stream]: blob.rows for blob in blobs_to_report if blob.stream in label_of}
+        label_by_metric = {skipped_metric(label): label for label in task.choosy_labels}
+        skipped: dict[str, int] = {}
+        for blob in blobs_to_report:
+            label = label_by_metric.get(blob.stream)
+            if label is not None:
+                skipped[label] = blob.rows
         self._reporter.report(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
 
 
 class PassingReader(EventReader):
-    """Turns blobs into the events of another query, and records them where both queries are recorded."""
+    """Reads blobs as the events of another query, and records them if both queries are recorded."""
 
     def __init__(self, schema: pa.Schema, lifetime: str, place_name: str) -> None:
         super().__init__(schema, lifetime)
@@ -117,26 +122,28 @@ class PassingReader(EventReader):
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each blob, and those of each watermark."""
-        recorded = _recorded(self._place_name, PASSED_ON)
+        recorded_rows = _recorded_rows(self._place_name, PASSED_ON)
         for batch in super().__call__(batches):
-            if recorded is not None:
-                recorded.write(batch)
+            if recorded_rows is not None:
+                recorded_rows.write(batch)
             yield batch
-        if recorded is not None:
-            recorded.finish((), ())
+        if recorded_rows is not None:
+            recorded_rows.finish((), ())
 
 
-def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:
-    """Return where the rows of the task that runs are recorded, if they are.
+def _recorded_rows(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:
+    """Return the file that the running task records its rows in, if they are recorded.
 
     Args:
-        recording: The recording, or the name of one that is not known before the query is written.
+        recording: The recording; or the name of a query whose recording is not known before `write`.
         kind: `ROWS`, or `PASSED_ON`.
     """
     context = TaskContext.get()
-    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    if not recording or context is None or batch is None:
+    if not recording or context is None:
         return None
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    if batch is None:
+        return None  # a static input
     if isinstance(recording, str):
         place = context.getLocalProperty(RECORDING + recording)
         if not place:
@@ -146,7 +153,7 @@ def _recorded(recording: RowRecording | str | None, kind: str = ROWS) -> Recorde
 
 
 def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that evaluates one bucket of a static input, whole. Spark wants it to have annotations."""
+    """Return a function that evaluates one bucket of a static input as a whole. Spark reads its annotations."""
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         bucket = key[0].as_py()
@@ -158,19 +165,23 @@ def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tupl
             skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
             reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
         else:
-            opened_task.overflows.report()  # on Spark Connect the worker's log is all there is
+            opened_task.overflows.report()  # on Spark Connect the log of the worker is all there is
         return _table_of(bucket, opened_task.place, blobs)
 
     return evaluate
 
 
 def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that closes the stream of one bucket, whose cells are a table; given each bucket's task."""
+    """Return a function that closes the stream of one bucket, whose cells are a table.
+
+    Args:
+        tasks: The packed task of each bucket.
+    """
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
         cells = MemoryCells()
         for cell in table.to_pylist():
-            if cell["name"] is not None:
+            if cell["name"] is not None:  # null for a bucket without state
                 cells.put(cell["name"], cell["data"])
         bucket = key[0].as_py()
         opened_task = open_task(tasks[bucket])

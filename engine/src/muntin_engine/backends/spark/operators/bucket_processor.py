@@ -1,7 +1,7 @@
-"""Spark's stateful operator around a bucket. It holds bytes and calls `run_bucket`.
+"""Spark's stateful operator around a bucket. It holds packed tasks and calls `run_bucket`.
 
-Spark starts a Python process on the driver for each such operator of a query, which only asks for its state. So what
-evaluates is imported where rows are: importing it takes longer than all else that this process does.
+Spark starts a Python process on the driver for each such operator of a query, which only declares its state. So the
+code that evaluates is imported in the method that gets rows: importing it takes longer than the rest of that process.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ OUTPUT: Final = spark_types.StructType(
 )
 """The output of a bucket: blobs of results, late and rejected rows, its watermarks, and one row with all its metrics.
 
-`place` is that of its query among those of one pass; 0 where there is only one. The metrics are in `totals`, by name.
+`place` is the place of its query among those of one pass, or 0. The metrics are in `totals`, by name.
 """
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
 
 IDLE: Final = "idle"
-"""The cell in which a partition keeps since when none of its buckets was evaluated."""
+"""The cell in which a partition keeps the first of the micro-batches in a row that evaluated none of its buckets."""
+
+_NO_BUCKET: Final = -1
+"""The key of that cell, in every partition."""
 
 _WITH_STATE: Final[set[tuple[str, int]]] = set()
 """The buckets, each with its query, that have had state in this process."""
@@ -77,28 +80,31 @@ class MapCells:
 REPARTITIONED: Final = "spark.muntin.repartitioned"
 """The setting that names a micro-batch in which Spark gave the state another number of partitions, and ran no query."""
 
-_NO_BUCKET: Final = -1
-"""The key of that cell, in every partition."""
-
 
 class BucketProcessor(StatefulProcessor):
     """Runs the buckets of a streaming query, or of several in one pass.
 
-    It is pickled, sent and made anew for each partition of each micro-batch; what lasts is in the state store.
+    Spark unpickles it anew for each partition of each micro-batch; only the state store lasts.
 
-    A bucket's state is of the micro-batch before, or something is wrong with the checkpoint. All buckets hear of each
-    micro-batch that has a row; of one without any, the partition itself keeps a note, from its first to its last.
+    The state of a bucket is of the previous micro-batch, or the checkpoint is damaged. A micro-batch with a row writes
+    the state of all buckets. In micro-batches without rows, the partition writes a note with the first and the last of
+    them.
     """
 
     def __init__(self, tasks: Mapping[int, bytes], *, has_begun: bool = False) -> None:
-        """Take the packed task of each bucket, and whether the checkpoint is known to have their states."""
+        """Create the processor.
+
+        Args:
+            tasks: The packed task of each bucket.
+            has_begun: True if the checkpoint is known to have the states of the buckets.
+        """
         self._tasks = tasks
         self._has_begun = has_begun
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
-        self._client = client_of_state(handle)  # sets the key of what the cells are of
+        self._client = client_of_state(handle)  # sets the bucket whose cells are read and written
         self._is_idle = True
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
@@ -128,7 +134,7 @@ class BucketProcessor(StatefulProcessor):
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
-        """Keep that no bucket was evaluated, if none was."""
+        """Write the note of the partition if no bucket was evaluated."""
         if not self._is_idle:
             return
         origin = _origin_of(_NO_BUCKET)
@@ -143,7 +149,7 @@ class BucketProcessor(StatefulProcessor):
             self._cells.put(IDLE, seal(IDLE, str(first).encode(), origin))
 
     def _was_idle(self, first: int, origin: Origin, task: TaskPayload) -> bool:
-        """True if no bucket was evaluated from a micro-batch on, as far as Spark's repartition lets us know.
+        """Return True if no bucket was evaluated since a micro-batch, or if Spark's repartition hides that.
 
         Raises:
             StateMismatchError: A bucket has no state because the state is another query's, which has other buckets.
@@ -159,15 +165,19 @@ class BucketProcessor(StatefulProcessor):
             since = self._idle_since(origin)
         if since is not None and since <= first:
             return not (first == 0 and self._has_begun)
-        for bucket in self._tasks if first == 0 else ():
+        if first > 0:
+            return False
+        # The bucket has no state. If another bucket has the state of another query, that is the reason.
+        for bucket in self._tasks:
             with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
             if sealed is not None:
+                # This raises unless the state is of this query.
                 BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
         return False
 
     def _idle_since(self, origin: Origin) -> int | None:
-        """Return since when no bucket was evaluated, until the micro-batch before; None if one was in that."""
+        """Return the first of the micro-batches without rows; None if the previous micro-batch had rows."""
         from muntin_engine.state.cells import unseal
 
         sealed = self._cells.get(IDLE)
@@ -183,7 +193,7 @@ class BucketProcessor(StatefulProcessor):
 
         Args:
             bucket: The other bucket.
-            origin: The origin of the bucket that is evaluated, whose cells they are again after it.
+            origin: The origin of the bucket that is evaluated; its cells are read and written again after the block.
         """
         may_be_new = self._cells.may_be_new
         self._cells.may_be_new = True
@@ -194,7 +204,7 @@ class BucketProcessor(StatefulProcessor):
 
 
 def _origin_of(bucket: int) -> Origin | None:
-    """Return the origin of what a task writes; None on the driver, which only asks what state there is."""
+    """Return the origin of the cells that a task writes; None on the driver, which only declares the state."""
     context = TaskContext.get()
     batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
     if context is None or batch is None:

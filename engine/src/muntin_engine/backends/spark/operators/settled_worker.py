@@ -25,10 +25,10 @@ _SPARKS: Final = ("pyspark.zip", "py4j-", "spark-core_")
 
 @cache
 def settle() -> None:
-    """Take what is there now out of the collector's walk, and keep what Python knows of Spark's archives.
+    """Freeze all present objects for the garbage collector, and keep Python's caches of Spark's archives.
 
     Call it when a worker has imported what it needs. Later calls in a process, or in one that is forked from it, do
-    nothing. Archives that were shipped with a query are looked at anew before every task, as ever.
+    nothing. Python still reads archives that were shipped with a query anew before every task.
     """
     for importer in sys.path_importer_cache.values():
         if isinstance(importer, zipimporter) and PurePath(importer.archive).name.startswith(_SPARKS):
@@ -38,4 +38,4 @@ def settle() -> None:
 
 
 def _keep_caches() -> None:
-    """Stand in for `zipimporter.invalidate_caches`."""
+    """Do nothing, in the place of `zipimporter.invalidate_caches`."""

@@ -17,12 +17,12 @@ _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" 
 
 @contextmanager
 def in_session() -> Iterator[None]:
-    """Tell that a session has ended from everything else that can go wrong.
+    """Raise errors of the block that mean that the session has ended as a `SessionEndedError`.
 
-    It is asked afterwards: a question before each use would cost a call, and the session may end after it.
+    The session is not asked beforehand: that would cost a call for each use, and the session may end after it.
 
     Raises:
-        SessionEndedError: It has.
+        SessionEndedError: The session has ended.
     """
     try:
         yield
@@ -35,24 +35,28 @@ def in_session() -> Iterator[None]:
 
 
 def has_ended(error: BaseException) -> bool:
-    """True if an error says that its session has ended, and not that the session refuses something."""
+    """Return True if an error means that the session has ended, and not that the session refuses something."""
     return is_cut_off(error) or _is_stopped(error)
 
 
 def is_cut_off(error: BaseException) -> bool:
-    """True if an error says that nobody answers where Spark was."""
+    """Return True if an error means that the JVM does not answer."""
     is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")
     return isinstance(error, Py4JNetworkError) or is_refused
 
 
 def _is_stopped(error: BaseException) -> bool:
-    """True if an error is what PySpark raises in a session that was stopped: it has let go of its context then."""
+    """Return True if an error is one that PySpark raises in a session that was stopped.
+
+    Parts of PySpark use the context, which is None by then, without looking: they fail with an error of Python.
+    """
     if isinstance(error, AttributeError | AssertionError):
         return _is_raised_in(error, "pyspark") and ("'NoneType'" in str(error) or not str(error))
     return any(words in str(error) for words in _STOPPED)
 
 
 def _is_raised_in(error: BaseException, package: str) -> bool:
+    """Return True if the code of a package raised an error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -28,7 +28,7 @@ OLDEST: Final = 17
 """The oldest major version that PySpark 4 runs on."""
 
 _PATIENCE: Final = 60.0
-"""Seconds that a Java may take to say what it is; it takes a twentieth of one."""
+"""Seconds that a Java may take to print its properties, which usually takes a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,26 @@ class Java:
     version: int
 
     def has_module(self, name: str) -> bool:
-        """Return False only if the runtime's own list of modules lacks this one."""
+        """Return False only if the runtime has a list of its modules, and this one is not on it."""
         release = self.home / "release"
-        modules = _setting("MODULES", release.read_text(encoding="utf-8")) if release.is_file() else None
+        if not release.is_file():
+            return True
+        modules = _setting("MODULES", release.read_text(encoding="utf-8"))
         return modules is None or name in modules.strip('"').split()
 
 
 def ask_java(executable: Path) -> Java | None:
-    """Run a Java executable and return what it says it is, None if it does not run or does not say."""
+    """Run a Java executable and read its home and version from its output; None if it does not run or say them."""
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return read_java(answer.stderr)
+    return read_java(process.stderr)
 
 
 def read_java(properties: str) -> Java | None:
-    """Return the Java that printed these properties, None if they do not tell.
+    """Return the Java that printed these properties; None if home or version are missing.
 
     Example:
         >>> read_java('''
@@ -70,9 +72,10 @@ def read_java(properties: str) -> Java | None:
         ... ''').version
         8
     """
-    home, version = _setting("java.home", properties), _setting("java.specification.version", properties)
-    number = re.match(r"(?:1\.)?(\d+)", version or "")
-    return Java(Path(home), int(number[1])) if home and number else None
+    home = _setting("java.home", properties)
+    version = _setting("java.specification.version", properties)
+    major = re.match(r"(?:1\.)?(\d+)", version or "")
+    return Java(Path(home), int(major[1])) if home and major else None
 
 
 def bundled_java() -> Path | None:
@@ -92,14 +95,14 @@ def find_java(
     """Return the first Java that is new enough: of `JAVA_HOME`, of `PATH`, of the `jre` extra.
 
     Args:
-        environment: Where `JAVA_HOME` and `PATH` are looked up.
-        ask: Tells which Java an executable is, None if it is none.
-        bundled: Tells the executable that the `jre` extra brought, None if it is not installed.
+        environment: The environment in which `JAVA_HOME` and `PATH` are looked up.
+        ask: Returns the Java of an executable; None if the executable is no Java.
+        bundled: Returns the executable that the `jre` extra brought; None if the extra is not installed.
 
     Raises:
-        JavaNotFoundError: There is none; the error lists where it was looked for and what was there.
+        JavaNotFoundError: No Java is new enough; the error lists each place with its Java.
     """
-    tried = []
+    tried: list[str] = []
     for place, executable in _candidates(environment, bundled):
         java = ask(executable) if executable else None
         if java and java.version >= OLDEST:
@@ -119,14 +122,18 @@ def _candidates(
 
 
 def _rejection(executable: Path | None, java: Java | None) -> str:
+    """Explain why the Java of a place was not chosen."""
     if executable is None:
         return "none"
-    return f"{executable} is Java {java.version}" if java else f"{executable} does not run as Java"
+    if java is None:
+        return f"{executable} does not run as Java"
+    return f"{executable} is Java {java.version}"
 
 
 def _setting(name: str, text: str) -> str | None:
-    found = re.search(rf"^\s*{re.escape(name)}\s*=\s*(.+?)\s*$", text, re.MULTILINE)
-    return found[1] if found else None
+    """Return the value of a line `name = value`; None if there is no such line."""
+    match = re.search(rf"^\s*{re.escape(name)}\s*=\s*(.+?)\s*$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 _MODULE: Final = "jdk.incubator.vector"
@@ -165,7 +172,7 @@ def wrap_java(java: Java, cache: Path) -> Path:
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return an existing directory of this user's to keep files in; where there is no home, a new temporary one."""
+    """Return an existing directory for files of this user; a new temporary one if the user has no home."""
     for root in _cache_roots(environment):
         directory = root / "muntin"
         if _is_writable(directory):
@@ -189,7 +196,7 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _write_executable(path: Path, script: str) -> None:
-    """Write it beside its place and move it there, so that nobody ever runs half of it."""
+    """Write a script beside its place and move it there, so that no process runs half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
         file.write(script)

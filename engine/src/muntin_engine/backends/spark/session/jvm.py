@@ -1,7 +1,7 @@
-"""The JVM behind a local session: started quietly, ended for good.
+"""Start the JVM of a local session quietly, and end it for good.
 
-PySpark starts a JVM on first use, lets it write to the terminal and keeps it when a session stops. A local session
-wants its own log and, after a stop, a fresh start.
+PySpark starts a JVM on first use, lets it write to the terminal and keeps it when a session stops. A local session has
+a log instead, and starts a new JVM after a stop.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from muntin_engine.backends.spark.session.spark_home import spark_home
 LOOPBACK: Final = "127.0.0.1"
 _PATIENCE: Final = 30.0
 """Seconds that a JVM may take to end before it is killed."""
-_TAIL: Final = 8192
-_LINES: Final = 20
-"""The part of the log's end that an error quotes: so many bytes at most, and so many lines."""
+
+_QUOTED_BYTES: Final = 8192
+_QUOTED_LINES: Final = 20
+"""The end of the log that an error quotes is at most this long."""
 
 
 def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> SparkContext:
@@ -36,7 +37,7 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
     where Spark's console sink writes, stays that of this process.
 
     Raises:
-        PySparkRuntimeError: The JVM ended before it could be talked to.
+        PySparkRuntimeError: The JVM ended before it answered.
         Py4JJavaError: The JVM runs, and Spark did not start in it.
     """
     from pyspark.java_gateway import launch_gateway  # not importable where PySpark is a client of Spark Connect alone
@@ -44,8 +45,8 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
     log.parent.mkdir(parents=True, exist_ok=True)
     conf = SparkConf().setAll(list(settings.items()))
     with _environment(java_home), log.open("ab") as file:
-        started = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
-        return SparkContext(conf=conf, gateway=started)
+        new_gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
+        return SparkContext(conf=conf, gateway=new_gateway)
 
 
 def end_jvm() -> None:
@@ -67,32 +68,38 @@ def jvm_is_dead() -> bool:
 
 
 def log_tail(log: Path) -> str:
-    """Return the last lines of a log; nothing where there is no log."""
+    """Return the last lines of a log; empty if there is no log."""
     with suppress(OSError), log.open("rb") as file:
-        file.seek(max(log.stat().st_size - _TAIL, 0))
-        return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-_LINES:])
+        file.seek(max(log.stat().st_size - _QUOTED_BYTES, 0))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+        return "\n".join(lines[-_QUOTED_LINES:])
     return ""
 
 
 @contextmanager
 def _environment(java_home: Path) -> Iterator[None]:
-    """Set what Spark reads from the environment when it starts, and put everything back."""
-    ours = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
-    if home := spark_home(Path(pyspark.__file__).parent):
-        ours["SPARK_HOME"] = str(home)
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
+    """Set the variables that Spark reads when it starts, in a block, and restore them."""
+    variables = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    home = spark_home(Path(pyspark.__file__).parent)
+    if home is not None:
+        variables["SPARK_HOME"] = str(home)
+    previous_values = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        for name, value in previous_values.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> None:
-    """Close its standard input, which tells it to end, and wait; kill it if that takes too long."""
+    """Close the standard input of a JVM, which makes it end, and wait; kill it if that takes too long."""
     with suppress(OSError):
-        process.stdin and process.stdin.close()
+        if process.stdin is not None:
+            process.stdin.close()
     try:
         process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The two kinds of sessions: classic ones, whose driver is this process, and those of Spark Connect, whose is not."""
+"""The two kinds of sessions: the driver of a classic one is this process; Spark Connect has it on a server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ AnySession: TypeAlias = "SparkSession | ConnectSession"
 
 
 def is_connect(spark: AnySession) -> bool:
-    """True if a session's driver is a Spark Connect server."""
+    """Return True if a session's driver is a Spark Connect server."""
     return not isinstance(spark, SparkSession)
 
 
 def name_of(spark: AnySession) -> str:
     """Return an id of a session, unique as long as this process lives.
 
-    Classic sessions of one Spark context are one here: they have their workers and their packages in common.
+    Classic sessions of one Spark context have the same id: they share their workers and packages.
     """
     return spark.sparkContext.applicationId if isinstance(spark, SparkSession) else spark.session_id

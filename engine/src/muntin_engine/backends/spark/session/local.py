@@ -1,4 +1,4 @@
-"""The session of a program: the one it was submitted to, or else a quiet one on this machine."""
+"""The session of a program: the session that it was submitted to, or else a quiet one on this machine."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def spark_session(name: str = "muntin") -> SparkSession:
     """Return the session that this program is to run in, ready for queries.
 
     That is the session which runs already, as in a notebook of a platform, or that of `spark-submit`, or of Spark
-    Connect where `SPARK_REMOTE` is set, each as `prepare_session` leaves it. Where there is none of them, it is a
-    `local_session`, so that the same program runs with `python` and with `spark-submit`.
+    Connect where `SPARK_REMOTE` is set, each prepared by `prepare_session`. Otherwise it is a `local_session`, so that
+    the same program runs with `python` and with `spark-submit`.
 
     Args:
         name: The application's name, if its session starts now.
@@ -46,8 +46,9 @@ def spark_session(name: str = "muntin") -> SparkSession:
     Raises:
         JavaNotFoundError, SparkStartError, SetupError: A local session cannot start.
     """
-    if (connected := _connect_session()) is not None:
-        return prepare_session(connected)
+    connect_session = _connect_session()
+    if connect_session is not None:
+        return prepare_session(connect_session)
     if jvm_is_dead():
         end_jvm()
     if active_context() is not None:
@@ -62,15 +63,16 @@ def local_session(
 ) -> SparkSession:
     """Return this process's Spark session on this machine, started if there is none.
 
-    It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: what the JVM and the
-    Python workers have to say goes to a log file. If a session runs already, that one is returned, with the settings
-    that can change set to what is asked for.
+    It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: the JVM and the Python
+    workers write to a log file. If a session runs already, that session is returned, and its settings that can change
+    are set to those asked for.
 
     Args:
         name: The application's name.
-        cores: How many tasks run at a time, and how many state partitions a new query has unless `conf` says otherwise.
+        cores: The number of tasks that run at a time, and of the state partitions of a new query unless `conf` sets it.
         log: The file to add the log to; a new temporary file by default, named by `spark.conf.get("spark.muntin.log")`.
-        conf: Settings on top, or instead, of those of `local_settings`, such as `{"spark.driver.memory": "2g"}`.
+        conf: Settings that are added to those of `local_settings`, or replace them, such as
+            `{"spark.driver.memory": "2g"}`.
 
     Raises:
         JavaNotFoundError: There is no Java 17 or newer.
@@ -93,9 +95,9 @@ def local_session(
 
 
 def _connect_session() -> SparkSession | None:
-    """Return the session of Spark Connect that this process has opened, if it has.
+    """Return the session of Spark Connect that this process has opened, if there is one.
 
-    PySpark's own builder finds it only where `SPARK_REMOTE` names its server, too.
+    PySpark's own builder finds it only if `SPARK_REMOTE` names its server as well.
     """
     if _HAS_CONNECTED not in os.environ:
         return None
@@ -120,8 +122,8 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a local session: ours, then the caller's, which win; Java options are joined."""
-    ours = {
+    """Return the settings of a local session. The caller's replace ours, but for Java options, which are joined."""
+    defaults = {
         "spark.app.name": name,
         "spark.master": f"local[{cores}]",
         "spark.python.daemon.module": "muntin_engine.backends.spark.daemon",
@@ -135,7 +137,7 @@ def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, 
         **QUERY_SETTINGS,
     }
     java_options = f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={_LOG4J} {conf.get(_JAVA_OPTIONS, '')}"
-    return ours | dict(conf) | {_JAVA_OPTIONS: java_options.strip()}
+    return {**defaults, **conf, _JAVA_OPTIONS: java_options.strip()}
 
 
 def _start(settings: Mapping[str, str]) -> SparkSession:
@@ -148,7 +150,7 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
         has_jvm = gateway() is not None and not jvm_is_dead()
         failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
         end_jvm()
-        raise failure from None  # the original can say nothing more once its JVM has ended
+        raise failure from None  # the text of the original is in the JVM, which has ended
     return SparkSession.builder.getOrCreate()
 
 
@@ -159,16 +161,29 @@ def _new_log() -> str:
 
 
 def _adapt(settings: Mapping[str, str]) -> SparkSession:
+    """Return the session that runs, with those settings that can change.
+
+    Raises:
+        SessionConflictError: Settings that cannot change are different.
+    """
     spark = SparkSession.builder.getOrCreate()
-    changeable = {key: value for key, value in settings.items() if spark.conf.isModifiable(key)}
-    fixed = {key: value for key, value in settings.items() if key not in changeable and key != "spark.app.name"}
-    has = {key: read_setting(spark, key, None) for key in fixed}
-    if differences := {key: (has[key], value) for key, value in fixed.items() if not _is_same(key, has[key], value)}:
+    changeable: dict[str, str] = {}
+    differences: dict[str, tuple[str | None, str]] = {}
+    for key, value in settings.items():
+        if spark.conf.isModifiable(key):
+            changeable[key] = value
+        elif key != "spark.app.name":
+            current = read_setting(spark, key, None)
+            if not _has_value(key, current, value):
+                differences[key] = (current, value)
+    if differences:
         raise SessionConflictError(differences)
     set_where_allowed(spark, changeable)
     return spark
 
 
-def _is_same(key: str, has: str | None, wanted: str) -> bool:
-    """Compare two values of a setting; a JVM may have more options than are asked for, and has some of Spark's own."""
-    return has == wanted or (key == _JAVA_OPTIONS and set(wanted.split()) <= set((has or "").split()))
+def _has_value(key: str, current: str | None, value: str) -> bool:
+    """Return True if a setting has a value. Java options may be among others, as Spark adds some of its own."""
+    if key == _JAVA_OPTIONS:
+        return set(value.split()) <= set((current or "").split())
+    return current == value

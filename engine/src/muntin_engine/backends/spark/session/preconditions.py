@@ -29,7 +29,7 @@ QUERY_SETTINGS: Final = MappingProxyType(
 """Settings that queries need of a session, or run better with; all can change while a session runs."""
 
 _ANY_PYTHON: Final = "python3"
-"""What PySpark starts workers with where PYSPARK_PYTHON is not set: the first on the PATH."""
+"""The command by which PySpark starts workers if PYSPARK_PYTHON is not set: the first on the PATH."""
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
@@ -67,10 +67,10 @@ def prepare_session(spark: SparkSession) -> SparkSession:
 
 
 def _use_this_python(context: SparkContext) -> None:
-    """Have the workers of a session on this machine run this Python, unless they were given one."""
+    """Set the Python of this process for the workers of a session on this machine, unless theirs was chosen."""
     is_local = re.match(r"local(\[|$)", context.master or "") is not None
-    is_given = "PYSPARK_PYTHON" in os.environ or context.pythonExec != _ANY_PYTHON
-    if is_local and not is_given and sys.executable:
+    is_chosen = "PYSPARK_PYTHON" in os.environ or context.pythonExec != _ANY_PYTHON
+    if is_local and not is_chosen and sys.executable:
         context.pythonExec = sys.executable
 
 
@@ -91,5 +91,5 @@ def check_session(spark: AnySession) -> None:
 
 
 def _holds_state(spark: AnySession) -> bool:
-    # A session that does not tell may have it: if not, Spark says so when the query starts.
+    # A session that refuses to say may have RocksDB: if it has not, Spark says so when the query starts.
     return "RocksDB" in read_setting(spark, _PROVIDER, "", if_refused=_ROCKSDB)

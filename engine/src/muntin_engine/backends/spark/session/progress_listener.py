@@ -1,4 +1,4 @@
-"""A listener of Spark's that is only told of micro-batches."""
+"""A listener of Spark's that follows micro-batches and ignores the other events."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pyspark.sql.streaming.listener import (
 
 
 class ProgressListener(StreamingQueryListener):
-    """Is told of each micro-batch of each streaming query in a session."""
+    """Follows the micro-batches of each streaming query in a session."""
 
     @abstractmethod
     def take_progress(self, progress: str) -> None:
-        """Take in the progress of a micro-batch, as the JSON that Spark reports."""
+        """Process the progress of a micro-batch, which is the JSON that Spark reports."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Do nothing."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Pass the progress of a micro-batch on."""
+        """Process the progress of a micro-batch."""
         self.take_progress(event.progress.json)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:

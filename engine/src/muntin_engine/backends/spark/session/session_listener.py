@@ -1,4 +1,4 @@
-"""Passes what the streaming queries of a session report to whatever observes them."""
+"""Pass the reports of a session's streaming queries to the observers of this process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _OBSERVED: Final[WeakSet[AnySession]] = WeakSet()
 
 
 def observe_session(session: AnySession) -> None:
-    """Have the observers follow a session's streaming queries.
+    """Let the observers follow a session's streaming queries.
 
-    On Spark Connect none does: a listener there keeps a thread that a program without `stop()` never ends.
+    Not on Spark Connect: a listener there keeps a thread that a program without `stop()` never ends.
     """
     if session not in _OBSERVED and not is_connect(session):
         _OBSERVED.add(session)
@@ -34,7 +34,7 @@ class _Listener:
 
     @property
     def _jlistener(self) -> Any:
-        """The listener as the JVM sees it, which PySpark asks for."""
+        """The listener as the JVM sees it; PySpark reads this attribute."""
         java = jvm()
         assert java is not None, "a session that is not remote has a JVM"
         return java.PythonStreamingQueryListenerWrapper(self)
@@ -43,7 +43,7 @@ class _Listener:
         """Do nothing."""
 
     def onQueryProgress(self, event: Any) -> None:
-        """Pass the progress of a micro-batch on."""
+        """Report the progress of a micro-batch to the observers."""
         progress = json.loads(event.progress().json())
         for observer in OBSERVERS.all():
             observer.on_progress(progress)
@@ -52,7 +52,7 @@ class _Listener:
         """Do nothing."""
 
     def onQueryTerminated(self, event: Any) -> None:
-        """Say that a run of a query has ended."""
+        """Report the end of a run of a query to the observers."""
         run = event.runId().toString()
         for observer in OBSERVERS.all():
             observer.on_end(run)

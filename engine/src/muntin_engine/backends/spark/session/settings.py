@@ -1,4 +1,4 @@
-"""Settings of a session, also of one that lets few of them be read or set, as serverless platforms do."""
+"""Read and set the settings of a session, also where the session refuses most of that, as serverless platforms do."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def read_setting(spark: AnySession, name: str, default: _D, *, if_refused: _D | 
     Args:
         spark: The session.
         name: The setting.
-        default: The value where it is not set.
-        if_refused: The value where the session does not let it be read; None for the default.
+        default: The value of a setting that is not set.
+        if_refused: The value of a setting that the session does not let be read; None for the default.
     """
     try:
         value: _D = spark.conf.get(name, default)  # type: ignore[assignment]  # None only where it is the default
@@ -37,7 +37,7 @@ def read_setting(spark: AnySession, name: str, default: _D, *, if_refused: _D | 
 
 
 def set_settings(spark: AnySession, settings: Mapping[str, str]) -> dict[str, str]:
-    """Set settings, and return why the session refuses those that it does, by their names."""
+    """Set settings, and return the reason for each setting that the session refuses."""
     refused: dict[str, str] = {}
     for name, value in settings.items():
         try:

@@ -22,13 +22,13 @@ from typing import Final
 from muntin_engine.backends.spark.session.java import cache_directory
 
 _PARTS: Final = ("bin", "conf", "jars", "sbin")
-"""The parts of Spark's home that it reads, but for Python."""
+"""The parts of its home that Spark reads, besides `python`."""
 
 
 def spark_home(package: Path, environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return a home for the Spark in an installed PySpark package, made once in this user's cache.
 
-    None where `SPARK_HOME` is set, where the package holds no Spark, and where there are no symbolic links.
+    None if `SPARK_HOME` is set, if the package contains no Spark, or if symbolic links cannot be made.
     """
     if "SPARK_HOME" in environment or not (package / "jars").is_dir():
         return None
@@ -37,7 +37,7 @@ def spark_home(package: Path, environment: Mapping[str, str] = os.environ) -> Pa
 
 
 def link_home(package: Path, home: Path) -> bool:
-    """Link what Spark reads of its home; return True if all of it is there then."""
+    """Link the parts of a home that Spark reads; return True if all of them are linked."""
     with suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
         for part in _PARTS:

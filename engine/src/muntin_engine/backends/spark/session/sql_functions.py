@@ -27,19 +27,27 @@ _TIMES: Final = pa.timestamp("us", tz="UTC")
 
 
 def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
-    """Register functions, by full name or themselves, or all installed ones, and return their names in SQL.
+    """Register functions with Spark SQL, and return their names there.
 
-    Code of no installed package travels itself, as that of modules does.
+    Code of no installed package is pickled whole, as that of modules is.
+
+    Args:
+        spark: The session.
+        named: Functions, or the full names of installed ones; all installed functions if there are none.
     """
-    chosen = [installed().function(name) if isinstance(name, str) else name for name in named] if named else _all()
-    for function in chosen:
+    functions: list[Function[..., object]] = []
+    for name in named:
+        functions.append(installed().function(name) if isinstance(name, str) else name)
+    if not named:
+        functions = _installed_functions()
+    for function in functions:
         with by_value(local_modules()):
             spark.udf.register(function.sql_name, _udf(function))
         remember_function(spark, function)
-    return [function.sql_name for function in chosen]
+    return [function.sql_name for function in functions]
 
 
-def _all() -> list[Function[..., object]]:
+def _installed_functions() -> list[Function[..., object]]:
     plugins, failed = installed().plugins()
     for error in failed:
         warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
@@ -49,14 +57,15 @@ def _all() -> list[Function[..., object]]:
 def _udf(function: Function[..., object]) -> Any:
     result = spark_type_of(result_type(function.result, _TIMES))
     wrap: Any = pandas_udf if function.is_vectorized else F.udf
-    implementation, label = function.implementation, f"{function.name} {function.version}"
+    implementation = function.implementation
+    label = f"{function.name} {function.version}"
 
-    def call(*columns):  # type: ignore[no-untyped-def]  # Spark would read the annotations, and guess from them
+    def call(*columns):  # type: ignore[no-untyped-def]  # Spark would derive the kind of the UDF from annotations
         with module_error_first():
             try:
                 return implementation(*columns)
             except Exception as error:
-                failed = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
-                raise failed from safe_cause(error)
+                failure = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
+                raise failure from safe_cause(error)
 
     return wrap(call, result)

@@ -13,11 +13,11 @@ from muntin_engine.state.key_patterns import MOST_PATTERNS
 from muntin_engine.state.store_cache import CACHE_BYTES
 from muntin_engine.workers.traces_folder import remove_dead_traces, traces_folder
 
-KEPT: Final = "spark.muntin.kept.bytes"
+CACHE: Final = "spark.muntin.kept.bytes"
 """The setting for how much decoded state a worker keeps between micro-batches."""
 
 WAKE_UPS: Final = "spark.muntin.wakeups.limit"
-"""The setting for how many wake-ups an operator may have of a key in a micro-batch, besides one per event."""
+"""The setting for how many wake-ups of a key an operator may have in a micro-batch, besides one per event."""
 
 PATTERNS: Final = "spark.muntin.patterns.limit"
 """The setting for how many patterns of keys may be complete beyond the watermark."""
@@ -34,7 +34,7 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     """
     remove_dead_traces()
     return WorkerSettings(
-        kept_bytes=int(_number(spark, KEPT, CACHE_BYTES)),
+        kept_bytes=int(_number(spark, CACHE, CACHE_BYTES)),
         traces_folder=traces_folder(),
         most_wake_ups=int(_number(spark, WAKE_UPS, MOST_WAKE_UPS)),
         most_patterns=int(_number(spark, PATTERNS, MOST_PATTERNS)),
@@ -50,11 +50,11 @@ def _flag(spark: AnySession, setting: str) -> bool:
 
 
 def _number(spark: AnySession, setting: str, default: float) -> float:
-    said = read_setting(spark, setting, str(default))
+    text = read_setting(spark, setting, str(default))
     try:
-        number = float(said)
+        number = float(text)
     except ValueError:
-        number = -1.0
+        number = -1.0  # refused below, as negative numbers are
     if not 0 <= number < float("inf"):
-        raise SetupError(f"{setting} is {said!r}\n  expected: a number that is not negative, such as {default:g}")
+        raise SetupError(f"{setting} is {text!r}\n  expected: a number that is not negative, such as {default:g}")
     return number
