@@ -182,6 +182,22 @@ def test_columns_are_names_paths_and_expressions() -> None:
     }
 
 
+def test_columns_are_read_in_the_types_that_spark_has() -> None:
+    table = pa.table(
+        {
+            "at": pa.array([1_714_550_399_999_999_999], pa.timestamp("ns", "Europe/Berlin")),
+            "k": pa.array(["a"]).dictionary_encode(),
+            "text": pa.array(["b"], pa.large_string()),
+            "x": pa.array([7], pa.uint32()),
+            "y": pa.array([[1]], pa.list_(pa.uint8(), 1)),
+        }
+    )
+    windows = rides(table, key=["k", "text"], at="at").window(tumbling("1 hour"))
+    results: Any = windows.aggregate(x=module("stats.max", "x"), y=module("stats.collect_list", "y")).results()
+    assert results.schema.field("x").type == pa.int64()
+    assert rows_of(results) == [{"k": "a", "text": "b", "window": {"start": at(7), "end": at(8)}, "x": 7, "y": [[1]]}]
+
+
 def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureFixture) -> None:
     table = pa.table({"at": [1, None], "x": [1, 2]})
     query = events(table, at="at").window(tumbling(10)).aggregate(n=module(Count))
@@ -239,6 +255,11 @@ def test_the_error_of_a_module_names_its_key_and_window() -> None:
         query.results()
 
 
+def key_of(column: pa.Array) -> Query:
+    table = pa.table({"at": [1], "k": column})
+    return rides(table, key="k", at="at").window(tumbling(5)).aggregate(n=module(Count))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -251,6 +272,8 @@ def test_the_error_of_a_module_names_its_key_and_window() -> None:
         (lambda: rides(at="uuid() IS NULL").window(tumbling(5)).aggregate(n=module(Count)), "without Spark"),
         (lambda: rides("no_such_*.parquet"), "there is no file 'no_such_\\*.parquet'"),
         (lambda: events(pa.table({"a": [1]})["a"], at="t"), "a ChunkedArray is no table"),
+        (lambda: key_of(pa.array([1], pa.time64("us"))), "a column of type time cannot be a key"),
+        (lambda: key_of(pa.nulls(1)), "a column of type void cannot be a key"),
         (lambda: by_hours(RIDES).as_events(), r"not yet without Spark: as_events\(\)"),
         (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"not yet without Spark: write\(\)"),
         (lambda: rides().with_columns(m="km / 2"), "not yet without Spark: with_columns"),

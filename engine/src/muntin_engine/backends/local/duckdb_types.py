@@ -74,6 +74,7 @@ _READ_TYPES: Final[Mapping[str, pa.DataType]] = {
     "timestamp_ms": LOCAL_TIME,
     "timestamp_ns": LOCAL_TIME,
     "timestamp with time zone": INSTANT,
+    "timestamptz_ns": INSTANT,
 }
 """The types in which columns are read, by the ids of DuckDB's types: Spark's, which has no unsigned ones."""
 
@@ -131,6 +132,27 @@ def spelled(data_type: pa.DataType) -> str:
         return f"struct<{','.join(f'{field.name}:{spelled(field.type)}' for field in fields)}>"
     names = _NAMES.get(data_type)
     return str(data_type) if names is None else names[1]
+
+
+def read_column(name: str, data_type: duckdb.sqltypes.DuckDBPyType, wanted: pa.DataType) -> str:
+    """Return a column of DuckDB's in SQL, in the type in which it is read.
+
+    Example:
+        >>> read_column("x", duckdb.sqltype("UINTEGER"), pa.int64())
+        'CAST("x" AS BIGINT) AS "x"'
+    """
+    column = quoted(name)
+    truncated = _TRUNCATED.get(data_type.id)
+    if truncated is not None:
+        return f"{truncated.format(column)} AS {column}"
+    return f"CAST({column} AS {duckdb_type(wanted)}) AS {column}"
+
+
+_TRUNCATED: Final[Mapping[str, str]] = {
+    "timestamp_ns": "make_timestamp(epoch_ns({}) // 1000)",
+    "timestamptz_ns": "make_timestamptz(epoch_ns({}) // 1000)",
+}
+"""By the ids of types of nanoseconds, their microseconds: a cast rounds, and moves a time into the next window."""
 
 
 def quoted(name: str) -> str:

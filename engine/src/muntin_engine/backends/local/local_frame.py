@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, read_type
+from muntin_engine.backends.local.duckdb_types import quoted, read_column, read_type
 from muntin_engine.backends.local.frames import FrameKind, kind_of
 
 
@@ -38,12 +38,12 @@ class LocalFrame:
         for name, data_type in zip(relation.columns, relation.types, strict=True):
             arrow_type = read_type(data_type)
             if arrow_type is None:
-                unread_types[name] = str(data_type).casefold()
+                unread_types[name] = "void" if data_type.id == "null" else str(data_type).casefold()
                 fields.append(pa.field(name, pa.null()))
                 columns.append(quoted(name))
             else:
                 fields.append(pa.field(name, arrow_type))
-                columns.append(f"CAST({quoted(name)} AS {duckdb_type(arrow_type)}) AS {quoted(name)}")
+                columns.append(read_column(name, data_type, arrow_type))
         return cls(relation.project(", ".join(columns)), pa.schema(fields), unread_types)
 
 
