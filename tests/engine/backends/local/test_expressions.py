@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +18,8 @@ from muntin_engine.backends.local.expressions import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 COLUMNS: Final = pa.schema(
     [
@@ -143,7 +145,8 @@ class Drawing:
 
     def expression(self) -> str:
         """Draw an expression of any type."""
-        return self._one_of([self.number, self.text, self.condition])(3)
+        draw = self._one_of([self.number, self.text, self.condition])
+        return draw(3)
 
     def number(self, depth: int) -> str:
         """Draw a number."""
@@ -202,7 +205,7 @@ class Drawing:
             ]
         )
 
-    def _one_of(self, choices: Sequence[Any]) -> Any:
+    def _one_of(self, choices: Sequence[T]) -> T:
         return self._random.choice(choices)
 
 
