@@ -152,7 +152,20 @@ def _struct_of(number: int, of: pa.StructType) -> dict[str, Any]:
 
 def number_of(id: Any, of: pa.DataType) -> int:
     """Return the number of an id of a type, as a side output has it in its JSON."""
-    return _numbers(of)[json.dumps(id)]
+    return _numbers(of)[json.dumps(_in_order(id, of))]
+
+
+def _in_order(id: Any, of: pa.DataType) -> Any:
+    """Return an id with the entries of its maps in order: a late row has them as they came."""
+    if id is None:
+        return None
+    if pa.types.is_map(of):
+        return sorted(id)
+    if pa.types.is_list(of):
+        return [_in_order(member, of.value_type) for member in id]
+    if pa.types.is_struct(of):
+        return {part.name: _in_order(id[part.name], part.type) for part in of}
+    return id
 
 
 @cache

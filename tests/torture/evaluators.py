@@ -137,9 +137,11 @@ def _stream(random: Random, reads: Field, *, is_revised: bool) -> Script:
 
 
 def _wants_numbers(reads: Field) -> bool:
-    """True if the type that a query binds must be one of numbers: type variables of such are called N."""
-    parts = reads.type.fields if isinstance(reads.type, Struct) else (reads,)
-    return any(isinstance(part.type, Variable) and part.type.name == "N" for part in parts)
+    """True if a type that the query binds cannot be text, wherever it stands in the payload."""
+    if isinstance(reads.type, Variable):
+        kinds = [getattr(choice.type, "kind", None) for choice in reads.type.choices]
+        return bool(kinds) and ScalarKind.STRING not in kinds
+    return any(map(_wants_numbers, reads.type.parts))
 
 
 def _value(of: Field, random: Random, stand_in: Any) -> Any:

@@ -37,7 +37,14 @@ ALL_CASES: Final[tuple[Cases, ...]] = (
     test_sinks.CASES,
 )
 
-_ROOMS: Final = ("sdk/", "engine/api/", "engine/plan/", "engine/backends/spark/", "engine/sinks/")
+_ROOMS: Final = (
+    "sdk/",
+    "engine/api/",
+    "engine/plan/",
+    "engine/backends/planning/",
+    "engine/backends/spark/",
+    "engine/sinks/",
+)
 """The parts of the packages whose errors are looked at."""
 
 _AUTHOR: Final = "it speaks to the author of a module, whose class is wrong; see tests/sdk/modules/test_slips.py"
@@ -96,9 +103,7 @@ EXCUSED: Final = {
     "engine/backends/spark/checkpoints/checkpoint.py": _STATE,
     "engine/backends/spark/foreach_batch/closing.py: Connect": _SESSION,
     "engine/backends/spark/foreach_batch/closing.py: cannot be closed": _STATE,
-    "engine/backends/spark/foreach_batch/recorded_queries.py: share": (
-        "no call records a pass over the results of another query"
-    ),
+    "engine/backends/spark/foreach_batch/recorded_queries.py: share": "no call records a pass over another query",
     "engine/backends/spark/foreach_batch/recorded_queries.py: Connect": _SESSION,
     "engine/backends/spark/checkpoints/sink_checks.py": _STATE,
     "engine/backends/spark/checkpoints/state_table.py": _STATE,
