@@ -11,10 +11,9 @@ from math import nan
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import types as spark_types
 
 from muntin.schemas import Field, Struct
-from muntin_engine.backends.spark.column_types import arrow_type_of, spark_type_of
+from muntin_engine.backends.planning.field_types import result_type
 from muntin_engine.wire.event_ids import id_array, in_utc, stand_ins
 from muntin_engine.wire.side_output import plain_json
 
@@ -73,10 +72,9 @@ def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
 
 def schema_of(keys: Sequence[pa.DataType], names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
     """Return the schema of results: their keys, the columns that the engine adds, and those of modules."""
-    ticks = spark_types.LongType()
     columns = [(f"key{place or ''}", of) for place, of in enumerate(keys)]
     columns += ((name, _ADDED.get(name, _TICKS)) for name in names)
-    return pa.schema([*columns, *((part.name, arrow_type_of(spark_type_of(part, ticks))) for part in outputs)])
+    return pa.schema([*columns, *((part.name, result_type(part, pa.int64())) for part in outputs)])
 
 
 MOST_IDS: Final = 200

@@ -6,26 +6,61 @@ backend that is not used, and neither sinks nor the contract of backends import 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Final
 
+from muntin_engine.needed import needed
+
 SPARK: Final = "muntin_engine.backends.spark.spark_backend"
 """The module of the backend that runs on Spark."""
+
+LOCAL: Final = "muntin_engine.backends.local.local_backend"
+"""The module of the backend that runs in this process."""
 
 _MODULES: Final[Mapping[str, str]] = {"pyspark": SPARK}
 """The module of the backend, by the package whose types it takes; each has a constant `BACKEND`."""
 
+_FRAME_PACKAGES: Final = frozenset({"pandas", "polars", "pyarrow", "duckdb"})
+"""The packages of tables that are read in this process."""
+
 
 def backend_module(kind: type) -> ModuleType | None:
-    """Return the module of the backend that takes a type, or one that it derives from; None if none does."""
-    for ancestor in kind.__mro__:
-        name = _MODULES.get(ancestor.__module__.partition(".")[0])
+    """Return the module of the backend that has rows of a type where they are; None for rows in this process."""
+    for package in _packages_of(kind):
+        name = _MODULES.get(package)
         if name is not None:
             return imported_backend(name)
     return None
+
+
+def input_module(thing: object) -> ModuleType | None:
+    """Return the module of the backend that takes an input of a query, or a session; None if none does.
+
+    Raises:
+        SetupError: A package is missing that the backend needs.
+    """
+    module = backend_module(type(thing))
+    if module is not None or not _may_be_table(thing):
+        return module
+    for package in ("duckdb", "sqlglot"):
+        needed(package, "a query without Spark", "local")
+    return imported_backend(LOCAL)
+
+
+def _may_be_table(thing: object) -> bool:
+    """True if something may be a table in this process, or a path of one."""
+    kind = type(thing)
+    is_from_library = not _FRAME_PACKAGES.isdisjoint(_packages_of(kind))
+    return is_from_library or isinstance(thing, str | os.PathLike) or hasattr(kind, "__arrow_c_stream__")
+
+
+def _packages_of(kind: type) -> list[str]:
+    """Return the packages of a type and of those that it derives from."""
+    return [ancestor.__module__.partition(".")[0] for ancestor in kind.__mro__]
 
 
 @cache

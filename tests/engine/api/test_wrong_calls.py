@@ -1,7 +1,7 @@
 """What a newcomer types, and what the answer says: refused where it is written, with the call that works.
 
 A line is a call and what its error must hold. No call needs Spark: what Spark must be asked for is in
-`tests/engine/backends/spark/planning/test_query_plan.py`.
+`tests/engine/backends/planning/test_query_plan.py`.
 """
 
 from __future__ import annotations
@@ -112,9 +112,8 @@ CALLS = (
     ("stream.join(stream, same_window=5)", "5"),
     ("stream.join(stream, 'clip', same_window=tumbling(5))", "how='clip' goes by the starts", "leave one out"),
     # events
-    ("events(pandas_df, at='t')", "got a DataFrame of pandas", "events(spark.createDataFrame(df), ...)"),
-    ("events(None, at='t')", "events() reads a DataFrame of Spark's, got None", "spark.readStream"),
-    ("events('trips', at='t')", "got 'trips'", "spark.table"),
+    ("events(None, at='t')", "events() reads a DataFrame of Spark's, or a table", "got None", "spark.readStream"),
+    ("events('trips', at='t')", "there is no file 'trips'", "spark.table('trips')"),
     ("events(DF, at=1)", "at=1 is not a column", "F.lit(1)"),
     ("events(DF, at=['t'])", "at=['t'] is not a column", "one by one"),
     ("events(DF, at='')", "at='' names no column"),
@@ -149,7 +148,7 @@ CALLS = (
     ("events(DF, at='t', late_policy='correct')", "does not say for how long", "late_policy=correct('1 hour')"),
     ("events(DF, at='t', buckets='4')", "1 to 256 buckets, got '4'"),
     ("events(DF, at='t', source='s', sources='north')", "sources='north' is one text", "sources=['north']"),
-    ("stream.with_heartbeat(pandas_df, at='t')", "with_heartbeat() reads a DataFrame of Spark's"),
+    ("stream.with_heartbeat(pandas_df, at='t')", "all DataFrames of Spark's, or all tables in this process; got both"),
     ("stream.shedding(most_held=0)", "a whole number above zero, got 0", "shedding(most_held=100_000)"),
     ("stream.shedding(most_held='many')", "a whole number above zero, got 'many'"),
     (

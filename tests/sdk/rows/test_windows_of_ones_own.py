@@ -13,7 +13,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
 from muntin.testing import Script
 from muntin.windows import HoppingWindows
-from muntin_engine.backends.spark.planning.code_in_use import code_in_use
+from muntin_engine.backends.planning.code_in_use import code_in_use
 from muntin_engine.errors import StateMismatchError
 from tests.modules.rows import Listed
 from tests.scenarios.query import Query
@@ -105,7 +105,7 @@ def test_windows_that_change_what_their_class_inherits_need_a_name_of_their_own(
 
 def test_a_checkpoint_knows_the_code_of_the_windows() -> None:
     windows = [cls.named_by({"evicts": 2}) for cls in (Smallest, Newer)]
-    (old,), (new,) = (code_in_use([each], ()) for each in windows)
+    (old,), (new,) = (code_in_use([each]) for each in windows)
     assert (old.name, old.version, new.version) == ("shop.smallest", "1.0", "1.1")
     assert old.code
     assert old.code != new.code

@@ -21,7 +21,7 @@ from muntin_engine.backends.choosing import is_input
 
 
 def check_dataframe(call: str, df: object) -> None:
-    """Raise unless an argument is a DataFrame of Spark's.
+    """Raise unless an argument is a DataFrame of Spark's, or a table in this process.
 
     Args:
         call: The function that the argument is for, for example `"events"`.
@@ -32,14 +32,12 @@ def check_dataframe(call: str, df: object) -> None:
     """
     if is_input(df):
         return
-    library = type(df).__module__.partition(".")[0]
-    if library in ("pandas", "pyarrow", "polars"):
-        got = f"a {type(df).__name__} of {library}"
-        remedy = f"make it one: {call}(spark.createDataFrame(df), ...)"
-    else:
-        got = f"{df!r:.80}" if isinstance(df, str | int | None) else f"a {type(df).__name__}"
-        remedy = "expected what spark.read, spark.readStream or spark.table returns"
-    raise QueryError(f"{call}() reads a DataFrame of Spark's, got {got}\n  {remedy}")
+    got = f"{df!r:.80}" if isinstance(df, int | None) else f"a {type(df).__name__}"
+    raise QueryError(
+        f"{call}() reads a DataFrame of Spark's, or a table in this process, got {got}\n"
+        "  expected what spark.read, spark.readStream or spark.table returns; or a data frame of pandas or Polars,\n"
+        "  a relation of DuckDB, Arrow data, or the path of files of Parquet, CSV or JSON"
+    )
 
 
 def check_each(arguments: Mapping[str, object]) -> None:

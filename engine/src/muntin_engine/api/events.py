@@ -63,7 +63,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended: nothing in it is late, and every
-            window is final.
+            window is final. A table in this process is static too, and its query needs no Spark: a data frame of pandas
+            or Polars, a relation of DuckDB, Arrow data, or the path of files of Parquet, CSV or JSON.
         key: One column to group by, or several; windows, modules and results are per key. Null is a key like any
             other, and so is NaN; 0.0 and -0.0 are one key, as in Spark. Text with a collation is refused, here and as
             `id` or `order`: for keys that ignore case write `F.lower(F.collate("k", "UTF8_BINARY"))`. None: all rows
@@ -130,8 +131,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     condition = None
     if rows is not None:
         condition = backend_of(df).inputs.condition(df, rows, "rows({})")
-    if keys or order is not None:
-        backend_of(df).inputs.check_columns(df, keys, row_order)
+    backend_of(df).inputs.check_columns(df, keys, row_order)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
         _check_ranges(key_ranges, progress)

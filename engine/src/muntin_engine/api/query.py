@@ -32,7 +32,7 @@ from muntin_engine.api.spark_words import KnowsSparkWords
 from muntin_engine.api.text.has_text import HasText
 from muntin_engine.api.timed_input import TimedInput
 from muntin_engine.api.writes_outputs import WriteOptions
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.backends.choosing import backend_of, backend_of_all
 from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
 from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, queries_before
@@ -459,7 +459,8 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
 
 def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query:
     """Plan a query: the modules by the names of their result columns; an operator has none."""
-    sources, plan = backend_of(request.events.df).plan(request, modules)
+    backend = backend_of_all(stream.df for stream in request.streams)
+    sources, plan = backend.plan(request, modules)
     return Query(sources, plan, inner=cast("tuple[PlannedQuery, ...]", queries_before(request.streams)))
 
 

@@ -12,7 +12,7 @@ from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Argument, Call
 from muntin.progress import bounded_delay
 from muntin_engine.api.arguments import check_dataframe, check_each
-from muntin_engine.backends.choosing import backend_of, is_stream
+from muntin_engine.backends.choosing import backend_of, backend_of_all, is_stream
 from muntin_engine.plan.request import Heartbeat, InputRequest
 from muntin_engine.plan.steps import step
 
@@ -52,6 +52,7 @@ class TimedInput(InputRequest):
                 none, or lifetimes were changed before: the heartbeat refers to the unchanged events.
         """
         check_dataframe("with_heartbeat", df)
+        backend_of_all([self.df, df])
         if self.lifetime_changes:
             raise QueryError(
                 f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
@@ -99,6 +100,7 @@ class TimedInput(InputRequest):
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
+            backend_of_all([self.df, clock])
             if every != _PERIOD:
                 raise QueryError(
                     f"with_clock(clock, every={every!r}) has two clocks: a stream of readings comes as it comes\n"

@@ -10,7 +10,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call
 from muntin.progress import Punctuated
 from muntin_engine.api.query import EventStream
-from muntin_engine.backends.choosing import backend_of, is_stream
+from muntin_engine.backends.choosing import backend_of_all, is_stream
 from muntin_engine.plan.inputs import MOST_SOURCES
 from muntin_engine.plan.request import queries_before
 from muntin_engine.plan.steps import step
@@ -61,7 +61,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
             "samples, which last until the next one of their key, and events with ends do not make one stream\n"
             "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
         )
-    united = backend_of(first.df).inputs.unite(streams)
+    united = backend_of_all(stream.df for stream in streams.values()).inputs.unite(streams)
     if len(united.rules) > MOST_SOURCES:
         raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(united.rules)}")
 

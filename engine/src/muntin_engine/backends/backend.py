@@ -1,12 +1,12 @@
 """The contract of a backend: what takes the inputs of one kind, and runs queries over them.
 
-There is one backend for each kind of DataFrame, which `choosing` knows by the type of the input. It has three parts:
+There is one backend for each kind of input, which `choosing` knows by its type. It has three parts:
 
 - `Inputs` answers what a query writer's calls ask of a DataFrame and of its columns, before there is a query;
 - `Backend` plans a query over its inputs, runs it, and writes its output;
 - `DistributedRows`, of `sinks`, is what sinks ask of it: it adds up results that may be retracted.
 
-`api` calls these and nothing else of a backend.
+`api` calls these and nothing else of a backend. One that plans with `planning` fulfils its `ColumnReader` as well.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from muntin.errors import QueryError
-from muntin_engine.backend_modules import SPARK, backend_module, imported_backend
+from muntin_engine.backend_modules import SPARK, imported_backend, input_module
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,16 +20,32 @@ def backend_of(thing: object) -> Backend:
     Raises:
         QueryError: No backend takes things of its type.
     """
-    module = backend_module(type(thing))
+    module = input_module(thing)
     if module is None:
         raise QueryError(f"a {type(thing).__name__} is no input of a query\n  expected a DataFrame of Spark's")
     backend: Backend = module.BACKEND
     return backend
 
 
+def backend_of_all(frames: Iterable[object]) -> Backend:
+    """Return the backend that the inputs of a query have in common.
+
+    Raises:
+        QueryError: They are of several backends.
+    """
+    backends = {id(backend): backend for backend in map(backend_of, frames)}
+    if len(backends) > 1:
+        raise QueryError(
+            "the inputs of a query are all DataFrames of Spark's, or all tables in this process; got both\n"
+            "  make them one kind, for example with spark.createDataFrame(frame)"
+        )
+    (backend,) = backends.values()
+    return backend
+
+
 def is_input(thing: object) -> bool:
     """True if something is a DataFrame that a backend takes."""
-    module = backend_module(type(thing))
+    module = input_module(thing)
     return module is not None and module.BACKEND.inputs.takes(thing)
 
 

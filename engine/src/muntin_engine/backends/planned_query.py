@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Self
 
+from muntin import LatePolicy
+from muntin.errors import QueryError
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
+
+CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
+"""The columns of changes, which `select` keeps."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Projection:
         df: The columns `start`, the keys `k0`, `k1`, ... and the inputs `i0`, `i1`, ...; `end`, `id`, `change`,
             `new_end` and `signal` if the query names them; and `kept`, whether a row meets the conditions, if there
             are any.
+        times: The Arrow type of the starts.
         keys: The Arrow types in which the keys travel.
         inputs: The Arrow types in which the inputs travel.
         has_changes: True if there is a column `change`, of the query's or because rows of other streams are in it.
@@ -49,6 +55,7 @@ class Projection:
     """
 
     df: DataFrame
+    times: pa.DataType
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
     has_changes: bool
@@ -67,6 +74,21 @@ class Selection:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     condition: str | None = None
+
+    def names(self, all_names: Sequence[str], kept: tuple[str, ...] = ()) -> list[str]:
+        """Return the names of the columns that a query has of its results.
+
+        Args:
+            all_names: The names of all columns.
+            kept: Columns that stay in any case, beside those of changes.
+        """
+        if not self.columns:
+            return list(all_names)
+        names = list(self.columns)
+        for name in (*CHANGES, *kept):
+            if name in all_names and name not in self.columns:
+                names.append(name)
+        return names
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,3 +132,15 @@ class PlannedQuery:
     def plans(self) -> tuple[Plan, ...]:
         """The plans of all these, and its own."""
         return (*(query.plan for query in self.before), self.plan)
+
+    def with_late_rows(self) -> Self:
+        """Return the query with its late rows: they travel beside what is made of them before the shuffle.
+
+        Raises:
+            QueryError: It drops them.
+        """
+        if all(source.late.policy is LatePolicy.DROP for source in self.plan.inputs):
+            raise QueryError(
+                "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
+            )
+        return replace(self, plan=replace(self.plan, keeps_late_rows=True))

@@ -10,11 +10,7 @@ from tests.engine.api.advice.following import Cases, case_name, check_advice
 from tests.engine.api.advice.planning import Names
 
 CASES: Final[Cases] = (
-    (
-        "events(pandas_df, at='t')",
-        r"make it one: events\((spark\.createDataFrame)\(df\), \.\.\.\)",
-        "events(CODE(pandas_df), at='t')",
-    ),
+    ("events(None, at='t')", r"spark\.(table)", "events(table, at='t')"),
     ("events('trips', at='t')", r"spark\.(table)", "events(table, at='t')"),
     ("events(df, at=5)", r"a constant is (F\.lit\(5\))", "events(df, at=CODE, watermark=5).window(tumbling(10))"),
     ("events(df, at=['t'])", "name columns one by one", "stream_with()"),

@@ -37,7 +37,14 @@ ALL_CASES: Final[tuple[Cases, ...]] = (
     test_sinks.CASES,
 )
 
-_ROOMS: Final = ("sdk/", "engine/api/", "engine/plan/", "engine/backends/spark/", "engine/sinks/")
+_ROOMS: Final = (
+    "sdk/",
+    "engine/api/",
+    "engine/plan/",
+    "engine/backends/planning/",
+    "engine/backends/spark/",
+    "engine/sinks/",
+)
 """The parts of the packages whose errors are looked at."""
 
 _AUTHOR: Final = "it speaks to the author of a module, whose class is wrong; see tests/sdk/modules/test_slips.py"

@@ -172,7 +172,7 @@ def failing(error: BaseException) -> Any:
         ({}, "no DataFrame is given as 'rides'\n  there are none\n  give it: rides=df"),
         ({"Rides": None, "tides": None}, "no DataFrame is given as 'rides'\n  did you mean 'tides'"),
         ({"rides": None}, "tables gave None for 'rides'\n  expected: a DataFrame"),
-        (lambda name: name.upper(), "tables gave 'RIDES' for 'rides'"),
+        (lambda name: name.upper(), "there is no file 'RIDES'"),
         (lambda: None, "tables has no 'rides': TypeError: .*takes 0 positional arguments"),
         (failing(KeyError("rides")), "tables has no 'rides': KeyError: 'rides'"),
         (failing(ZeroDivisionError("by zero")), "tables has no 'rides': ZeroDivisionError: by zero"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from pyspark.sql import Column, DataFrame
 
 from muntin_engine.backends.backend import Backend, EventRows, Inputs, UnitedStreams
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
+from muntin_engine.backends.planning.query_plan import plan_query
+from muntin_engine.backends.planning.read_columns import keys_of, orders_by_name, ranges_of
 from muntin_engine.backends.spark.dataframes import changelogs, outputs
 from muntin_engine.backends.spark.delivery.sent_packages import ship_packages
 from muntin_engine.backends.spark.failures.failing_block import failures_as
@@ -19,10 +21,11 @@ from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafk
 from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
 from muntin_engine.backends.spark.inputs import input_columns
 from muntin_engine.backends.spark.inputs.clock_source import clock_stream
+from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
 from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
 from muntin_engine.backends.spark.inputs.sql_tables import table_of
 from muntin_engine.backends.spark.inputs.united_streams import unite
-from muntin_engine.backends.spark.planning.query_plan import plan_query
+from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.sql_functions import register
 from muntin_engine.sinks.distributed_rows import Changelogs, KafkaConnector
 
@@ -37,32 +40,30 @@ if TYPE_CHECKING:
     from muntin_engine.plan.request import ColumnLike, InputRequest, WindowRequest
 
 
-class SparkInputs(Inputs):
+class SparkInputs(SparkColumnReader, Inputs):
     """Answers for DataFrames of Spark's, classic and of Spark Connect."""
 
     def takes(self, thing: object) -> bool:
         """True if something has what classic DataFrames and those of Spark Connect have in common."""
         return hasattr(type(thing), "isStreaming")
 
-    def is_stream(self, df: DataFrame) -> bool:
-        """True if a DataFrame was read with `readStream`."""
-        return df.isStreaming
-
     def column_names(self, df: DataFrame) -> list[str]:
         """Return the names of the columns of a DataFrame."""
         return df.columns
 
+    @in_session()
     def check_columns(
         self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
         """Refuse keys, and columns that order rows, which a DataFrame does not have."""
-        input_columns.keys_of(df, keys)
-        input_columns.fields_of(df, input_columns.orders_by_name(order), {})
+        keys_of(self, df, keys)
+        self.look_up(df, orders_by_name(order), {})
 
     def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
         """Read a condition on the rows of a DataFrame."""
         return input_columns.condition_of(df, condition, call)
 
+    @in_session()
     def key_ranges(
         self,
         df: DataFrame,
@@ -70,11 +71,7 @@ class SparkInputs(Inputs):
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
         """Name the columns that bound keys."""
-        return input_columns.ranges_of(df, keys, key_ranges)
-
-    def expression(self, text: str) -> Column:
-        """Make a column of an expression in SQL."""
-        return input_columns.expression(text)
+        return ranges_of(self, df, keys, key_ranges)
 
     def text_of_column(self, df: DataFrame, column: Column) -> str | None:
         """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
@@ -136,12 +133,13 @@ class SparkChangelogs(Changelogs):
 class SparkBackend(Backend):
     """Runs queries as DataFrames and streaming queries of Spark."""
 
-    inputs = SparkInputs()
+    inputs: ClassVar[SparkInputs] = SparkInputs()
     changelogs = SparkChangelogs()
 
+    @in_session()
     def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
         """Plan a query: the projection of each of its inputs, and what will be evaluated."""
-        return plan_query(request, calls)
+        return plan_query(self.inputs, request, calls)
 
     def select_results(
         self, query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None

@@ -14,13 +14,8 @@ from pyspark.accumulators import Accumulator
 
 from muntin import Aggregate, Operator
 from muntin.schemas import describe
-from muntin_engine.backends.spark.dataframes.static_warnings import (
-    BucketCounts,
-    CountReporter,
-    Counts,
-    CountsParam,
-    StaticWarnings,
-)
+from muntin_engine.backends.spark.dataframes.static_warnings import CountReporter, Counts, CountsParam, StaticWarnings
+from muntin_engine.backends.static_counts import BucketCounts
 from muntin_engine.plan.skipped_nulls import SkippedNulls, skipped_nulls
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame
 
-from muntin import LatePolicy
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.backend import EventRows
 from muntin_engine.backends.planned_query import Selection
+from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.result_watermark import with_watermark
@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.dataframes.results_as_events import event_colu
 from muntin_engine.backends.spark.dataframes.selected_results import reselected, selected
 from muntin_engine.backends.spark.failures.result_errors import with_clear_errors
 from muntin_engine.backends.spark.failures.root_cause import module_first
-from muntin_engine.backends.spark.inputs.input_columns import fields_of, orders_by_name
+from muntin_engine.backends.spark.inputs.input_columns import look_up
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
@@ -46,7 +46,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 @in_session()
 def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    running = keeping_late_rows(query) if output == LATE_ROWS else query
+    running = query.with_late_rows() if output == LATE_ROWS else query
     rows = typed_rows(output_blobs(running, warns=False), output, refused_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
@@ -89,21 +89,8 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
         )
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    fields_of(rows, orders_by_name(order), {})
+    look_up(rows, orders_by_name(order), {})
     return EventRows(rows, event_columns(query.plan, output))
-
-
-def keeping_late_rows(query: PlannedQuery) -> PlannedQuery:
-    """Return a query that has its late rows as an output: rows then travel to the buckets beside their summaries.
-
-    Raises:
-        QueryError: The query drops late rows.
-    """
-    if all(source.late.policy is LatePolicy.DROP for source in query.plan.inputs):
-        raise QueryError(
-            "late rows are dropped, so there are none to return: give events() late_policy='side' to have them"
-        )
-    return replace(query, plan=replace(query.plan, keeps_late_rows=True))
 
 
 def _check_output_watermark(query: PlannedQuery) -> None:

@@ -1,7 +1,7 @@
 """The pipeline of a query as one DataFrame: from the rows of its input to the output of its buckets.
 
     input                       any DataFrame
-      -> projection             in Spark SQL: times, keys and what modules read            (planning.query_plan)
+      -> projection             in Spark SQL: times, keys and what modules read            (inputs.column_reader)
       -> mapInArrow             the map task: bad rows aside, the others to their buckets   (operators.arrow_functions)
       -> groupBy(bucket)        the only shuffle
       -> transformWithState     the bucket task: state in cells, blobs of each output       (operators.bucket_processor)
@@ -22,15 +22,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
+from muntin_engine.backends.planning import query_task
 from muntin_engine.backends.spark.column_types import arrow_schema_of, spark_schema_of
 from muntin_engine.backends.spark.dataframes.combined_inputs import shared, united
 from muntin_engine.backends.spark.dataframes.observed_metrics import with_observed_metrics
-from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, result_schema
 from muntin_engine.backends.spark.dataframes.static_warnings import reporter_of
 from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
 from muntin_engine.backends.spark.delivery.preflight import check_workers
@@ -46,17 +45,16 @@ from muntin_engine.backends.spark.session.preconditions import check_session
 from muntin_engine.backends.spark.session.session_listener import observe_session
 from muntin_engine.backends.spark.session.worker_settings import settings_of
 from muntin_engine.plan import check_trigger
-from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.query_checks import check_progress
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.tasks.output_blobs import STREAMS
 from muntin_engine.wire.blob_readers import BlobReader
 from muntin_engine.wire.shuffle import exchange_schema
-from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.tasks.recorded_rows import RowRecording
+    from muntin_engine.wire.task_payload import TaskPayload
 
 
 def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
@@ -176,25 +174,8 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
     """Return the task that a query sends to the workers, given its place among those of one pass."""
-    plan = query.plan
-    columns: list[InputColumns] = []
-    for source, source_plan in zip(query.sources, plan.inputs, strict=True):
-        types = source.inputs
-        if source_plan.keeps_filtered:
-            types = (*types, pa.bool_())
-        columns.append(InputColumns(types, source.has_changes, source.id))
-    return TaskPayload(
-        plan=plan.for_workers(),
-        identity=plan_identity(plan),
-        keys=query.source.keys,
-        columns=tuple(columns),
-        results=arrow_schema_of(result_schema(query)),
-        evicted=arrow_schema_of(evicted_schema(query)) if plan.evicted else None,
-        is_static=not query.source.df.isStreaming,
-        is_timed=query.is_timed,
-        worker=settings_of(query.source.df.sparkSession),
-        place=place,
-    )
+    worker = settings_of(query.source.df.sparkSession)
+    return query_task.task_of(query, worker, is_static=not query.source.df.isStreaming, place=place)
 
 
 def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:

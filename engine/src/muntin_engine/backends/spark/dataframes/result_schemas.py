@@ -1,17 +1,17 @@
-"""The schemas of the outputs of a query."""
+"""The schemas of the outputs of a query in Spark's types."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin.errors import QueryError
-from muntin.schemas import Field
-from muntin_engine.backends.spark.column_types import arrow_type_of, spark_schema_of, spark_type_of, time_type_of
+from muntin_engine.backends.planning import result_schemas
+from muntin_engine.backends.planning.field_types import time_type_of
+from muntin_engine.backends.planning.result_schemas import projected_columns
+from muntin_engine.backends.spark.column_types import spark_schema_of, spark_type_of
 from muntin_engine.backends.spark.dataframes.changelogs import saying_keys
-from muntin_engine.wire.side_output import side_output_schema
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 
 def result_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the schema of a query's results, all columns of them."""
-    return _schema(query, query.plan.added, query.plan.outputs)
+    return _schema(query, result_schemas.result_schema(query))
 
 
 def refused_schema(query: PlannedQuery) -> spark_types.StructType:
     """Return the schema of the late and the rejected rows of a query."""
-    time = time_type_of(query.source.df.schema["start"].dataType, query.plan)
-    return spark_schema_of(side_output_schema(arrow_type_of(time), len(query.plan.inputs)))
+    return spark_schema_of(result_schemas.refused_schema(query))
 
 
 def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
@@ -34,40 +33,23 @@ def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
     Raises:
         QueryError: The query has no such output.
     """
-    plan = query.plan
-    if not plan.evicted:
-        label = plan.modules[0].label if plan.modules else "this query"
-        raise QueryError(
-            f"{label} gives nothing when rows leave, so there is no such output\n"
-            "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
-        )
-    return _schema(query, plan.added_to_evicted, plan.evicted)
+    return _schema(query, result_schemas.evicted_schema(query))
 
 
-def _schema(query: PlannedQuery, added_names: Iterable[str], outputs: Iterable[Field]) -> spark_types.StructType:
-    """Return the schema of rows with the keys, columns that Muntin adds, and the outputs of modules, in this order."""
-    plan = query.plan
-    projected = query.source.df.schema
-    time = time_type_of(projected["start"].dataType, plan)
-    extent = spark_types.StructType([spark_types.StructField("start", time), spark_types.StructField("end", time)])
-    added_types: dict[str, spark_types.DataType] = {
-        "window_name": spark_types.StringType(),
-        "change": spark_types.StringType(),
-        "event_id": spark_types.LongType(),
-        "new_end": time,
-        "timing": spark_types.StringType(),
-        "firing": spark_types.LongType(),
-        "ends_window": spark_types.BooleanType(),
-    }
-    if plan.rows is not None and plan.rows.partition_by is not None:
-        place = plan.expressions[plan.rows.partition_by]
-        added_types["partition"] = projected[f"i{place}"].dataType
+def result_time_type(query: PlannedQuery) -> spark_types.DataType:
+    """Return the type of the times in the results of a query."""
+    return spark_type_of(time_type_of(query.source.times, query.plan))
 
+
+def _schema(query: PlannedQuery, schema: pa.Schema) -> spark_types.StructType:
+    """Return a schema in Spark's types; columns of an input have theirs there, which may be finer than Arrow's."""
+    inputs = projected_columns(query.plan)
     fields: list[spark_types.StructField] = []
-    for place, key in enumerate(plan.keys):
-        fields.append(spark_types.StructField(key.name, projected[f"k{place}"].dataType))
-    for name in added_names:  # those without a type of their own are windows and lifetimes
-        fields.append(spark_types.StructField(name, added_types.get(name, extent)))
-    for output in outputs:
-        fields.append(spark_types.StructField(output.name, spark_type_of(output, time)))
-    return saying_keys(spark_types.StructType(fields), [key.name for key in plan.keys])
+    for part in schema:
+        if part.name in inputs:
+            side, projected_name = inputs[part.name]
+            data_type = query.sources[side].df.schema[projected_name].dataType
+        else:
+            data_type = spark_type_of(part.type)
+        fields.append(spark_types.StructField(part.name, data_type))
+    return saying_keys(spark_types.StructType(fields), [key.name for key in query.plan.keys])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -13,13 +13,10 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
-from muntin_engine.backends.spark.inputs.input_columns import condition_of, fields_of
+from muntin_engine.backends.spark.inputs.input_columns import condition_of, look_up
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
-
-CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
-"""The columns of changes, which `select` keeps."""
 
 
 def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()) -> DataFrame:
@@ -35,19 +32,8 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
     if not selection.columns:
         return rows
     columns = [F.expr(text).alias(name) for name, text in selection.columns.items()]
-    kept_names = names_of(rows.columns, selection, always)[len(columns) :]
+    kept_names = selection.names(rows.columns, always)[len(columns) :]
     return rows.select(*columns, *kept_names)
-
-
-def names_of(names: Sequence[str], selection: Selection, always: tuple[str, ...] = ()) -> list[str]:
-    """Return the names of the columns that are selected from results: the selected ones, then those that are kept."""
-    if not selection.columns:
-        return list(names)
-    selected_names = list(selection.columns)
-    for name in (*CHANGES, *always):
-        if name in names and name not in selection.columns:
-            selected_names.append(name)
-    return selected_names
 
 
 def reselected(
@@ -73,7 +59,7 @@ def reselected(
     if columns is not None:
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
-        fields_of(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        look_up(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:

@@ -9,15 +9,12 @@ the same again; counts are kept by bucket, so that it counts once.
 from __future__ import annotations
 
 import atexit
-import logging
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pyspark.accumulators import Accumulator, AccumulatorParam
@@ -26,119 +23,16 @@ from pyspark.sql import SparkSession
 from muntin_engine.backends.spark.private_parts import active_context
 from muntin_engine.backends.spark.session.classic import SparkContext
 from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
 from muntin_engine.plan.skipped_nulls import SkippedNulls
-from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, OutputBlob
-from muntin_engine.wire.blobs import from_blob
-from muntin_engine.wire.overflows import ColumnOverflows, warning_of
-
-LOG: Final = logging.getLogger("muntin.rejected")
-"""The logger of the warnings of rejected rows."""
-
-LOG_OF_SKIPPED: Final = logging.getLogger("muntin.skipped")
-"""The logger of the warnings of rows that modules skipped."""
-
-LOG_OF_OVERFLOWS: Final = logging.getLogger("muntin.overflows")
-"""The logger of the warnings of results that their columns cannot hold."""
-
-
-class BucketCounts(NamedTuple):
-    """The rows that a bucket counts.
-
-    Attributes:
-        accepted: The number of rows that took effect.
-        rejected: The numbers of rejected rows, by their reasons.
-        skipped: The numbers of rows that modules skipped, by the label of the module. The first bucket counts the rows
-            of all buckets.
-        overflows: The values that a result column cannot hold, by column.
-    """
-
-    accepted: int
-    rejected: Mapping[str, int]
-    skipped: Mapping[str, int] = MappingProxyType({})
-    overflows: Mapping[str, ColumnOverflows] = MappingProxyType({})
-
+from muntin_engine.tasks.output_blobs import OutputBlob
+from muntin_engine.wire.overflows import ColumnOverflows
 
 Counts: TypeAlias = dict[tuple[int, int], BucketCounts]
 """The counts of buckets, by query and bucket."""
 
 _PATIENCE: Final = 1.0
 _MOST_QUERIES: Final = 1000
-
-
-@dataclass(slots=True)
-class _ComputedQuery:
-    """A query that may be computed, with what its buckets have counted so far.
-
-    Attributes:
-        name: The name of the query.
-        buckets: The number of its buckets; None if it has none.
-        skipping: The modules to warn of if they skip rows, by label.
-        counts: The counts, by bucket.
-        last_messages: The warnings that were logged last.
-    """
-
-    name: str
-    buckets: int | None
-    skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
-    counts: dict[int, BucketCounts] = field(default_factory=dict)
-    last_messages: tuple[str, str, str] = ("", "", "")
-
-    @property
-    def is_complete(self) -> bool:
-        """True if all buckets were computed."""
-        return len(self.counts) == self.buckets
-
-    def messages(self) -> tuple[str, str, str]:
-        """Return the warnings of rejected and of skipped rows, and of overflows; empty if there were none."""
-        reasons = Counter[str]()
-        skipped = Counter[str]()
-        accepted = 0
-        for bucket_counts in self.counts.values():
-            reasons.update(bucket_counts.rejected)
-            skipped.update(bucket_counts.skipped)
-            accepted += bucket_counts.accepted
-        rows = reasons.total() + accepted
-        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
-
-    def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
-        rejected = reasons.total()
-        if not rejected:
-            return ""
-        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-        spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
-        so_far = ""
-        if self.buckets is not None and not self.is_complete:
-            so_far = f"\n  so far: {len(self.counts)} of {self.buckets} buckets were computed"
-        return (
-            f"{self.name}: {rejected:,} of {rows:,} rows of the static input were rejected: {spelled}{so_far}\n"
-            "  the query's rejected_rows() returns them, each with its reason"
-        )
-
-    def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
-        of_all = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
-        messages: list[str] = []
-        for label, nulls in self.skipping.items():
-            if skipped[label]:
-                messages.append(
-                    f"{self.name}: {skipped[label]:,}{of_all} rows of the static input were skipped by {nulls.module}: "
-                    f"{nulls.condition}\n  {nulls.remedies}"
-                )
-        return "\n".join(messages)
-
-    def _of_overflows(self) -> str:
-        numbers = Counter[str]()
-        first_overflows: dict[str, ColumnOverflows] = {}
-        for _, bucket_counts in sorted(self.counts.items()):
-            for column, overflows in bucket_counts.overflows.items():
-                numbers[column] += overflows.number
-                first_overflows.setdefault(column, overflows)
-        messages: list[str] = []
-        for column, overflows in sorted(first_overflows.items()):
-            messages.append(
-                f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
-                f"  the first: {warning_of(overflows.first)}"
-            )
-        return "\n".join(messages)
 
 
 class StaticWarnings:
@@ -158,7 +52,7 @@ class StaticWarnings:
         self._later = later
         self._is_idle = is_idle
         self._numbers = count()
-        self._queries: dict[int, _ComputedQuery] = {}
+        self._queries: dict[int, StaticCounts] = {}
         self._is_waiting = False
         self._lock = threading.RLock()
 
@@ -172,7 +66,7 @@ class StaticWarnings:
         """
         with self._lock:
             number = next(self._numbers)
-            self._queries[number] = _ComputedQuery(name, buckets, skipping or {})
+            self._queries[number] = StaticCounts(name, buckets, skipping or {})
             if len(self._queries) > _MOST_QUERIES:  # the oldest one may never be computed
                 del self._queries[min(self._queries)]
             return number
@@ -187,9 +81,9 @@ class StaticWarnings:
             for number in counted_numbers:
                 query = self._queries[number]
                 if query.is_complete:
-                    self._warn(query)
+                    query.warn()
                     del self._queries[number]
-                elif query.messages() != query.last_messages and not self._is_waiting:
+                elif query.has_news and not self._is_waiting:
                     self._is_waiting = True
                     self._later(self._warn_when_idle)
 
@@ -197,7 +91,7 @@ class StaticWarnings:
         """Warn of the queries of which some buckets were computed."""
         with self._lock:
             for query in self._queries.values():
-                self._warn(query)
+                query.warn()
 
     def _warn_when_idle(self) -> None:
         is_idle = self._is_idle()
@@ -207,15 +101,6 @@ class StaticWarnings:
             self.warn_of_incomplete()
         else:
             self._later(self._warn_when_idle)
-
-    def _warn(self, query: _ComputedQuery) -> None:
-        """Log the warnings of a query that have changed since they were logged last."""
-        messages = query.messages()
-        logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
-        for log, message, last_message in zip(logs, messages, query.last_messages, strict=True):
-            if message and message != last_message:
-                log.warning("%s", message)
-        query.last_messages = messages
 
 
 class CountsParam(AccumulatorParam[Counts]):
@@ -265,14 +150,7 @@ class CountReporter:
         overflows: Mapping[str, ColumnOverflows],
     ) -> None:
         """Count the rows that a bucket emits, those that modules skipped, and values that no column holds."""
-        accepted = 0
-        reasons = Counter[str]()
-        for blob in output:
-            if blob.stream == ACCEPTED:
-                accepted += blob.rows
-            elif blob.stream == REJECTED and blob.data is not None:
-                reasons.update(from_blob(blob.data).column("reason").to_pylist())
-        counts = BucketCounts(accepted, dict(reasons), dict(skipped), dict(overflows))
+        counts = BucketCounts.of_output(output, skipped, overflows)
         self.accumulator.add({(self.query, bucket): counts})
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST, moment
 from muntin.axis import decimal_of
-from muntin_engine.backends.spark.column_types import time_type_of
+from muntin_engine.backends.spark.dataframes.result_schemas import result_time_type
 from muntin_engine.plan.metrics import is_count
 from muntin_engine.tasks.output_blobs import ACCEPTED, LATE, OUTPUT_WATERMARK, REJECTED, RESULTS
 
@@ -32,7 +32,7 @@ def progress_schema(query: PlannedQuery) -> spark_types.StructType:
     schema = spark_types.StructType()
     for name in ("batch_id", *COUNTED):
         schema.add(name, spark_types.LongType())
-    schema.add("watermark", time_type_of(query.source.df.schema["start"].dataType, query.plan))
+    schema.add("watermark", result_time_type(query))
     schema.add("metrics", spark_types.MapType(spark_types.StringType(), spark_types.LongType()))
     return schema
 

@@ -16,10 +16,9 @@ from muntin import EARLIEST
 from muntin_engine.backends.planned_query import PlannedQuery, Selection
 from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
-from muntin_engine.backends.spark.dataframes.outputs import keeping_late_rows
 from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
-from muntin_engine.backends.spark.dataframes.selected_results import names_of, selected
+from muntin_engine.backends.spark.dataframes.selected_results import selected
 from muntin_engine.backends.spark.failures.root_cause import is_from_spark, root_cause
 from muntin_engine.backends.spark.foreach_batch.batch_progress import progress_of, progress_schema
 from muntin_engine.backends.spark.foreach_batch.query_ids import QueryId
@@ -139,7 +138,7 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
     Raises:
         QueryError: The query has no such output, or a sink cannot take its output.
     """
-    planned_query = keeping_late_rows(query) if LATE_ROWS in query_sinks.sinks else query
+    planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
     if EVICTED_ROWS in query_sinks.sinks:
         evicted_schema(planned_query)  # raises if there is no second output
     schemas = schemas_of(planned_query)
@@ -147,7 +146,7 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
         columns = schemas[output].names
         if output == RESULTS:
             sink.keyed_by([key.name for key in planned_query.plan.keys])
-            sink.check(names_of(columns, planned_query.selection))
+            sink.check(planned_query.selection.names(columns))
         else:
             sink.keyed_by([])
             sink.check(columns)

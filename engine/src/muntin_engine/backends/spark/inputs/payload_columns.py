@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.input_columns import fields_of
+from muntin_engine.backends.spark.inputs.input_columns import look_up
 from muntin_engine.backends.spark.session.ended import in_session
 
 if TYPE_CHECKING:
@@ -78,4 +78,4 @@ def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapp
             checked[name] = F.expr(column)
         else:
             checked[name] = column  # text that names a column is looked up as one, so that the error says what there is
-    fields_of(df, checked, dict.fromkeys(checked, call))
+    look_up(df, checked, dict.fromkeys(checked, call))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -13,10 +13,12 @@ from muntin import Axis
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument
-from muntin_engine.backends.spark.column_types import axis_of, places_of
-from muntin_engine.backends.spark.inputs.input_columns import as_column, fields_of
+from muntin_engine.backends.spark.inputs.input_columns import as_column, look_up
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.plan.request import Heartbeat
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
 
 _SECOND: Final = 1_000_000
 
@@ -24,9 +26,7 @@ Marks: TypeAlias = tuple[tuple[DataFrame, Mapping[str, Column]], ...]
 """Rows of other streams: each stream, and the columns that its rows have among projected events."""
 
 
-def marks_of(
-    start: spark_types.StructField, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale
-) -> Marks:
+def marks_of(start: InputColumn, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale) -> Marks:
     """Return the rows of heartbeats and of a clock, which lie among the rows of events.
 
     Args:
@@ -55,38 +55,46 @@ def fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Co
     return df.select(*(given.get(part.name, F.lit(None)).cast(part.dataType).alias(part.name) for part in schema))
 
 
-def _punctuation(start: spark_types.StructField, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
+def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
+    """Return a heartbeat as rows of punctuation."""
+    named = {"at": heartbeat.at, "source": heartbeat.source}
+    beat = look_up(heartbeat.df, named, {name: f"with_heartbeat({name}=...)" for name in named})["at"]
     at = as_column(heartbeat.at)
-    given = {"at": heartbeat.at, "source": heartbeat.source}
-    field = fields_of(heartbeat.df, given, {name: f"with_heartbeat({name}=...)" for name in given})["at"]
-    is_same = field.dataType == start.dataType
-    if axis_of(field.name, field.dataType) is Axis.TIME:
+    if beat.axis is Axis.TIME:
+        is_same = beat.spelled_type == start.spelled_type
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
-    elif (places := places_of(field.dataType)) is not None:
-        time, is_same = at - F.lit(decimal_of(heartbeat.delay, places)), places == places_of(start.dataType)
+    elif beat.places is not None:
+        is_same = beat.places == start.places
+        time = at - F.lit(decimal_of(heartbeat.delay, beat.places))
     else:
-        is_same = axis_of("at", start.dataType) is Axis.TICKS and places_of(start.dataType) is None
+        is_same = start.axis is Axis.TICKS and start.places is None
         time = at - F.lit(heartbeat.delay)
     if not is_same:
         raise QueryError(
-            f"the events' times are {start.dataType.simpleString()}, those of the heartbeat are "
-            f"{field.dataType.simpleString()}\n  cast them to the same type"
+            f"the events' times are {start.spelled_type}, those of the heartbeat are "
+            f"{beat.spelled_type}\n  cast them to the same type"
         )
+
     columns = {"change": F.lit("punctuate"), "start": time}
-    return heartbeat.df, columns | ({} if heartbeat.source is None else {"source": as_column(heartbeat.source)})
+    if heartbeat.source is not None:
+        columns["source"] = as_column(heartbeat.source)
+    return heartbeat.df, columns
 
 
-def _readings(
-    start: spark_types.StructField, clock: DataFrame, scale: AxisScale
-) -> tuple[DataFrame, Mapping[str, Column]]:
+def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[DataFrame, Mapping[str, Column]]:
+    """Return the readings of a clock as rows that say so.
+
+    Raises:
+        QueryError: The times of the query are decimals.
+    """
     if scale.places is not None:
         raise QueryError(
             "a clock reads time, and the times of this query are decimals\n"
             "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
             change=Argument("change", "clock"),
         )
-    reading = F.col(clock.columns[0])
-    is_time = axis_of("at", start.dataType) is Axis.TIME
-    counted = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
-    given = {"change": F.lit("clock"), "start": reading if is_time else counted}
-    return clock, given
+    if start.axis is Axis.TIME:
+        reading = F.col(clock.columns[0])
+    else:
+        reading = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
+    return clock, {"change": F.lit("clock"), "start": reading}

@@ -17,12 +17,13 @@ from muntin import Axis
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.backend import EventRows, UnitedStreams
-from muntin_engine.backends.spark.column_types import axis_of, places_of
-from muntin_engine.backends.spark.inputs.input_columns import as_column, fields_of, orders_by_name
+from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.backends.spark.inputs.input_columns import as_column, look_up
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.time.source_rules import SourceRules
 
 if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
     from muntin_engine.plan.request import Heartbeat, InputRequest
 
 _ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
@@ -37,7 +38,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         QueryError: A column is missing, or those of the streams are of different types.
     """
     first = next(iter(streams.values()))
-    key_names = [part.name for part in fields_of(first.df, _keys(first), {}).values()]
+    key_names = [part.name for part in look_up(first.df, _keys(first), {}).values()]
     shared_names = {"change", "source", "end"}
     for stream in streams.values():
         shared_names |= {name for name, column in _columns_of(stream).items() if column is not None}
@@ -105,13 +106,13 @@ def _rows(
         QueryError: A column is missing, or has a name that is the union's own.
     """
     event_columns = _columns_of(stream)
-    fields = fields_of(stream.df, {**event_columns, **_keys(stream)}, {})
+    fields = look_up(stream.df, {**event_columns, **_keys(stream)}, {})
     start = fields["start"]
     columns = {part: as_column(column) for part, column in event_columns.items() if column is not None}
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
-        columns["end"] = F.lit(None).cast(start.dataType) if stream.is_edge else _after(columns["start"], start)
+        columns["end"] = F.lit(None).cast(start.spelled_type) if stream.is_edge else _after(columns["start"], start)
     columns |= dict(zip(key_names, map(as_column, stream.keys), strict=True))
     if condition_name:
         columns[condition_name] = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
@@ -147,13 +148,14 @@ def _columns_of(stream: InputRequest) -> dict[str, Any]:
     return {**{part: getattr(stream, part) for part in _ROLES}, **orders_by_name(stream.order)}
 
 
-def _after(start: Column, part: spark_types.StructField) -> Column:
+def _after(start: Column, part: InputColumn) -> Column:
     """Return the end of a point: a tick after its start."""
-    if axis_of(part.name, part.dataType) is Axis.TIME:
+    if part.axis is Axis.TIME:
         return start + F.expr("INTERVAL 0.000001 SECOND")
-    places = places_of(part.dataType)
-    tick = F.lit(1) if places is None else F.lit(10**-places).cast(f"decimal(18, {places})")
-    return F.try_add(start, tick).cast(part.dataType)
+    tick = F.lit(1)
+    if part.places is not None:
+        tick = F.lit(10**-part.places).cast(f"decimal(18, {part.places})")
+    return F.try_add(start, tick).cast(part.spelled_type)
 
 
 def _condition_name(streams: Mapping[str, InputRequest]) -> str:

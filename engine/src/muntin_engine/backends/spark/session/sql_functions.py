@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.functions import pandas_udf
 
 from muntin import Function
 from muntin.catalog import installed
 from muntin.errors import ModuleError
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
+from muntin_engine.backends.planning.field_types import result_type
 from muntin_engine.backends.spark.column_types import spark_type_of
 from muntin_engine.backends.spark.delivery.by_value import by_value
 from muntin_engine.backends.spark.failures.worker_errors import module_error_first
-from muntin_engine.backends.spark.planning.code_in_use import remember_function
+from muntin_engine.backends.spark.inputs.called_functions import remember_function
 from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.packages.local_code import local_modules
+
+_TIMES: Final = pa.timestamp("us", tz="UTC")
+"""The type of the instants that a function returns."""
 
 
 def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
@@ -51,7 +55,7 @@ def _installed_functions() -> list[Function[..., object]]:
 
 
 def _udf(function: Function[..., object]) -> Any:
-    result = spark_type_of(function.result, spark_types.TimestampType())
+    result = spark_type_of(result_type(function.result, _TIMES))
     wrap: Any = pandas_udf if function.is_vectorized else F.udf
     implementation = function.implementation
     label = f"{function.name} {function.version}"

@@ -7,25 +7,22 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-from pyspark.sql import types as spark_types
+import pyarrow as pa
 
 from muntin import ClipPolicy, EarlyEmission, TimestampPolicy
 from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Call, SparkFunction
 from muntin.query_checks import clip_of, timestamps_of
 from muntin.rows import RowWindows
-from muntin.schemas import Field
+from muntin.schemas import Field, ScalarKind
 from muntin.triggers import Trigger
 from muntin.triggers.elementary import conditions_of
 from muntin.windows.specification import Unwindowed
-from muntin_engine.backends.planned_query import Projection
-from muntin_engine.backends.spark.column_types import field_of
-from muntin_engine.backends.spark.inputs.input_columns import ReadColumns, as_column, check_read, fields_of, read_as
-from muntin_engine.backends.spark.planning.code_in_use import code_in_use
-from muntin_engine.backends.spark.planning.planned_join import plan_join
-from muntin_engine.backends.spark.planning.planned_stream import PlannedStream
-from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.backends.planning.code_in_use import code_in_use
+from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.backends.planning.planned_join import plan_join
+from muntin_engine.backends.planning.planned_stream import PlannedStream
+from muntin_engine.backends.planning.read_columns import ReadColumns, check_read
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
@@ -34,19 +31,27 @@ from muntin_engine.plan.planner import checked_plan
 
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall
+    from muntin_engine.backends.planned_query import Projection
+    from muntin_engine.backends.planning.column_reader import ColumnReader
     from muntin_engine.plan.request import WindowRequest
 
 
-@in_session()
-def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
+def plan_query(
+    reader: ColumnReader, request: WindowRequest, calls: Mapping[str, ModuleCall]
+) -> tuple[tuple[Projection, ...], Plan]:
     """Return the projected inputs of a query, and its plan.
+
+    Args:
+        reader: What looks columns of the inputs up, and projects them.
+        request: The events and their windows.
+        calls: The modules, by the names of their results.
 
     Raises:
         QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
             what the planner raises.
     """
-    streams = [PlannedStream.of(stream) for stream in request.streams]
-    _check_streams(streams)
+    streams = [PlannedStream.of(reader, stream) for stream in request.streams]
+    _check_streams(reader, streams)
     events = request.events
     first = streams[0]
     scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)
@@ -97,19 +102,21 @@ def plan_query(request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple
     )
 
     projections = tuple(stream.projection(scale) for stream in streams)
-    functions = [] if join is None or join.on is None else [join.on.function]
+    functions = [function for projection in projections for function in reader.called_functions(projection.df)]
+    if join is not None and join.on is not None:
+        functions.append(join.on.function)
     windows_of_plugins = (window for window in plan.windows if "." in window.name)  # others are Muntin's
-    code = code_in_use(chain(modules, windows_of_plugins), (projection.df for projection in projections), functions)
+    code = code_in_use(chain(modules, windows_of_plugins), functions)
     return projections, replace(plan, code=code)
 
 
-def _check_streams(streams: Sequence[PlannedStream]) -> None:
+def _check_streams(reader: ColumnReader, streams: Sequence[PlannedStream]) -> None:
     """Refuse streams that do not make one query.
 
     Raises:
         QueryError: Some are static and others are not, or their times are of different kinds.
     """
-    if len({stream.request.df.isStreaming for stream in streams}) > 1:
+    if len({reader.is_stream(stream.request.df) for stream in streams}) > 1:
         raise QueryError(
             "the inputs of a query are all streams, or all static DataFrames; got both\n"
             "  a table without times is joined before events(): events(df.join(table, 'station'), ...)\n"
@@ -151,15 +158,12 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
     stream_names = {name: columns.stream for name, columns in call.streams.items()}
     sources = sources_of_inputs(call.cls, stream_names, stream.request.sources)
     assert source is not None, "events that have sources have a column of them"
-    parts: dict[str, list[spark_types.StructField]] = {}
+    parts: dict[str, list[InputColumn]] = {}
     for name, columns in call.streams.items():
         parts[name] = inputs.parts(columns.columns, f"the input {name} of {call.cls.name}")
-    is_text = isinstance(source, str) and stream.fields["source"].dataType == spark_types.StringType()
-    source_place = inputs.place(
-        source if is_text else as_column(source).cast("string"),
-        spark_types.StructField(SOURCE.name, spark_types.StringType()),
-        SOURCE,
-    )
+    text = InputColumn(SOURCE.name, pa.string(), "string")
+    is_named_text = isinstance(source, str) and stream.fields["source"].spelled_type == text.spelled_type
+    source_place = inputs.place(source if is_named_text else stream.reader.as_text(source), text, SOURCE)
 
     def place(name: str, number: int, wanted: Field) -> int:
         return inputs.place(call.streams[name].columns[number], parts[name][number], wanted)
@@ -186,20 +190,19 @@ def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, 
 
     places: dict[str, int] = {}
     for expression in reader.reads:
-        column = F.expr(expression)
-        (part,) = fields_of(inputs.df, {expression: column}, {expression: reader_name}).values()
-        wanted = field_of(expression, part.dataType)
+        column = inputs.reader.expression(expression)
+        (part,) = inputs.reader.look_up(inputs.df, {expression: column}, {expression: reader_name}).values()
+        wanted = replace(part.field, name=expression)
         if isinstance(reader, RowWindows):
-            check_read(reader, expression, part.dataType)
-            wanted = read_as(part)
-        elif expression in conditions_of(reader) and not isinstance(part.dataType, spark_types.BooleanType):
+            check_read(reader, expression, part)
+            wanted = part.read_as_is()
+        elif expression in conditions_of(reader) and part.kind is not ScalarKind.BOOLEAN:
             raise PolicyError(
-                f"when({expression!r}) is of type {part.dataType.simpleString()}\n"
-                "  expected: a condition, such as 'price > 100'"
+                f"when({expression!r}) is of type {part.spelled_type}\n  expected: a condition, such as 'price > 100'"
             )
         places[expression] = inputs.place(column, part, wanted)
     return places
 
 
-def _fields(parts: Sequence[spark_types.StructField]) -> list[Field]:
-    return [field_of(part.name, part.dataType) for part in parts]
+def _fields(parts: Sequence[InputColumn]) -> list[Field]:
+    return [part.field for part in parts]

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from operator import and_
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-from pyspark.sql import types as spark_types
 
 from muntin import Axis
 from muntin.errors import QueryError
 from muntin.errors.messages import Call, SparkFunction
-from muntin_engine.backends.planned_query import ProjectedRows, Projection
-from muntin_engine.backends.spark.column_types import arrow_type_of, axis_of, check_no_collation, places_of
-from muntin_engine.backends.spark.inputs.input_columns import (
-    ReadColumns,
-    as_column,
-    check_order,
-    fields_of,
-    orders_by_name,
-    read_as,
-)
-from muntin_engine.backends.spark.inputs.time_marks import Marks, marks_of, with_marks
+from muntin.schemas import ScalarKind
+from muntin_engine.backends.planned_query import Projection
+from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name
 from muntin_engine.plan import Columns, Input, InputPolicies, NamedColumn
 from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.lengths import AxisScale
@@ -34,8 +22,9 @@ from muntin_engine.plan.request import ROLES
 from muntin_engine.wire.event_ids import in_utc
 
 if TYPE_CHECKING:
-    from muntin_engine.plan.request import InputRequest
-
+    from muntin_engine.backends.planning.column_reader import ColumnReader
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.request import ColumnLike, InputRequest
 
 _TEXTS: Final = ("change", "signal", "source")
 """The roles whose columns are read as text."""
@@ -46,51 +35,54 @@ class PlannedStream:
     """An event stream with what the query reads of it.
 
     Attributes:
+        reader: What looks its columns up, and projects them.
         request: The stream, as the query writer describes it.
         fields: The columns that it names, by the names under which they travel.
         tested: The conditions on its insertions.
         inputs: The columns that modules read.
     """
 
+    reader: ColumnReader
     request: InputRequest
-    fields: Mapping[str, spark_types.StructField]
-    tested: Sequence[spark_types.StructField]
+    fields: Mapping[str, InputColumn]
+    tested: Sequence[InputColumn]
     inputs: ReadColumns
 
     @classmethod
-    def of(cls, request: InputRequest) -> PlannedStream:
+    def of(cls, reader: ColumnReader, request: InputRequest) -> PlannedStream:
         """Look up the columns of a stream of which no module has read anything yet.
 
         Raises:
             QueryError: A column is missing.
         """
         conditions = {f"where {place}": condition for place, condition in enumerate(request.conditions)}
-        readers = dict.fromkeys((f"k{place}" for place, _ in enumerate(request.keys)), "key")
-        readers |= {"start": "at"} if request.end is None else {}
-        readers |= dict.fromkeys(conditions, "where")
-        fields = fields_of(request.df, {**request.named_columns, **conditions}, readers)
+        words = dict.fromkeys((f"k{place}" for place, _ in enumerate(request.keys)), "key")
+        if request.end is None:
+            words["start"] = "at"
+        words |= dict.fromkeys(conditions, "where")
+        fields = reader.look_up(request.df, {**request.named_columns, **conditions}, words)
         tested = [fields.pop(name) for name in conditions]
-        return cls(request, fields, tested, ReadColumns(request.df))
+        return cls(reader, request, fields, tested, ReadColumns(reader, request.df))
 
     @cached_property
     def axis(self) -> Axis:
         """The axis of its times."""
         times = [self.fields[name] for name in ("start", "end", "new_end") if name in self.fields]
-        axes = {axis_of(part.name, part.dataType) for part in times}
-        kinds = {part.dataType.simpleString() for part in times}
-        is_mixed = len({places_of(part.dataType) for part in times}) > 1
-        if len(axes) > 1 or is_mixed or (len(kinds) > 1 and Axis.TIME in axes):
-            named = ", ".join(f"{part.name} {part.dataType.simpleString()}" for part in times)
+        axes = {part.axis for part in times}
+        spelled_types = {part.spelled_type for part in times}
+        has_several_scales = len({part.places for part in times}) > 1
+        if len(axes) > 1 or has_several_scales or (len(spelled_types) > 1 and Axis.TIME in axes):
+            named = ", ".join(f"{part.name} {part.spelled_type}" for part in times)
             raise QueryError(f"the times of a query must be of one type, got {named}")
         return axes.pop()
 
     @property
     def places(self) -> int | None:
         """The decimal places of its times, if these are decimals."""
-        return places_of(self.fields["start"].dataType)
+        return self.fields["start"].places
 
     @property
-    def keys(self) -> list[spark_types.StructField]:
+    def keys(self) -> list[InputColumn]:
         """The columns that it is grouped by."""
         return [self.fields[f"k{place}"] for place, _ in enumerate(self.request.keys)]
 
@@ -98,7 +90,7 @@ class PlannedStream:
     def spelled_times(self) -> str:
         """The type of its times, and their unit if they have one."""
         unit = "" if self.request.unit is None else f" in {self.request.unit}"
-        return f"{self.fields['start'].dataType.simpleString()}{unit}"
+        return f"{self.fields['start'].spelled_type}{unit}"
 
     def order(self) -> list[int]:
         """Return the places of the columns that order its rows, as further inputs; the first one decides first.
@@ -110,9 +102,9 @@ class PlannedStream:
         for name, column in orders_by_name(self.request.order).items():
             if column is None:
                 continue
-            (part,) = fields_of(self.request.df, {name: column}, {}).values()
+            (part,) = self.reader.look_up(self.request.df, {name: column}, {}).values()
             check_order(part)
-            places.append(self.inputs.place(column, part, read_as(part)))
+            places.append(self.inputs.place(column, part, part.read_as_is()))
         return places
 
     def input_plan(self, scale: AxisScale, order: Sequence[int] = ()) -> Input:
@@ -157,21 +149,21 @@ class PlannedStream:
             QueryError: One is not.
         """
         lengths = self.request.length_columns
-        columns = {length.name: F.col(length.name) for length in lengths}
-        for length, part in zip(lengths, fields_of(self.request.df, columns, {}).values(), strict=True):
+        columns = {length.name: length.name for length in lengths}
+        for length, part in zip(lengths, self.reader.look_up(self.request.df, columns, {}).values(), strict=True):
             if self.axis is Axis.TIME:
-                fits = isinstance(part.dataType, spark_types.DayTimeIntervalType)
+                fits = part.kind is ScalarKind.INTERVAL
                 wanted = "an interval: F.expr(\"minutes * INTERVAL '1' MINUTE\")"
             elif self.places is not None:
-                fits = places_of(part.dataType) == self.places
+                fits = part.places == self.places
                 wanted = f"of {self.places} places, as the times: cast it"
             else:
-                fits = isinstance(part.dataType, spark_types.IntegralType)
+                fits = part.kind is ScalarKind.INTEGER
                 wanted = "of whole numbers, as the times"
             if not fits:
-                times = self.fields["start"].dataType.simpleString()
+                times = self.fields["start"].spelled_type
                 raise QueryError(
-                    f"the length {length.text} is {part.dataType.simpleString()}, and times are {times}\n"
+                    f"the length {length.text} is {part.spelled_type}, and times are {times}\n"
                     f"  expected: a column that is {wanted}"
                 )
 
@@ -181,70 +173,65 @@ class PlannedStream:
         Raises:
             QueryError: A key or an id is of a type that cannot travel.
         """
-        request = self.request
         id_type = None
         if "id" in self.fields:
-            id_type = in_utc(arrow_type_of(self.fields["id"].dataType))
-            check_no_collation(self.fields["id"], "the id")
+            id_type = in_utc(self.fields["id"].travelling_type)
+            self.fields["id"].check_no_collation("the id")
         key_types = tuple(map(_key_type, self.keys))
 
-        columns, texts = self._projected_columns()
-        has_marks = bool(request.heartbeats) or request.clock is not None
-        if has_marks:
-            columns.setdefault("change", F.lit("insert"))
-        source = request.df if request.rows is None else request.df.where(request.rows)
-        rows = source.select(*(column.alias(name) for name, column in columns.items()))
-        marks: Marks = ()
-        if has_marks:
-            heartbeats = []
-            for beat in request.heartbeats:
-                heartbeats.append(replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")))
-            marks = marks_of(rows.schema["start"], heartbeats, request.clock, scale)
+        columns, identities = self._projected_columns()
+        df, rows = self.reader.project(self.request, columns, identities, scale)
+        return Projection(
+            df=df,
+            times=self.fields["start"].travelling_type,
+            keys=key_types,
+            inputs=tuple(self.inputs.types),
+            has_changes="change" in rows.columns,
+            rows=rows,
+            id=id_type,
+        )
 
-        projected = ProjectedRows(request.df, columns, texts, request.rows, marks)
-        has_changes = "change" in columns
-        return Projection(with_marks(rows, marks), key_types, tuple(self.inputs.types), has_changes, projected, id_type)
-
-    def _projected_columns(self) -> tuple[dict[str, Column], dict[str, str]]:
+    def _projected_columns(self) -> tuple[dict[str, ColumnLike], dict[str, str]]:
         """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
-        named = self.request.named_columns
-        columns = {name: as_column(column) for name, column in named.items()}
+        request = self.request
+        named_columns = request.named_columns
+        columns = dict(named_columns)
         for name in _TEXTS:
             if name in columns:
-                columns[name] = columns[name].cast("string")
-        for length in self.request.length_columns:
-            columns[length.name] = F.col(length.name)
-        if self.request.conditions:
-            columns["kept"] = reduce(and_, self.request.conditions)
+                columns[name] = self.reader.as_text(columns[name])
+        for length in request.length_columns:
+            columns[length.name] = length.name
+        if request.conditions:
+            columns["kept"] = self.reader.conjunction(request.conditions)
         for place, column in enumerate(self.inputs.columns):
             columns[f"i{place}"] = column
 
-        named |= {f"i{place}": name for place, name in self.inputs.names.items()}
-        texts: dict[str, str] = {}
-        for name, text in named.items():
-            if isinstance(text, str):
-                texts[name] = f"{text} as text" if name in _TEXTS else text
-        return columns, texts
+        named_columns |= {f"i{place}": name for place, name in self.inputs.names.items()}
+        identities: dict[str, str] = {}
+        for name, column in named_columns.items():
+            if isinstance(column, str):
+                identities[name] = f"{column} as text" if name in _TEXTS else column
+        return columns, identities
 
 
-def _named(part: spark_types.StructField) -> NamedColumn:
-    return NamedColumn(part.name, part.dataType.simpleString())
+def _named(column: InputColumn) -> NamedColumn:
+    return NamedColumn(column.name, column.spelled_type)
 
 
-def _key_type(part: spark_types.StructField) -> pa.DataType:
+def _key_type(key: InputColumn) -> pa.DataType:
     """Return the Arrow type in which a key travels.
 
     Raises:
         QueryError: Its type cannot be the key of a shuffle, or has a collation.
     """
-    if "map<" in part.dataType.simpleString():
+    if "map<" in key.spelled_type:
         # Spark groups by maps, but gives no hash of one, by which keys are spread over buckets.
         entries = "F.array_sort(F.map_entries(...)) in the place of the map"
-        if isinstance(part.dataType, spark_types.MapType):
-            entries = f"df.withColumn({part.name!r}, F.array_sort(F.map_entries({part.name!r})))"
+        if pa.types.is_map(key.type):
+            entries = f"df.withColumn({key.name!r}, F.array_sort(F.map_entries({key.name!r})))"
         raise QueryError(
-            f"the key {part.name} holds a map, and Spark gives no hash of maps, by which keys are spread over buckets\n"
+            f"the key {key.name} holds a map, and Spark gives no hash of maps, by which keys are spread over buckets\n"
             f"  make a key of its sorted entries, which are equal where maps are: {entries}"
         )
-    check_no_collation(part, "the key")
-    return arrow_type_of(part.dataType)
+    key.check_no_collation("the key")
+    return key.travelling_type

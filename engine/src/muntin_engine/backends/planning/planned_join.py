@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from muntin.schemas import Field
-from muntin_engine.backends.spark.column_types import field_of, passed_on
-from muntin_engine.backends.spark.inputs.input_columns import ReadColumns, fields_of
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 
 if TYPE_CHECKING:
+    from muntin_engine.backends.planning.read_columns import ReadColumns
     from muntin_engine.plan.request import JoinCondition, JoinRequest
 
 
@@ -23,9 +22,9 @@ def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
     """
     joined_columns: list[JoinedColumn] = []
     for side, (read_columns, columns) in enumerate(zip(inputs, join.columns, strict=True)):
-        parts = fields_of(read_columns.df, columns, dict.fromkeys(columns, "join()"))
+        parts = read_columns.reader.look_up(read_columns.df, columns, dict.fromkeys(columns, "join()"))
         for name, part in parts.items():
-            result = passed_on(name, part.dataType)
+            result = part.passed_on(name)
             joined_columns.append(JoinedColumn(result, side, read_columns.place(columns[name], part, result)))
     condition = None if join.on is None else _plan_condition(inputs, join.on)
     return JoinPlan(join.kind, tuple(joined_columns), condition)
@@ -49,5 +48,5 @@ def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCon
     names: list[str] = []
     for (side, _), part in zip(arguments, parts, strict=True):
         names.append(f"{('left', 'right')[side]}.{part.name}")
-    fields = [field_of(part.name, part.dataType) for part in parts]
+    fields = [part.field for part in parts]
     return plan_condition(on.function, on.parameters, fields, place, names)

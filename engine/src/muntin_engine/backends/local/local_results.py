@@ -1,0 +1,122 @@
+"""The output of a query over tables in this process, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.batch_output import BatchOutput
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions import translated
+from muntin_engine.backends.local.local_frame import relation_of
+from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
+from muntin_engine.backends.local.local_rows import LocalRows
+from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
+from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
+from muntin_engine.plan.metrics import skipped_metric
+from muntin_engine.plan.skipped_nulls import skipped_nulls
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS, OutputBlob
+from muntin_engine.wire.row_counts import RowCounts
+from muntin_engine.wire.shuffle import SIDE, shared_name
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery, Selection
+    from muntin_engine.wire.task_payload import TaskPayload
+
+
+def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.Table:
+    """Run a query, and return one of its outputs.
+
+    Args:
+        query: The query.
+        output: The name of the output.
+        warns: True if warnings are to say how many rows were rejected or skipped.
+
+    Raises:
+        QueryError: The query has no such output, or a row of its input cannot be read.
+        ModuleFailedError: A module raised an exception, with its key and window.
+    """
+    if output == RESULTS:
+        schema = result_schema(query)
+    elif output == EVICTED_ROWS:
+        schema = evicted_schema(query)
+    else:
+        schema = refused_schema(query)
+
+    task = task_of(query, WorkerSettings(), is_static=True)
+    blobs, counts = _evaluate(query, task)
+    if warns:
+        counts.warn()
+    tables = BatchOutput.of_blobs(task, blobs).tables[output]
+    return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+
+
+def _evaluate(query: PlannedQuery, task: TaskPayload) -> tuple[list[OutputBlob], StaticCounts]:
+    """Run the tasks of a query, and count what it warns of."""
+    map_tasks = [_batches(query, side) for side, _ in enumerate(query.sources)]
+    row_counts = RowCounts()
+    local_query = LocalQuery(task)
+    if task.plan.choice.keeps_state:
+        exchanged = [row for batches in map_tasks for row in exchanged_rows(task, batches)]
+        for row in exchanged:
+            if row["row_counts"] is not None:
+                row_counts += RowCounts.from_list(row["row_counts"])
+        evaluated = local_query.process_exchanged(exchanged)
+    else:
+        evaluated = local_query.process(map_tasks)
+
+    blobs: list[OutputBlob] = []
+    counts: dict[int, BucketCounts] = {}
+    skipped = row_counts.unaccepted_by(task.choosy_labels)
+    label_of = {skipped_metric(label): label for label in task.choosy_labels}
+    for place, blob in enumerate(evaluated, 1):
+        blobs.append(blob)
+        overflows = task.overflows.take()  # a bucket forgets those of the one before
+        if overflows:
+            counts[place] = BucketCounts(0, {}, overflows=overflows)
+        if blob.stream in label_of:  # of a query without buckets
+            skipped[label_of[blob.stream]] = blob.rows
+    counts[0] = BucketCounts.of_output(blobs, skipped)
+    return blobs, StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts)
+
+
+def _batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
+    """Read the projected rows of an input; with several inputs, under the names that rows of all have."""
+    rows: Any = query.sources[side].df
+    assert isinstance(rows, LocalRows)
+    if len(query.sources) == 1:
+        yield from rows.batches()
+        return
+    for batch in rows.batches():
+        sides = pa.repeat(pa.scalar(side, pa.int32()), len(batch))
+        names = [shared_name(side, name) for name in batch.schema.names]
+        yield pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
+
+
+def selected(results: pa.Table, selection: Selection) -> pa.Table:
+    """Return the rows and columns of results that a query has.
+
+    Raises:
+        QueryError: An expression fails on a row.
+    """
+    if selection.condition is None and not selection.columns:
+        return results
+    relation = relation_of(results)
+    if selection.condition is not None:
+        relation = relation.filter(translated(selection.condition, results.schema).sql)
+    fields: list[pa.Field] = []
+    columns: list[str] = []
+    for name in selection.names(results.schema.names):
+        expression = translated(selection.columns.get(name, f"`{name}`"), results.schema)
+        fields.append(pa.field(name, expression.type))
+        columns.append(f"{expression.sql} AS {quoted(name)}")
+    try:
+        return relation.project(", ".join(columns)).to_arrow_table().cast(pa.schema(fields))
+    except duckdb.Error as error:
+        raise QueryError("select() or where() cannot be computed: {reason}", reason=str(error)) from error

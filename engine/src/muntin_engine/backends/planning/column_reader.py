@@ -1,0 +1,80 @@
+"""The contract by which the planner reads the inputs of a backend: their columns, and a projection of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muntin import Function
+    from muntin_engine.backends.planned_query import ProjectedRows
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.lengths import AxisScale
+    from muntin_engine.plan.request import ColumnLike, InputRequest
+
+
+class ColumnReader(ABC):
+    """Looks up columns of the inputs of one backend, and projects them.
+
+    An input is what a query writer gives to `events()`. A column is its name, or what the backend makes of an
+    expression; the planner passes both on without a look.
+    """
+
+    @abstractmethod
+    def is_stream(self, df: Any) -> bool:
+        """True if an input goes on without an end."""
+
+    @abstractmethod
+    def look_up(
+        self, df: Any, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+    ) -> dict[str, InputColumn]:
+        """Look up columns of an input; those that are None are left out.
+
+        Args:
+            df: The input.
+            columns: The columns by name.
+            readers: The reader of a column by that name, for errors, where it is another one.
+
+        Raises:
+            QueryError: The input does not have one of them.
+        """
+
+    @abstractmethod
+    def expression(self, text: str) -> ColumnLike:
+        """Make a column of an expression in SQL."""
+
+    @abstractmethod
+    def as_text(self, column: ColumnLike) -> ColumnLike:
+        """Cast a column to text."""
+
+    @abstractmethod
+    def conjunction(self, conditions: Sequence[ColumnLike]) -> ColumnLike:
+        """Make a column that says whether a row meets all conditions, of which there is at least one."""
+
+    @abstractmethod
+    def project(
+        self,
+        request: InputRequest,
+        columns: Mapping[str, ColumnLike],
+        identities: Mapping[str, str],
+        scale: AxisScale,
+    ) -> tuple[Any, ProjectedRows]:
+        """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input.
+
+        Args:
+            request: The input, with the condition on its rows, its heartbeats and its clock.
+            columns: The columns by the names that they have in the projection.
+            identities: What identifies those that only name a column of the input; see `ProjectedRows.named`.
+            scale: The meaning of the input's times.
+
+        Returns:
+            The projected rows, and the parts that they are made of.
+
+        Raises:
+            QueryError: The times of a heartbeat or a clock do not fit those of the input.
+        """
+
+    @abstractmethod
+    def called_functions(self, df: Any) -> Iterable[Function[..., Any]]:
+        """Return the registered functions that the expressions of projected rows call."""

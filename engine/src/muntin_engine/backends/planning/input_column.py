@@ -1,0 +1,135 @@
+"""A column of an input, or an expression over its columns, in the words that the backends have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import pyarrow as pa
+
+from muntin import Axis
+from muntin.axis import MOST_PLACES
+from muntin.errors import QueryError
+from muntin.errors.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
+from muntin.schemas import Field, Scalar, ScalarKind
+from muntin_engine.backends.planning.field_types import ColumnType, field_of
+
+_BINARY: Final = "UTF8_BINARY"
+"""The collation of text that has none: equal if all bytes are."""
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """A column that a query reads.
+
+    Attributes:
+        name: The name of the column, or the text of the expression.
+        type: The Arrow type; null in the place of each part that has none.
+        spelled_type: The type as the backend spells it, for messages.
+        part_without_type: The first part of the type that Arrow has no type for, as the backend spells it; None if the
+            column can travel.
+        collation: The collation of its text, or of the text in it; None if it is compared by its bytes.
+    """
+
+    name: str
+    type: pa.DataType
+    spelled_type: str
+    part_without_type: str | None = None
+    collation: str | None = None
+
+    @property
+    def field(self) -> Field:
+        """The column as the SDK describes it."""
+        return field_of(self.name, self.type)
+
+    @cached_property
+    def kind(self) -> ScalarKind | None:
+        """The kind of its values; None if they are nested, or nothing that a module can read."""
+        data_type = self.field.type
+        return data_type.kind if isinstance(data_type, Scalar) else None
+
+    @property
+    def places(self) -> int | None:
+        """The decimal places of its values; None if they are no decimals."""
+        return self.type.scale if self.kind is ScalarKind.DECIMAL else None
+
+    @property
+    def travelling_type(self) -> pa.DataType:
+        """The type in which it travels where it is read as it is.
+
+        Raises:
+            QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
+        """
+        if self.part_without_type is not None:
+            raise QueryError(
+                f"a column of type {self.part_without_type} cannot be a key, an id or an input; cast it first"
+            )
+        return self.type
+
+    @property
+    def axis(self) -> Axis:
+        """The axis that it measures, as a column of times.
+
+        Raises:
+            QueryError: It is not a timestamp, integer or decimal, or a decimal of too many places.
+        """
+        if self.kind is ScalarKind.TIMESTAMP:
+            return Axis.TIME
+        if self.kind is ScalarKind.INTEGER or (self.places is not None and self.places <= MOST_PLACES):
+            return Axis.TICKS
+        raise QueryError(
+            "the time column {value} is of type {kind}\n"
+            "  expected: a timestamp; or, for an axis of any other kind, an integer or a decimal of at most "
+            "{most_places} places\n  {instead}",
+            argument="at",
+            value=self.name,
+            kind=self.spelled_type,
+            most_places=MOST_PLACES,
+            instead=self._axis_instead(),
+        )
+
+    def _axis_instead(self) -> ErrorMessage:
+        """Return the call to write instead of a column that is no axis."""
+        if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
+            return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(self.name, "decimal(18, 6)"))
+        if self.kind is ScalarKind.STRING:
+            order = SparkFunction("array", Constant("low"), Constant("high"))
+            return ErrorMessage(
+                "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
+                time=WrittenColumn(self.name, "timestamp"),
+                place=SparkFunction("array_position", order, WrittenColumn(self.name)),
+            )
+        return ErrorMessage("cast it, for example to timestamp")
+
+    def read_as_is(self) -> Field:
+        """Return the value read of the column where nothing says otherwise: the ticks of a timestamp, others as is."""
+        if self.kind is ScalarKind.TIMESTAMP:
+            return Field(self.name, Scalar(ScalarKind.INSTANT), is_nullable=True)
+        return self.field
+
+    def passed_on(self, name: str) -> Field:
+        """Return a column of results under a name that has the type of this one, to the letter.
+
+        Raises:
+            QueryError: The column cannot travel.
+        """
+        return Field(name, ColumnType(self.spelled_type, column_type=self.travelling_type), is_nullable=True)
+
+    def check_no_collation(self, use: str) -> None:
+        """Refuse text with a collation where values are compared: Spark takes "a" and "A" for one, Python does not.
+
+        Args:
+            use: The word of the query for the column, such as `the key`.
+
+        Raises:
+            QueryError: The text has a collation.
+        """
+        if self.collation is None:
+            return
+        plain = f"F.collate({self.name!r}, {_BINARY!r})"
+        raise QueryError(
+            f"{use} {self.name} has the collation {self.collation}: Spark compares it by that, and Python by "
+            f"its letters\n  to have spellings alike give one spelling, for example F.lower({plain})\n"
+            f"  to tell them apart give {plain}"
+        )

@@ -1,0 +1,218 @@
+"""The columns of an input that a query reads and carries, and what they have to be for their reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from muntin.errors import PolicyError, QueryError
+from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
+from muntin.schemas import Field, ScalarKind
+from muntin.windows.specification import WrittenWindows
+from muntin_engine.backends.planning.field_types import carried_type
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.column_reader import ColumnReader
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.request import ColumnLike
+
+_EXACT: Final = frozenset(
+    {
+        ScalarKind.INTEGER,
+        ScalarKind.STRING,
+        ScalarKind.DECIMAL,
+        ScalarKind.BOOLEAN,
+        ScalarKind.DATE,
+        ScalarKind.BINARY,
+    }
+)
+"""The kinds of values of which two are equal or not: a float may differ in a digit that nobody sees."""
+
+_NUMBERS: Final = frozenset({ScalarKind.INTEGER, ScalarKind.FLOAT, ScalarKind.DECIMAL, ScalarKind.TIMESTAMP})
+
+
+@dataclass
+class ReadColumns:
+    """The columns that modules, joins and triggers read; one that is named twice is carried once.
+
+    Attributes:
+        reader: What looks columns up.
+        df: The input.
+        columns: The columns.
+        fields: What the input says of each.
+        types: The Arrow type in which each travels.
+    """
+
+    reader: ColumnReader
+    df: Any
+    columns: list[ColumnLike] = field(default_factory=list)
+    fields: list[InputColumn] = field(default_factory=list)
+    types: list[pa.DataType] = field(default_factory=list)
+    _places: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[int, str]:
+        """The names of those that only name a column, by place."""
+        return {place: name for (name, _), place in self._places.items()}
+
+    def parts(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
+        """Look up columns; `reader` says in errors who reads them.
+
+        Raises:
+            QueryError: There is no such column.
+        """
+        numbered = {str(number): column for number, column in enumerate(columns)}
+        return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
+
+    def place(self, column: ColumnLike, part: InputColumn, wanted: Field) -> int:
+        """Return the place of a column, of which a module reads what is wanted.
+
+        Raises:
+            QueryError: The column cannot travel.
+        """
+        carried = carried_type(wanted, part.travelling_type)
+        if isinstance(column, str) and (column, carried) in self._places:
+            return self._places[column, carried]
+        self.columns.append(column)
+        self.fields.append(part)
+        self.types.append(carried)
+        place = len(self.columns) - 1
+        if isinstance(column, str):
+            self._places[column, carried] = place
+        return place
+
+
+def keys_of(reader: ColumnReader, df: Any, keys: Sequence[ColumnLike]) -> list[InputColumn]:
+    """Look up the keys of an input.
+
+    Raises:
+        QueryError: The input does not have one of them.
+    """
+    named_keys = {f"k{place}": key for place, key in enumerate(keys)}
+    return list(reader.look_up(df, named_keys, dict.fromkeys(named_keys, "key")).values())
+
+
+def orders_by_name(order: ColumnLike | tuple[ColumnLike, ...] | None) -> dict[str, ColumnLike | None]:
+    """Return the columns that order the rows of one time: one as `order`, others as `order 2` and so on.
+
+    Args:
+        order: A column, several as a tuple, or None.
+    """
+    columns = order if isinstance(order, tuple) else (order,)
+    return {"order" if place == 1 else f"order {place}": column for place, column in enumerate(columns, 1)}
+
+
+def ranges_of(
+    reader: ColumnReader,
+    df: Any,
+    keys: Sequence[ColumnLike],
+    key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
+) -> dict[str, ColumnLike]:
+    """Return the columns of ranges by the names under which they travel: `low0` and `high0` for the first key.
+
+    Args:
+        reader: What looks columns up.
+        df: The input.
+        keys: Its keys.
+        key_ranges: By the name of a key, the columns of the least value, and of the first that is too large.
+
+    Raises:
+        QueryError: There is no such key or column, or one is not of the type of the key, or that has no order.
+    """
+    key_columns = keys_of(reader, df, keys)
+    ranges: dict[str, ColumnLike] = {}
+    places = {key.name: place for place, key in enumerate(key_columns)}
+    for name, limits in key_ranges.items():
+        if name not in places:
+            raise QueryError(
+                f"key_ranges bounds {name!r}, which is not a key\n  the keys are {', '.join(places) or 'none'}"
+            )
+        place = places[name]
+        key = key_columns[place]
+        low, high = limits
+        bounds: dict[str, ColumnLike] = {}
+        if low is not None:
+            bounds[f"low{place}"] = low
+        if high is not None:
+            bounds[f"high{place}"] = high
+        for bound in reader.look_up(df, bounds, dict.fromkeys(bounds, f"key_ranges of {name!r}")).values():
+            if key.kind is None or bound.spelled_type != key.spelled_type:
+                raise QueryError(
+                    f"key_ranges bounds {name!r}, which is {key.spelled_type}, by {bound.name!r}, which is "
+                    f"{bound.spelled_type}\n"
+                    "  expected: numbers, text, dates or timestamps, and columns of the type of the key: cast them"
+                )
+        ranges |= bounds
+    return ranges
+
+
+def check_condition(column: InputColumn, call: str) -> None:
+    """Refuse a condition on rows that is neither true nor false.
+
+    Args:
+        column: The condition.
+        call: The call that takes it, with a place for it in braces.
+
+    Raises:
+        QueryError: It is of another type.
+    """
+    if column.kind is not ScalarKind.BOOLEAN:
+        raise QueryError(
+            "{condition} is of type {kind}\n  expected: a condition, such as 'km > 2'",
+            value=column.name,
+            condition=call.format(column.name),
+            kind=column.spelled_type,
+        )
+
+
+def check_order(column: InputColumn) -> None:
+    """Refuse an order that does not say which of two rows comes first.
+
+    Raises:
+        PolicyError: The column is of another type.
+    """
+    if column.kind not in _EXACT and column.kind is not ScalarKind.TIMESTAMP:
+        raise PolicyError(
+            "{argument} is of type {kind}\n"
+            "  expected: an integer, text, a decimal, a date or a timestamp, such as an offset",
+            argument="order",
+            value=column.name,
+            kind=column.spelled_type,
+        )
+    column.check_no_collation("the order")
+
+
+def check_read(windows: RowWindows, expression: str, column: InputColumn) -> None:
+    """Refuse what row windows cannot read: a difference of text, a partition by a float, a number as a condition.
+
+    Args:
+        windows: The windows.
+        expression: An expression that they read.
+        column: What the input says of it.
+
+    Raises:
+        PolicyError: The expression is of another type than it is used as.
+        QueryError: Partitions are of text with a collation.
+    """
+    if expression == windows.partition_by:
+        if column.kind not in _EXACT:
+            raise PolicyError(
+                f"partition({expression!r}) is of type {column.spelled_type}\n"
+                "  expected: an integer, text, a decimal or a date; cast it, for example with 'cast(x as string)'"
+            )
+        replace(column, name=expression).check_no_collation("the partition")
+    for policy in windows.policies if isinstance(windows, PartitionedRows) else ():
+        if isinstance(policy, DeltaPolicy) and policy.attribute == expression and column.kind not in _NUMBERS:
+            raise PolicyError(
+                f"delta({expression!r}, ...) is of type {column.spelled_type}\n  expected: a number or a timestamp"
+            )
+    if expression in windows.conditions and column.kind is not ScalarKind.BOOLEAN:
+        raise PolicyError(
+            "{windows} reads {value!r}, which is of type {found}\n  expected: a condition, such as \"x = 'end'\"",
+            value=expression,
+            windows=WrittenWindows(windows),
+            found=column.spelled_type,
+        )

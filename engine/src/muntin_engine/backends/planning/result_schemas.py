@@ -1,0 +1,94 @@
+"""The Arrow schemas of the outputs of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin.schemas import Field
+from muntin_engine.backends.planning.field_types import result_type, time_type_of
+from muntin_engine.wire.side_output import side_output_schema
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.plan import Plan
+
+
+def result_schema(query: PlannedQuery) -> pa.Schema:
+    """Return the schema of a query's results, all columns of them."""
+    return _schema(query, query.plan.added, query.plan.outputs)
+
+
+def refused_schema(query: PlannedQuery) -> pa.Schema:
+    """Return the schema of the late and the rejected rows of a query."""
+    time = time_type_of(query.source.times, query.plan)
+    return side_output_schema(time, len(query.plan.inputs))
+
+
+def evicted_schema(query: PlannedQuery) -> pa.Schema:
+    """Return the schema of the second output of a query.
+
+    Raises:
+        QueryError: The query has no such output.
+    """
+    plan = query.plan
+    if not plan.evicted:
+        label = plan.modules[0].label if plan.modules else "this query"
+        raise QueryError(
+            f"{label} gives nothing when rows leave, so there is no such output\n"
+            "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
+        )
+    return _schema(query, plan.added_to_evicted, plan.evicted)
+
+
+def projected_columns(plan: Plan) -> dict[str, tuple[int, str]]:
+    """Return the columns of results that are columns of an input as they are, by their names in results.
+
+    Each is the place of the input, and the name of the column in its projection.
+    """
+    columns = {key.name: (0, f"k{place}") for place, key in enumerate(plan.keys)}
+    partition_place = _partition_place(plan)
+    if partition_place is not None:
+        columns["partition"] = (0, f"i{partition_place}")
+    if plan.join is not None:
+        for joined in plan.join.columns:
+            columns[joined.field.name] = (joined.side, f"i{joined.place}")
+    return columns
+
+
+def _partition_place(plan: Plan) -> int | None:
+    """Return the place among the inputs of what row windows are partitioned by; None if they are not."""
+    if plan.rows is None or plan.rows.partition_by is None:
+        return None
+    return plan.expressions[plan.rows.partition_by]
+
+
+def _schema(query: PlannedQuery, added_names: Iterable[str], outputs: Iterable[Field]) -> pa.Schema:
+    """Return the schema of rows with the keys, columns that Muntin adds, and the outputs of modules, in this order."""
+    plan = query.plan
+    time = time_type_of(query.source.times, plan)
+    extent = pa.struct([("start", time), ("end", time)])
+    added_types: dict[str, pa.DataType] = {
+        "window_name": pa.string(),
+        "change": pa.string(),
+        "event_id": pa.int64(),
+        "new_end": time,
+        "timing": pa.string(),
+        "firing": pa.int64(),
+        "ends_window": pa.bool_(),
+    }
+    partition_place = _partition_place(plan)
+    if partition_place is not None:
+        added_types["partition"] = query.source.inputs[partition_place]
+
+    fields: list[tuple[str, pa.DataType]] = []
+    for key, key_type in zip(plan.keys, query.source.keys, strict=True):
+        fields.append((key.name, key_type))
+    for name in added_names:  # those without a type of their own are windows and lifetimes
+        fields.append((name, added_types.get(name, extent)))
+    for output in outputs:
+        fields.append((output.name, result_type(output, time)))
+    return pa.schema(fields)

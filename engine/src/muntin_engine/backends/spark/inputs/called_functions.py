@@ -1,0 +1,47 @@
+"""The registered functions that the expressions of a DataFrame call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from muntin import Function
+from muntin_engine.backends.spark.private_parts import analyzed_plan, connect_plan, java_session_id
+from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
+
+_CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
+_REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
+"""By session, the functions that were registered last under their names in SQL."""
+
+
+def remember_function(spark: AnySession, function: Function[..., Any]) -> None:
+    """Take note of a function that was registered with a session."""
+    _REGISTERED.setdefault(_session_id(spark), {})[function.sql_name] = function
+
+
+def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
+    """Yield the registered functions that the expressions of a DataFrame call.
+
+    Cost: a call of the JVM, in sessions with registered functions.
+    """
+    spark = df.sparkSession
+    registered = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
+    if not registered:
+        return
+    if is_connect(spark):  # what is sent to the server names functions; one that only names a column is none the worse
+        sent_plan = connect_plan(df)
+        for name, function in registered.items():
+            if name.encode() in sent_plan:
+                yield function
+        return
+    called_names = set(_CALLED.findall(analyzed_plan(df)))
+    for name, function in registered.items():
+        if name in called_names:
+            yield function
+
+
+def _session_id(spark: Any) -> str:
+    return str(spark.session_id) if is_connect(spark) else java_session_id(spark)

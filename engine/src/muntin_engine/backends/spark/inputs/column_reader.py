@@ -1,0 +1,77 @@
+"""The columns and the projection of a DataFrame, as the planner asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from muntin_engine.backends.planned_query import ProjectedRows
+from muntin_engine.backends.planning.column_reader import ColumnReader
+from muntin_engine.backends.spark.column_types import input_column
+from muntin_engine.backends.spark.inputs import called_functions, input_columns
+from muntin_engine.backends.spark.inputs.time_marks import Marks, marks_of, with_marks
+
+if TYPE_CHECKING:
+    from muntin import Function
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.lengths import AxisScale
+    from muntin_engine.plan.request import ColumnLike, InputRequest
+
+
+class SparkColumnReader(ColumnReader):
+    """Looks up columns of DataFrames, and projects them in Spark SQL."""
+
+    def is_stream(self, df: DataFrame) -> bool:
+        """True if a DataFrame was read with `readStream`."""
+        return df.isStreaming
+
+    def look_up(
+        self, df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+    ) -> dict[str, InputColumn]:
+        """Look up columns of a DataFrame."""
+        return input_columns.look_up(df, columns, readers)
+
+    def expression(self, text: str) -> Column:
+        """Make a column of an expression in Spark's SQL."""
+        return F.expr(text)
+
+    def as_text(self, column: ColumnLike) -> Column:
+        """Cast a column to text."""
+        return input_columns.as_column(column).cast("string")
+
+    def conjunction(self, conditions: Sequence[ColumnLike]) -> Column:
+        """Make a column that says whether a row meets all conditions."""
+        return reduce(and_, map(input_columns.as_column, conditions))
+
+    def project(
+        self,
+        request: InputRequest,
+        columns: Mapping[str, ColumnLike],
+        identities: Mapping[str, str],
+        scale: AxisScale,
+    ) -> tuple[DataFrame, ProjectedRows]:
+        """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input."""
+        projected = {name: input_columns.as_column(column) for name, column in columns.items()}
+        has_marks = bool(request.heartbeats) or request.clock is not None
+        if has_marks:
+            projected.setdefault("change", F.lit("insert"))
+        source = request.df if request.rows is None else request.df.where(request.rows)
+        rows = source.select(*(column.alias(name) for name, column in projected.items()))
+
+        marks: Marks = ()
+        if has_marks:
+            heartbeats = []
+            for beat in request.heartbeats:
+                heartbeats.append(replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")))
+            marks = marks_of(input_column(rows.schema["start"]), heartbeats, request.clock, scale)
+        return with_marks(rows, marks), ProjectedRows(request.df, projected, identities, request.rows, marks)
+
+    def called_functions(self, df: DataFrame) -> Iterable[Function[..., Any]]:
+        """Return the registered functions that the expressions of a DataFrame call."""
+        return called_functions.called_functions(df)

@@ -1,1 +1,0 @@
-"""From the words of a query writer to a plan."""

@@ -1,0 +1,328 @@
+"""Queries over tables in this process: the rows of Spark, in a table of the kind of the input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from muntin import Window, hopping, session, snapshot, tumbling
+from muntin.errors import ModuleFailedError, QueryError
+from muntin_engine import EventStream, Query, events, module
+from tests.modules.members import Count, Members, Total
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Made = Callable[[Any], Query]
+
+
+def at(hour: int, minute: int = 0) -> datetime:
+    return datetime(2024, 5, 1, hour, minute, tzinfo=UTC)
+
+
+#   a   8:00 |x....x.....|9:00 ...x......|10:00
+#   b   8:00 |......x....|9:00 ..........|10:00
+RIDES = pa.table(
+    {
+        "station": ["a", "b", "a", "a", None],
+        "leaves": pa.array([at(8, 5), at(8, 40), at(8, 30), at(9, 20), at(9, 59)], pa.timestamp("us", "UTC")),
+        "km": [1.0, 2.0, 4.0, None, 3.0],
+        "riders": pa.array([1, 2, 3, 4, 5], pa.int32()),
+        "bike": pa.array([{"kind": "cargo", "gears": 3}] * 4 + [None]),
+    }
+)
+
+HOURS = [
+    {"station": None, "window": {"start": at(9), "end": at(10)}, "n": 1, "km": 3.0},
+    {"station": "a", "window": {"start": at(8), "end": at(9)}, "n": 2, "km": 5.0},
+    {"station": "a", "window": {"start": at(9), "end": at(10)}, "n": 1, "km": None},
+    {"station": "b", "window": {"start": at(8), "end": at(9)}, "n": 1, "km": 2.0},
+]
+
+
+def rides(frame: Any = RIDES, **arguments: Any) -> EventStream:
+    return events(frame, **{"key": "station", "at": "leaves"} | arguments)
+
+
+def by_hours(frame: Any) -> Query:
+    return rides(frame).window(tumbling("1 hour")).aggregate(n=module(Count, "riders"), km=module(Total, "km"))
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of an Arrow table in order, missing keys first."""
+    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
+    return sorted(rows, key=repr_of_row)
+
+
+def repr_of_row(row: dict[str, Any]) -> tuple[bool, str]:
+    return row.get("station") is not None, repr(row)
+
+
+def test_a_tumbling_window_has_the_rows_of_its_key_and_time() -> None:
+    results: Any = by_hours(RIDES).results()
+    assert results.schema == pa.schema(
+        [
+            ("station", pa.string()),
+            ("window", pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))])),
+            ("n", pa.int64()),
+            ("km", pa.float64()),
+        ]
+    )
+    assert rows_of(results) == HOURS
+
+
+@pytest.mark.parametrize(
+    ("kind", "frame"),
+    [
+        (pa.Table, RIDES),
+        (pa.Table, pa.dataset.dataset(RIDES)),
+        (pl.DataFrame, pl.DataFrame(RIDES)),
+        (duckdb.DuckDBPyRelation, duckdb.from_arrow(RIDES)),
+    ],
+)
+def test_a_result_is_of_the_kind_of_its_input(kind: type, frame: Any) -> None:
+    results = by_hours(frame).results()
+    assert isinstance(results, kind)
+    assert rows_of(results) == HOURS
+
+
+def test_a_lazy_frame_gives_a_lazy_frame() -> None:
+    results: Any = by_hours(pl.DataFrame(RIDES).lazy()).results()
+    assert isinstance(results, pl.LazyFrame)
+    assert rows_of(results.collect()) == HOURS
+
+
+def test_a_reader_is_read_once_and_when_the_query_runs() -> None:
+    query = by_hours(pa.RecordBatchReader.from_batches(RIDES.schema, RIDES.to_batches(max_chunksize=2)))
+    assert rows_of(query.results()) == HOURS
+
+
+def test_nan_and_nat_of_pandas_are_null() -> None:
+    results = by_hours(RIDES.to_pandas()).results()
+    assert isinstance(results, pd.DataFrame)
+    assert rows_of(pa.Table.from_pandas(results, preserve_index=False)) == HOURS
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_are_read_by_a_pattern_and_give_arrow(tmp_path: Path, ending: str) -> None:
+    table = RIDES.drop_columns("bike")
+    for number in range(2):
+        part = table.slice(number * 3, 3)
+        if ending == "csv":
+            pyarrow.csv.write_csv(part, tmp_path / f"{number}.csv")
+        else:
+            pq.write_table(part, tmp_path / f"{number}.parquet")
+    results = by_hours(str(tmp_path / f"*.{ending}")).results()
+    assert isinstance(results, pa.Table)
+    assert rows_of(results) == HOURS
+
+
+def test_hopping_windows_overlap() -> None:
+    query = rides().window(hopping("1 hour", "30 minutes")).aggregate(n=module(Count))
+    starts = [(row["window"]["start"], row["n"]) for row in rows_of(query.results()) if row["station"] == "a"]
+    assert starts == [(at(7, 30), 1), (at(8), 2), (at(8, 30), 2), (at(9), 1)]
+
+
+def test_a_session_ends_after_its_gap() -> None:
+    query = rides().window(session("30 minutes")).aggregate(n=module(Count))
+    sessions = [(row["station"], row["window"]["start"], row["n"]) for row in rows_of(query.results())]
+    assert sessions == [
+        (None, at(9, 59), 1),
+        ("a", at(8, 5), 2),
+        ("a", at(9, 20), 1),
+        ("b", at(8, 40), 1),
+    ]
+
+
+#   1  |---------|
+#   2       |---------|
+#      0    5   10   15
+def test_a_snapshot_has_the_events_that_live_at_a_time() -> None:
+    table = pa.table({"low": [0, 5], "high": [10, 15], "x": [1, 2]})
+    query = events(table, start="low", end="high").window(snapshot()).aggregate(xs=module(Members, "x"))
+    assert rows_of(query.results()) == [
+        {"window": {"start": 0, "end": 5}, "xs": [1]},
+        {"window": {"start": 10, "end": 15}, "xs": [2]},
+        {"window": {"start": 5, "end": 10}, "xs": [1, 2]},
+    ]
+
+
+def test_a_function_of_arrays_and_a_module_of_a_plugin_are_called_as_on_spark() -> None:
+    windows = rides().window(tumbling("1 hour"))
+    query = windows.aggregate(mean=module("stats.average", "km"), spread=module(np.ptp, "riders", returns=int))
+    assert {(row["station"], row["mean"], row["spread"]) for row in rows_of(query.results())} == {
+        (None, 3.0, 0),
+        ("a", 2.5, 2),
+        ("a", None, 0),
+        ("b", 2.0, 0),
+    }
+
+
+def test_columns_are_names_paths_and_expressions() -> None:
+    query = rides(key=["bike.kind", "riders % 2 = 0"], rows="riders < 5").where("km IS NOT NULL")
+    results: Any = query.window(tumbling("1 day")).aggregate(total=module(Total, "km * 2")).results()
+    assert results.schema.names == ["kind", "riders % 2 = 0", "window", "total"]
+    assert {(row["kind"], row["riders % 2 = 0"], row["total"]) for row in results.to_pylist()} == {
+        ("cargo", False, 10.0),
+        ("cargo", True, 4.0),
+    }
+
+
+def test_columns_are_read_in_the_types_that_spark_has() -> None:
+    table = pa.table(
+        {
+            "at": pa.array([1_714_550_399_999_999_999], pa.timestamp("ns", "Europe/Berlin")),
+            "k": pa.array(["a"]).dictionary_encode(),
+            "text": pa.array(["b"], pa.large_string()),
+            "x": pa.array([7], pa.uint32()),
+            "y": pa.array([[1]], pa.list_(pa.uint8(), 1)),
+        }
+    )
+    windows = rides(table, key=["k", "text"], at="at").window(tumbling("1 hour"))
+    results: Any = windows.aggregate(x=module("stats.max", "x"), y=module("stats.collect_list", "y")).results()
+    assert results.schema.field("x").type == pa.int64()
+    assert rows_of(results) == [{"k": "a", "text": "b", "window": {"start": at(7), "end": at(8)}, "x": 7, "y": [[1]]}]
+
+
+def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureFixture) -> None:
+    table = pa.table({"at": [1, None], "x": [1, 2]})
+    query = events(table, at="at").window(tumbling(10)).aggregate(n=module(Count))
+    assert rows_of(query.results()) == [{"window": {"start": 0, "end": 10}, "n": 1}]
+    assert [record.name for record in caplog.records] == ["muntin.rejected"]
+    assert caplog.messages[0].startswith("muntin: 1 of 2 rows of the static input were rejected: 1 null time\n")
+    (rejected,) = rows_of(query.rejected_rows())
+    assert (rejected["reason"], rejected["message"]) == ("null time", "its time is null")
+    assert rows_of(query.late_rows()) == []
+
+
+def test_rows_that_a_module_skips_and_values_that_no_column_holds_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    def pairs(xs: list[int], ys: list[float]) -> int:
+        return len(xs)
+
+    def large(values: list[int]) -> int:
+        return 2**70 if values == [4] else 0
+
+    table = pa.table({"at": [1, 11, 21], "x": [None, 4, 5], "y": [1.0, 2.0, 3.0]})
+    windows = events(table, at="at").window(tumbling(10))
+    results = windows.aggregate(n=module(pairs, "x", "y", returns=int), large=module(large, "x")).results()
+    assert [row["large"] for row in rows_of(results)] == [None, None, 0]
+    assert {record.name for record in caplog.records} == {"muntin.skipped", "muntin.overflows"}
+    messages = "\n".join(caplog.messages)
+    assert "1 of 3 rows of the static input were skipped by function.pairs" in messages
+    assert "1 values of the results are too large for their column 'large'" in messages
+
+
+def test_results_are_selected() -> None:
+    query = by_hours(RIDES).select("station", start="window.start", each="km / n").where("n > 1")
+    assert rows_of(query.results()) == [{"station": "a", "start": at(8), "each": 2.5}]
+
+
+def test_the_events_of_two_tables_are_joined() -> None:
+    left = pa.table({"k": ["a", "b"], "start": [0, 0], "end": [10, 10], "x": [1, 2]})
+    right = pa.table({"k": ["a", "a"], "start": [5, 20], "end": [15, 30], "y": ["in", "out"]})
+    spans = {"key": "k", "start": "start", "end": "end"}
+    query = events(left, **spans).join(events(right, **spans), left_columns="x", right_columns="y")  # type: ignore[arg-type]
+    assert rows_of(query.results()) == [{"k": "a", "lifetime": {"start": 5, "end": 10}, "x": 1, "y": "in"}]
+
+
+def test_results_are_printed_in_the_order_of_their_windows(capsys: pytest.CaptureFixture[str]) -> None:
+    by_hours(RIDES).select("station", "n").show(3)
+    printed = capsys.readouterr().out
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in printed.splitlines()[4:7]]
+    assert cells == [["a", "2"], ["b", "1"], ["NULL", "1"]]
+
+
+def spread_of(values: list[float]) -> float:
+    raise ValueError("no spread")
+
+
+def test_the_error_of_a_module_names_its_key_and_window() -> None:
+    query = rides().window(tumbling("1 hour")).aggregate(x=module(spread_of, "km"))
+    with pytest.raises(ModuleFailedError, match="no spread"):
+        query.results()
+
+
+def key_of(column: pa.Array) -> Query:
+    table = pa.table({"at": [1], "k": column})
+    return rides(table, key="k", at="at").window(tumbling(5)).aggregate(n=module(Count))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: rides(key="statoin"),
+            "key reads 'statoin', and the input has no such column",
+        ),
+        (lambda: rides(rows="km + 1"), r"rows\(km \+ 1\) is of type double\n  expected: a condition"),
+        (lambda: rides(at="station").window(tumbling(5)).aggregate(n=module(Count)), "the time column station is of"),
+        (lambda: rides(at="uuid() IS NULL").window(tumbling(5)).aggregate(n=module(Count)), "without Spark"),
+        (lambda: rides("no_such_*.parquet"), "there is no file 'no_such_\\*.parquet'"),
+        (lambda: events(pa.table({"a": [1]})["a"], at="t"), "a ChunkedArray is no table"),
+        (lambda: key_of(pa.array([1], pa.time64("us"))), "a column of type time cannot be a key"),
+        (lambda: key_of(pa.nulls(1)), "a column of type void cannot be a key"),
+        (lambda: by_hours(RIDES).as_events(), r"not yet without Spark: as_events\(\)"),
+        (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"not yet without Spark: write\(\)"),
+        (lambda: rides().with_columns(m="km / 2"), "not yet without Spark: with_columns"),
+    ],
+)
+def test_what_cannot_be_done_is_said(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        make()
+
+
+def test_a_column_of_sparks_is_refused_with_what_to_write() -> None:
+    class Column:
+        isNotNull = None
+
+        def __str__(self) -> str:
+            return "Column<'km'>"
+
+    with pytest.raises(QueryError, match=r"key reads Column<'km'>, a column of Spark's(.|\n)*as text in SQL"):
+        rides(key=Column())
+
+
+def test_a_query_in_this_process_imports_no_pyspark() -> None:
+    code = (
+        "import sys, pyarrow as pa; from muntin import tumbling; from muntin_engine import events, module\n"
+        "query = events(pa.table({'at': [1]}), at='at').window(tumbling(10)).aggregate(n=module('stats.count'))\n"
+        "print(query.results().to_pylist(), 'pyspark' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[{'window': {'start': 0, 'end': 10}, 'n': 1}] False"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("window", [tumbling("1 hour"), hopping("1 hour", "10 minutes"), session("20 minutes")])
+def test_results_are_those_of_spark(spark: SparkSession, window: Window) -> None:
+    random = np.random.default_rng(5)
+    count = 2_000
+    table = pa.table(
+        {
+            "station": random.integers(0, 9, count),
+            "leaves": pa.array(random.integers(0, 86_400_000_000, count), pa.timestamp("us", "UTC")),
+            "km": pa.array(np.round(random.random(count), 3), mask=random.random(count) < 0.1),
+            "riders": pa.array(random.integers(1, 5, count), pa.int32()),
+        }
+    )
+
+    def query(frame: Any) -> Query:
+        calls = {"mean": module("stats.average", "km"), "all": module(Members, "riders")}
+        return rides(frame).window(window).aggregate(**calls)  # type: ignore[arg-type]
+
+    on_spark = query(spark.createDataFrame(table)).results().toArrow()
+    assert rows_of(query(table).results()) == rows_of(on_spark)
