@@ -204,8 +204,8 @@ def _reader(
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
-        stored_bucket = StoredBucket(cells, f"bucket {bucket} of operator {operator}")
-        rows = list(KEEPS_STATE[query.evaluator].held_rows(stored_bucket))
+        reader = BucketReader(cells, f"bucket {bucket} of operator {operator}")
+        rows = list(KEEPS_STATE[query.evaluator].state_rows(reader))
 
         columns = {name: [getattr(row, name, None) for row in rows] for name in schema.names}
         columns["query"] = [query.name] * len(rows)

@@ -135,7 +135,7 @@ def begin(
         operators = [inner_query.place_name for inner_query in query.before]
         before = _queries_before(query)
         place_names = list(before)
-        recorded_before: list[Recorded] = []
+        recorded_before: list[RecordedQuery] = []
         for place_name, inner_query in before.items():
             operator = operators.index(place_name)
             recorded_before.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
@@ -145,7 +145,7 @@ def begin(
 
 def _recorded(
     query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, place_names: list[str]
-) -> Recorded:
+) -> RecordedQuery:
     """Return a query as its recording begins with it.
 
     Args:
@@ -165,4 +165,4 @@ def _recorded(
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
     reads = tuple(place_names.index(inner_query.place_name) for inner_query in query.inner)
-    return Recorded(data, cells, reads)
+    return RecordedQuery(data, cells, reads)
