@@ -37,7 +37,7 @@ from muntin_engine.plan.code_in_use import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.sinks import Sink
-from muntin_engine.sinks.addresses import is_elsewhere, local_path, unpatterned
+from muntin_engine.sinks.addresses import local_path
 from muntin_engine.sinks.checkpoint_copy import (
     COMMAND,
     COPYING,
@@ -47,7 +47,6 @@ from muntin_engine.sinks.checkpoint_copy import (
     schema_files_in,
 )
 from muntin_engine.sinks.owned_folder import TO_GO_ON
-from muntin_engine.sinks.places import local_path
 from muntin_engine.time.changes import Progress
 
 FOLDER: Final = RECORDS
