@@ -22,8 +22,7 @@ from muntin_engine.plan.metrics import skipped_metric
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS, OutputBlob
-from muntin_engine.wire.row_counts import RowCounts
-from muntin_engine.wire.shuffle import SIDE, shared_name
+from muntin_engine.wire.shuffle import SIDE, RowCounts, shared_name
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery, Selection

@@ -13,8 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from muntin_engine.backends.spark.session.kinds import is_connect
+from muntin_engine.sinks.addresses import is_elsewhere, local_path, unpatterned
 from muntin_engine.sinks.checkpoint_copy import is_same_place
-from muntin_engine.sinks.places import is_elsewhere, local_path, unpatterned
 
 _NUMBERED_FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 """The path of a file whose name is a number, or of one in a folder whose name is a number."""
