@@ -18,7 +18,8 @@ def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(mu
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    checkpoint, copy = str(tmp_path / "checkpoint"), str(tmp_path / "copy")
+    checkpoint = str(tmp_path / "checkpoint")
+    copy = str(tmp_path / "copy")
     folder = f"--folder={tmp_path}/results={tmp_path}/copied"
     told = (
         f"copied 3 files to {copy}, up to micro-batch 3\n"

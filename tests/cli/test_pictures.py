@@ -39,7 +39,8 @@ def place(element: ElementTree.Element, name: str) -> float:
 def spans(drawing: Drawing) -> Iterator[tuple[str, float, float]]:
     """Yield each text with where it begins and ends, if letters are as wide as those of a usual font."""
     for element in elements(drawing, "text"):
-        text, look = element.text or "", element.get("class", "").split()
+        text = element.text or ""
+        look = element.get("class", "").split()
         width = sum(3.5 if letter in " .,:;'|!ijl()[]" else 7.5 for letter in text)
         left = place(element, "x") - (width / 2 if "mid" in look else width if "end" in look else 0)
         yield text, left, left + width

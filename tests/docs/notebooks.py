@@ -74,7 +74,8 @@ def _without_nothing(output: Mapping[str, str]) -> Output:
 
 
 def _output(cell: Mapping[str, Any]) -> Output:
-    printed, shown = "", dict[str, str]()
+    printed = ""
+    shown = dict[str, str]()
     for one in cell["outputs"]:
         assert one["output_type"] in ("stream", "execute_result"), one
         if one["output_type"] == "stream":

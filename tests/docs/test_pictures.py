@@ -141,7 +141,9 @@ def test_no_text_of_a_picture_lies_over_another(picture: Picture) -> None:
 
 def span(text: ElementTree.Element) -> tuple[float, float, str]:
     """Return where a text begins and ends, if letters are about as wide as usual."""
-    said, looks, x = text.text or "", text.get("class", "").split(), float(text.get("x", 0))
+    said = text.text or ""
+    looks = text.get("class", "").split()
+    x = float(text.get("x", 0))
     width = sum(3.5 if letter in " .,:;'()[]il" else 7.3 for letter in said)
     left = x - (width / 2 if "mid" in looks else width if "end" in looks else 0)
     return left, left + width, said

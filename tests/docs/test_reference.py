@@ -57,7 +57,8 @@ def target_of(name: str) -> griffe.Object:
 
 def defined(name: str) -> griffe.Object:
     """Return what a name stands for: not the module in which it is, if that has the same name."""
-    found, last = target_of(name), name.rpartition(".")[2]
+    found = target_of(name)
+    last = name.rpartition(".")[2]
     return target_of(f"{found.path}.{last}") if found.is_module else found
 
 

@@ -29,7 +29,8 @@ def bids_for_some(bids: Sequence[Bid], skip: int) -> Rows:
 def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
     """Return (start, auction, bids) of the auctions with the most bids in each window (query 5)."""
     rows: Rows = Counter()
-    first, last = min(bid.at for bid in bids), max(bid.at for bid in bids)
+    first = min(bid.at for bid in bids)
+    last = max(bid.at for bid in bids)
     for start in range(first // period * period - size, last + 1, period):
         auctions = [bid.auction for bid in bids if start <= bid.at < start + size]
         found = {(auctions.count(auction), auction) for auction in auctions}

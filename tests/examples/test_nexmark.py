@@ -15,7 +15,8 @@ from examples.nexmark.site import Bid, Site, random_bids, random_site
 from tests.examples import nexmark_answers as answers
 from tests.examples.nexmark_answers import Rows
 
-AUCTIONS, BIDS = 60, 300
+AUCTIONS = 60
+BIDS = 300
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,8 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
     values = np.random.default_rng(7).gamma(1.5, size=500) + centre
     away = values - values.mean()
     expected = (away**4).mean() / (away**2).mean() ** 2
-    kurtosis, cuts = Kurtosis(), (0, 1, 3, 200, 201, 500)
+    kurtosis = Kurtosis()
+    cuts = (0, 1, 3, 200, 201, 500)
     state = kurtosis.create_state()
     for first, stop in pairwise(cuts):
         part = kurtosis.add_events(kurtosis.create_state(), values[first:stop].tolist())
@@ -114,7 +115,8 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
 def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
     """A QRS complex goes down, far up and down within 80 ms; a slow T wave as high as a third follows it."""
     random = np.random.default_rng(11)
-    at, starts = np.arange(6_000), np.cumsum(random.integers(130, 210, 34))
+    at = np.arange(6_000)
+    starts = np.cumsum(random.integers(130, 210, 34))
     heart = random.normal(scale=0.05, size=len(at)) + 0.3 * np.sin(at / 300)
     for start in starts.tolist():
         heart += 1.2 * np.exp(-(((at - start) / 3) ** 2)) - 0.3 * np.exp(-(((at - start - 7) / 3) ** 2))

@@ -41,7 +41,8 @@ def public_names() -> list[str]:
 
 def test_the_public_names_are_those_checked_in() -> None:
     listed = LIST.read_text(encoding="utf-8").splitlines()
-    added, removed = sorted(set(public_names()) - set(listed)), sorted(set(listed) - set(public_names()))
+    added = sorted(set(public_names()) - set(listed))
+    removed = sorted(set(listed) - set(public_names()))
     assert public_names() == listed, f"added {added}, removed {removed}; if that is meant, run: {REGENERATE}"
 
 

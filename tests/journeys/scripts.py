@@ -85,7 +85,8 @@ def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
 
 
 def _row(step: KeyedChange) -> dict[str, Any]:
-    event, id = step.change.event, step.change.id
+    event = step.change.event
+    id = step.change.id
     end = None if event.end == INFINITY else event.end
     row = {"key": step.key, "id": id, "start": event.start, "end": end, "payload": event.payload}
     if isinstance(step.change, Insertion):

@@ -27,7 +27,8 @@ SECOND = 1_000_000
 
 def test_sessions_are_those_of_spark(spark: SparkSession) -> None:
     """Some rows are exactly the gap of ten seconds apart, some a microsecond more."""
-    random, given = Random(5), []
+    random = Random(5)
+    given = []
     steps = (0, 1, 4 * SECOND, 10 * SECOND - 1, 10 * SECOND, 10 * SECOND + 1, 25 * SECOND)
     for key in ("a", "b", "c", None):
         at = random.randrange(100) * SECOND

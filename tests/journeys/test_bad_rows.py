@@ -100,7 +100,9 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
     rows = [("a", 1, 4, 1.0), ("a", None, 4, 1.0), ("b", 12, 11, 1.0), ("b", 3, 9, None), ("c", 5, None, 1.0)]
     df = spark.createDataFrame(rows, "key string, since bigint, until bigint, km double")
     stream = events(df, key="key", start="since", end="until", buckets=3)
-    far, total = module(Farthest, "since", "km"), module(Total, "km")  # one reads a record, one a value
+    # one reads a record, one a value
+    far = module(Farthest, "since", "km")
+    total = module(Total, "km")
     asked = stream.window(tumbling(10)).aggregate(n=module(Count), far=far, total=total).named("rides")
     asked.show()
     assert caplog.messages == [

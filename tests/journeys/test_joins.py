@@ -122,7 +122,9 @@ def counts() -> list[tuple[str, int, int]]:
 
 
 def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
-    rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
+    rides = tables(RIDES, 0)
+    fares = tables(FARES, 1)
+    checkpoint = tmp_path / "checkpoint"
     output: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for count in (2, 3):
         folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
@@ -151,7 +153,8 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
 
 def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) -> None:
     nameless = pa.Table.from_pylist([{"change": "insert", "car": "b", "since": 30, "until": 40, "km": 1}], RIDES)
-    rides, fares = pa.concat_tables([*tables(RIDES, 0), nameless]), pa.concat_tables(tables(FARES, 1))
+    rides = pa.concat_tables([*tables(RIDES, 0), nameless])
+    fares = pa.concat_tables(tables(FARES, 1))
     query = queries(spark.createDataFrame(rides), spark.createDataFrame(fares))["final"]
     rows = collect(query.results())
     rides_of_b, fares_of_b = EXPECTED["b"]

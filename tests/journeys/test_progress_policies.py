@@ -97,7 +97,8 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
         source="link",
         sources=["north", "south"],
     )
-    results, late = Kept(), Kept()
+    results = Kept()
+    late = Kept()
     running = members(stream).write(
         checkpoint=tmp_path / "checkpoint", results=results, late_rows=late, available_now=True
     )
@@ -143,7 +144,8 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
 @pytest.mark.nightly
 def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
     types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
-    schema, folder = pa.schema([*types, ("region", pa.string())]), tmp_path / "stream"
+    schema = pa.schema([*types, ("region", pa.string())])
+    folder = tmp_path / "stream"
 
     def came(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
         return [{"change": "insert", "at": at, "region": region, "sensor": sensor} for region, sensor in keys]

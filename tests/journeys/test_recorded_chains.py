@@ -34,7 +34,9 @@ def half_days(stream: DataFrame) -> Query:
 def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queries(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    sink, checkpoint, record = Written(), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written()
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int, **given: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", [*BATCHES, LATER][:count]))

@@ -98,7 +98,9 @@ def joined(stream: DataFrame) -> Query:
 def test_a_replay_is_what_the_sink_holds(
     spark: SparkSession, tmp_path: Path, build: Callable[[DataFrame], Query]
 ) -> None:
-    sink, checkpoint, record = Written(fails_in=1), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written(fails_in=1)
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
@@ -120,7 +122,9 @@ def test_a_replay_is_what_the_sink_holds(
 
 @pytest.mark.nightly
 def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    sink, checkpoint, record = Written(), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written()
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int, **given: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
@@ -165,7 +169,8 @@ def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_pat
 
 @pytest.mark.nightly
 def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    sink, record = Written(), tmp_path / "recording"
+    sink = Written()
+    record = tmp_path / "recording"
     (record / "rows").mkdir(parents=True)
     (record / "rows/00000001").write_text("in the way of a folder")
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))

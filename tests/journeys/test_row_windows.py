@@ -68,13 +68,15 @@ def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSes
         complete = [seq for seq in of(key) if seq // 2 < 12 - 4]
         assert windows == [complete[max(0, end - 3) : end] for end in range(2, len(complete) + 1, 2)]
     for row in found["batch"]:
-        start, end = row["window"]["start"], row["window"]["end"]
+        start = row["window"]["start"]
+        end = row["window"]["end"]
         assert (start % 5, end) == (0, start + 5)
         own = (row["key"], row["partition"])
         assert row["rows"] == [seq for at, seq, key, x, _ in ROWS if start <= at < end and (key, x % 2) == own]
     assert {row["window"]["start"] for row in found["batch"]} == {0}
     for row in found["time"]:
-        start, end = row["window"]["start"], row["window"]["end"]
+        start = row["window"]["start"]
+        end = row["window"]["end"]
         assert row["rows"] == [x for at, _, key, x, _ in ROWS if start <= at < end and key == row["key"]]
         assert row["newest"] == row["rows"][-1]
     assert sorted((row["window"]["start"], row["key"]) for row in found["time"]) == [

@@ -33,9 +33,12 @@ query5, query7, query11, query12 = (
     for number in (5, 7, 11, 12)
 )
 
-SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
+SIZE = 10 * SECOND
+PERIOD = 5 * SECOND
+GAP = 10 * SECOND
 SEEDS = range(2)
-MANY, FEW = 300, 100
+MANY = 300
+FEW = 100
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -98,7 +101,8 @@ def arriving(bids: Sequence[Bid]) -> Any:
 
 def by_clock(bids: Sequence[Bid]) -> Any:
     """Return the bids as Beam's test stream, with a clock that is at each bid when it arrives."""
-    stream, clock = test_stream.TestStream().advance_watermark_to(0), 0
+    stream = test_stream.TestStream().advance_watermark_to(0)
+    clock = 0
     for bid in bids:
         if bid.at > clock:
             stream.advance_processing_time((bid.at - clock) / SECOND)

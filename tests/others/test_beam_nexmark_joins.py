@@ -39,7 +39,8 @@ query0, query1, query2, query3, query4, query6, query8, query9, query10 = (
 )
 winning = pytest.importorskip(f"{nexmark}.queries.winning_bids", reason="apache-beam is not installed")
 
-SIZE, PERIOD = 20 * SECOND, 10 * SECOND
+SIZE = 20 * SECOND
+PERIOD = 10 * SECOND
 SEEDS = pytest.mark.parametrize("seed", [5, 6])
 AUCTIONS = 60
 

@@ -21,7 +21,8 @@ class TestBytewax:
 
     def run(self, windower: Any, minutes: list[float]) -> tuple[list[Any], list[Any], list[Any]]:
         """Return the streams `down`, `late` and `meta` of readings at some minutes; one may be two minutes late."""
-        win, op = self.win, pytest.importorskip("bytewax.operators")
+        win = self.win
+        op = pytest.importorskip("bytewax.operators")
         from bytewax.dataflow import Dataflow
         from bytewax.testing import TestingSink, TestingSource, run_main
 

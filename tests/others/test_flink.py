@@ -139,7 +139,8 @@ def test_merged_slices_give_what_flink_gives_of_all(sql: Callable[[str], dict[An
 def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable[[str], dict[Any, Any]]) -> None:
     counts = "SELECT key, number, COUNT(*) AS times FROM readings GROUP BY key, number"
     expected = sql(f"SELECT key, average(number, CAST(times AS BIGINT)) FROM ({counts}) GROUP BY key")
-    module, times = AVERAGE(), dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
+    module = AVERAGE()
+    times = dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
     states: dict[str, Any] = {}
     for _, key, number, _ in ROWS:
         state = states.get(key) or module.create_state()

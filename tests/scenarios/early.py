@@ -50,7 +50,8 @@ class EarlyMeaning:
 
     def __init__(self, query: Query) -> None:
         assert isinstance(query.emit, EarlyEmission)
-        self.query, self.emit = query, query.emit
+        self.query = query
+        self.emit = query.emit
         self.meaning = query.meaning(query.first)
         self.live: dict[tuple[Hashable, Window], Counter[Row]] = {}
         self._lived: dict[tuple[Hashable, Window], Lived] = {}
@@ -64,7 +65,9 @@ class EarlyMeaning:
         windows = list(self._windows(known))
         gone_windows = self._lived.keys() - {(key, window) for key, window, _ in windows}
         for key, window, members in windows:
-            events, now, before = list(members.values()), known.of(key), self._before.get(key, self._last)
+            events = list(members.values())
+            now = known.of(key)
+            before = self._before.get(key, self._last)
             if reference.is_closed(self.meaning, window, events, before.watermark):
                 continue
             if (key, window) not in self._lived:
@@ -81,7 +84,8 @@ class EarlyMeaning:
             if any(row.more[-2] == Timing.EARLY for row in self.live.get(gone, ())):
                 del self.live[gone]
             del self._lived[gone]
-        self._before, self._last = {key: known.of(key) for key in known.events}, known.now
+        self._before = {key: known.of(key) for key in known.events}
+        self._last = known.now
         return came
 
     def _new(
@@ -137,7 +141,8 @@ class EarlyMeaning:
                 lived.state = FINISHED
         if not lived.is_heir:
             assert decision.fires == (len(lived.views) - 1 in life(trigger, extent, lived.views).firings)
-        is_moved, lived.is_moved = lived.is_moved, False
+        is_moved = lived.is_moved
+        lived.is_moved = False
         return is_moved or (lived.is_changed and decision.fires)
 
     def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
@@ -149,7 +154,8 @@ class EarlyMeaning:
         }
 
     def _emit(self, key: Hashable, window: Window, lived: Lived, members: Members, timing: Timing) -> Counter[Row]:
-        refinement, is_rest = self.emit.refinement, self.emit.refinement is Refinement.DISCARD
+        refinement = self.emit.refinement
+        is_rest = self.emit.refinement is Refinement.DISCARD
         wanted = [event for id, event in members.items() if not is_rest or id not in lived.emitted]
         output = reference.evaluate_window(self.meaning, window, wanted) if wanted else []
         if output and isinstance(refinement, ResultRefinement):
@@ -159,9 +165,12 @@ class EarlyMeaning:
         rows: Counter[Row] = Counter()
         for one in output:
             values = values_of(self.query.modules[0].result_field(), one.value) if self.query.is_operator else one.value
-            extent, lifetime = (one.window.start, one.window.end), (one.start, one.end)
+            extent = (one.window.start, one.window.end)
+            lifetime = (one.start, one.end)
             rows[Row(key, extent, lifetime, plain(values), (str(timing), lived.firings))] += 1
-        lived.firings, lived.is_changed, lived.emitted = lived.firings + 1, False, set(members)
+        lived.firings = lived.firings + 1
+        lived.is_changed = False
+        lived.emitted = set(members)
         self.live[key, window] = rows
         return rows
 
@@ -170,7 +179,8 @@ class EarlyMeaning:
     ) -> tuple[Any, ...] | None:
         """Refine all results of a window from the first one on; return what is emitted of the last one."""
         names = [RESULT, *(f"m{place}" for place in range(1, len(self.query.modules)))]
-        state, emitted = None, None
+        state = None
+        emitted = None
         for number, values in enumerate(results, 1):
             result = dict(zip(names, values, strict=True))
             state, emitted = refinement.refine(state, result, is_final and number == len(results))

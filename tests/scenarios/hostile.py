@@ -138,7 +138,8 @@ class Hostile:
         }
         if any(INFINITY in ends for ends in lives.values()):
             return
-        wanted, meaning = Counter[Row](), query.meaning(query.first)
+        wanted = Counter[Row]()
+        meaning = query.meaning(query.first)
         for key in {key for key, *_ in lives}:
             own = [
                 Event(start, end, payloads[of, id, start])
@@ -147,7 +148,8 @@ class Hostile:
                 if of == key
             ]
             for found in evaluate(meaning, own, INFINITY, 1_000):
-                extent, lifetime = (found.window.start, found.window.end), (found.start, found.end)
+                extent = (found.window.start, found.window.end)
+                lifetime = (found.start, found.end)
                 wanted[Row(key, extent, lifetime, plain(found.value))] += 1
         assert run.output == wanted, f"missing {wanted - run.output}\nsurplus {run.output - wanted}\n{self}"
 
@@ -166,7 +168,8 @@ class Hostile:
         """Return a row of a side output; a revision that says no end expects that one."""
         row = json.loads(told)
         id = number_of(row["id"], self.query.ids)
-        end, new_end = row.get("end"), row["new_end"]
+        end = row.get("end")
+        new_end = row["new_end"]
         if row["change"] == "insert":
             return HostileRow(row["key"], id, row["start"], INFINITY if end is None else end, row["x"])
         new_end = INFINITY if new_end is None else new_end
@@ -197,7 +200,8 @@ OTHERWISE: Final[Sequence[dict[str, Any]]] = (
 
 def hostile(random: Random) -> Hostile:
     """Draw rows that break the rules."""
-    kind, query = random.random(), Query(tumbling(5), ANY["aggregate"])
+    kind = random.random()
+    query = Query(tumbling(5), ANY["aggregate"])
     if kind < 0.45:
         emit = random.choice(list(EmitPolicy))
         windows = (tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot())
@@ -214,7 +218,9 @@ def hostile(random: Random) -> Hostile:
     mishaps = Mishaps(
         random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
     )
-    batches, watermark, is_blind = list[tuple[list[HostileRow], int]](), -1, random.random() < 0.4
+    batches = list[tuple[list[HostileRow], int]]()
+    watermark = -1
+    is_blind = random.random() < 0.4
     ids = random.choice((3, 3, 3, 12, MOST_IDS))
     for _ in range(random.randint(1, 7)):
         count = random.choice((0, 1, 2, 3, 6, ids))
@@ -224,7 +230,9 @@ def hostile(random: Random) -> Hostile:
 
 
 def _drawn(random: Random, ids: int, is_blind: bool) -> HostileRow:
-    key, id, start = random.choice(("a", "a", "b", None)), random.randrange(ids), random.choice((0, 1, 4, 9))
+    key = random.choice(("a", "a", "b", None))
+    id = random.randrange(ids)
+    start = random.choice((0, 1, 4, 9))
     ends = (start + 1, start + 3, 12, 13, INFINITY)
     if random.random() < 0.4:
         return HostileRow(key, id, start, random.choice((*ends, start)), start)

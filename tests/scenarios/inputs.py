@@ -112,10 +112,12 @@ def early(
         query = replace(query, lifetimes=random.choice(("intervals", "points")))
     drawn = (random_trigger(random, depth=2) if draw is None else draw(random) for _ in count())
     trigger = next(one for one in drawn if not (query.is_operator and one.reads_results))
-    late, progress = random.choice((Lateness(), Lateness(), correct(6), ADJUST)), random.choice((Punctuated(), BY_KEY))
+    late = random.choice((Lateness(), Lateness(), correct(6), ADJUST))
+    progress = random.choice((Punctuated(), BY_KEY))
     if late is ADJUST and query.lifetimes in ("points", "samples"):
         query = replace(query, lifetimes="intervals")
-    query, age = replace(query, emit=EarlyEmission(trigger, refinement)), random.choice((None, None, None, 3))
+    query = replace(query, emit=EarlyEmission(trigger, refinement))
+    age = random.choice((None, None, None, 3))
     if isinstance(query.window, CalendarWindows):
         return on_its_axis(_with_keys(random, query, _coming(random, query)))
     if age is not None and refinement is Refinement.RETRACT and query.lifetimes != "samples":
@@ -170,7 +172,8 @@ def paced(random: Random) -> Scenario:
     is_union = number > 1 or random.random() < 0.5
     query = _of_union(query_of(random)) if is_union else query_of(random)
     streams = _streams(random, query, number)
-    delay, disorder = max(map(longest_delay, streams)), max(map(greatest_disorder, streams))
+    delay = max(map(longest_delay, streams))
+    disorder = max(map(greatest_disorder, streams))
     policies = (
         bounded_delay(delay),
         bounded_disorder(disorder),
@@ -297,7 +300,8 @@ def _arriving(random: Random, join: Join, *, is_narrow: bool = False) -> list[Sc
     """Draw the streams of a join, or of events that are results, in disorder, cut into micro-batches."""
     streams = []
     for side, name in join.places:
-        seed, own = random.randrange(10**9), join.sides[side]
+        seed = random.randrange(10**9)
+        own = join.sides[side]
         stream = until_closed(
             shuffle(stream_of(random, own, is_narrow=is_narrow), seed, early_revisions=random.random() < 0.5)
         )

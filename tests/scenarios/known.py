@@ -51,7 +51,8 @@ class Known:
     """
 
     def __init__(self, query: Query) -> None:
-        self.history, self.now = StreamHistory(is_strict=False), Progress()
+        self.history = StreamHistory(is_strict=False)
+        self.now = Progress()
         self.late = self.shed = 0
         self._query = query
         self._rows: list[list[list[Row]]] = [[] for _ in range(max(1, len(query.sources)))]
@@ -63,7 +64,8 @@ class Known:
 
     def take(self, arrival: Arrival) -> None:
         """Take a micro-batch."""
-        query, before = self._query, self.now
+        query = self._query
+        before = self.now
         batches = [self._taken(batch) for batch in arrival.batches]
         moved = [
             step
@@ -117,7 +119,8 @@ class Known:
         No legal change can reach them any more, so a revision of one is of an event that is unknown.
         """
         for key, changes in self.history.accepted.items():
-            live, reached = fold(changes), self.of(key).watermark
+            live = fold(changes)
+            reached = self.of(key).watermark
             for id, start in dict.fromkeys((change.id, change.event.start) for change in changes):
                 end = live[id, start].end if (id, start) in live else start
                 if end < reached < INFINITY:
@@ -153,7 +156,8 @@ class Known:
     @property
     def named(self) -> Mapping[Hashable, Sequence[tuple[Hashable, Event[Any]]]]:
         """The same, each event with what names it."""
-        query, found = self._query, {}
+        query = self._query
+        found = {}
         names = ("x", "order", *query.rows.reads) if query.rows else ()
         for key, changes in self.history.accepted.items():
             named: list[tuple[Hashable, Event[Any]]] = list(fold(changes).items())
@@ -195,7 +199,8 @@ class Known:
 
     def _is_held(self, event: Event[Any], events: Sequence[Event[Any]]) -> bool:
         """Return True if a window that is open has an event: of a grid, or the last rows of a window of so many."""
-        window, reached = self._query.first, self.now.watermark
+        window = self._query.first
+        reached = self.now.watermark
         if isinstance(window, HoppingWindows):
             first = (event.end - 1 - window.offset) // window.hop * window.hop + window.offset
             return first + window.size > reached
@@ -204,7 +209,8 @@ class Known:
 
     def _told(self, place: int, batch: Batch) -> int:
         """Return up to where the rows of a stream are complete: as they say, or as a policy derives from them."""
-        policy, rows = self._query.progress, self._rows[place]
+        policy = self._query.progress
+        rows = self._rows[place]
         inserted = [step.change.event.start for step in batch.changes if isinstance(step.change, Insertion)]
         rows.append([Row("insert", start) for start in inserted])
         if isinstance(policy, Punctuated) or batch.punctuation == INFINITY:

@@ -124,7 +124,8 @@ def random_stream(random: Random, rows: Sequence[Sequence[Row]]) -> Iterator[lis
     random.shuffle(order)
     while order:
         size = random.randint(1, 6)
-        batch, order = order[:size], order[size:]
+        batch = order[:size]
+        order = order[size:]
         unfinished = {row.id for row in order}
         bound = min((_sync_time(row) for some in rows for row in some if row.id in unfinished), default=200)
         yield [*batch, Row("punctuate", start=min(bound, random.randint(-40, 200)))]

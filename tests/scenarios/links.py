@@ -99,7 +99,8 @@ def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator
     )
     runs = [Run(join, join.plan(name, buckets=1), AS_IT_IS) for name in join.evaluators]
     assert len(runs) > 1
-    links, keys = [(link, side.key) for side in sides for link in side.links], dict[str, Hashable]()
+    links = [(link, side.key) for side in sides for link in side.links]
+    keys = dict[str, Hashable]()
     for link, some, watermark in arriving(flows, seed):
         batches = [Batch(())] * len(links)
         ((place, key),) = [(place, key) for place, (of, key) in enumerate(links) if of == link]
@@ -137,7 +138,9 @@ def count(
         links: Those of the input, if it is a union.
     """
     query = Query(window, (Count(),), lifetimes="points", sources=((),) * len(links))
-    run, keys, rows = Run(query, query.plan(buckets=1), AS_IT_IS), dict[str, Hashable](), Counter[tuple[Any, ...]]()
+    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    keys = dict[str, Hashable]()
+    rows = Counter[tuple[Any, ...]]()
     for events, link, watermark in arrivals:
         batches = [Batch(())] * max(1, len(links))
         steps = [(key, Insertion(None, Event.point(at, 1))) for key, at in events]

@@ -58,7 +58,8 @@ class Windowed:
     """
 
     def __init__(self, query: Query) -> None:
-        self.query, self.known = query, Known(query)
+        self.query = query
+        self.known = Known(query)
         self._early = EarlyMeaning(query) if isinstance(query.emit, EarlyEmission) else None
         self._taken = 0
 
@@ -87,7 +88,9 @@ class Windowed:
                 assert promised >= least, f"the output watermark is {promised}, and could be {least}"
 
     def _compare(self, run: Run) -> None:
-        wanted, got, query = self._wanted(), run.output, self.query
+        wanted = self._wanted()
+        got = run.output
+        query = self.query
         if self._early is not None:
             got = Counter()
             for row, count in run.output.items():
@@ -101,7 +104,8 @@ class Windowed:
 
     def _wanted(self) -> Counter[Row]:
         """Return the live output by the reference; of early results, the final ones."""
-        query, wanted = self.query, Counter[Row]()
+        query = self.query
+        wanted = Counter[Row]()
         policy = EmitPolicy.FINAL if isinstance(query.emit, EarlyEmission) else query.emit
         policy = EmitPolicy.SPECULATIVE if query.late.corrects else policy
         field = query.modules[0].result_field()
@@ -115,13 +119,16 @@ class Windowed:
                         assert cut == pairs_defined(window, life.events, now.horizon), f"{window} cuts {life.events}"
                 for row in live_output(meaning, policy, events, now):
                     values = values_of(field, row.value) if query.is_operator else row.value
-                    lifetime, more = (row.start, row.end), (name,) if name else ()
+                    lifetime = (row.start, row.end)
+                    more = (name,) if name else ()
                     of_window = (row.window.start, row.window.end) if query.is_windowed else lifetime
                     wanted[Row(key, of_window, lifetime, plain(values), more)] += 1
         return wanted
 
     def _evicted(self) -> Counter[Row]:
-        meaning, wanted, module = self.query.meaning(self.query.first), Counter[Row](), self.query.modules[0]
+        meaning = self.query.meaning(self.query.first)
+        wanted = Counter[Row]()
+        module = self.query.modules[0]
         assert isinstance(module, RowOperator)
         field = module.evicted_field()
         assert field is not None
@@ -155,7 +162,8 @@ def least_promise(query: Query, window: WindowSpecification, histories: Historie
         histories: The events of the keys of the bucket.
         known: The whole input.
     """
-    watermark, is_point = known.now.watermark, query.timestamps is TimestampPolicy.POINT_AT_END
+    watermark = known.now.watermark
+    is_point = query.timestamps is TimestampPolicy.POINT_AT_END
     if watermark == EARLIEST or not isinstance(window, KINDS):
         return EARLIEST
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
@@ -194,7 +202,8 @@ def _unsettled(
     query: Query, window: WindowSpecification, events: Sequence[Event[Any]], known: Known
 ) -> Iterable[tuple[int, int]]:
     """Yield the extents of the windows that may still change; for count windows, also of those still to come."""
-    now, meaning = known.now, query.meaning(window)
+    now = known.now
+    meaning = query.meaning(window)
     for life, cut, members in reference.windows_with_members(meaning, events, now.horizon):
         if now.watermark < life.end and not reference.is_closed(meaning, cut, members, now.watermark):
             yield meaning.kind.extent_start(cut.start), cut.end

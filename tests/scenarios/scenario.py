@@ -169,7 +169,8 @@ class Scenario:
 
     def _illegal(self, random: Random, run: Run, meaning: Windowed | Joined) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
-        query, watermark = self.query, meaning.known.now.watermark
+        query = self.query
+        watermark = meaning.known.now.watermark
         assert isinstance(query, Query)
         assert isinstance(meaning, Windowed)
         row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
@@ -187,7 +188,8 @@ class Scenario:
         over = list(meaning.known.over()) if query.lifetimes == "named" else []
         if over:
             key, id, start = random.choice(over)
-            now, reach = meaning.known.of(key), max(window.reach for window in query.named.values())
+            now = meaning.known.of(key)
+            reach = max(window.reach for window in query.named.values())
             seen = range(now.watermark, now.horizon - reach + 1)
             if seen:  # later ends would move the horizon
                 row = run.row(key, id, start, random.choice(seen), 1)

@@ -170,7 +170,8 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
     """Return micro-batches of insertions, revisions, retractions, bad and late rows, punctuation; closed at last."""
     stream: list[list[Row]] = []
     living: list[Row] = []
-    now, number = 0, 0
+    now = 0
+    number = 0
     for _ in range(batches):
         rows: list[Row] = []
         for _ in range(random.randint(0, 8)):
@@ -208,7 +209,8 @@ def check_one_pass(seed: int, batches: int = 5) -> int:
         The number of results of all queries.
     """
     random = Random(seed)
-    alone, together = [Alone(asked) for asked in QUERIES], Together()
+    alone = [Alone(asked) for asked in QUERIES]
+    together = Together()
     results = 0
     uncounted = [0] * len(QUERIES)
     for rows in random_stream(random, batches):

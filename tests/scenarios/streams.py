@@ -24,7 +24,8 @@ from tests.scenarios.windows import until_closed
 def scenario_of(
     random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
 ) -> Scenario:
-    seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
+    seed = random.randrange(10**9)
+    nulls = random.choice((0.0, nulls))
     mishaps = Mishaps(
         seed,
         disorder=random.random() < 0.8,
@@ -51,7 +52,8 @@ def stream_of(
 
     In a narrow one many events start together, and there are two payloads.
     """
-    is_hot, numbers = random.random() < 0.06, count(1)
+    is_hot = random.random() < 0.06
+    numbers = count(1)
 
     def payload(drawn: Random) -> object:
         if has_ties:  # their order tells them apart
@@ -94,7 +96,8 @@ def lasting(steps: Sequence[Step], length: int, *, has_ties: bool = True) -> Ite
             yield step
             continue
         change = step.change
-        name, point = (step.key, change.event.start), Event.point(change.event.start, change.event.payload)
+        name = (step.key, change.event.start)
+        point = Event.point(change.event.start, change.event.payload)
         if isinstance(change, Revision):
             if change.is_retraction:
                 yield KeyedChange(step.key, Revision(change.id, point, point.start))
@@ -135,7 +138,9 @@ def in_one_order(random: Random, query: Query, *, has_ties: bool = False) -> Scr
 
 def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenario:
     """Return a scenario of streams that arrive as they are."""
-    restarts, crashes, seed = random.choice((0.0, 0.3, 1.0)), random.choice((0.0, 0.2)), random.randrange(10**9)
+    restarts = random.choice((0.0, 0.3, 1.0))
+    crashes = random.choice((0.0, 0.2))
+    seed = random.randrange(10**9)
     # streams of joins come in disorder, and changed lifetimes need to know the end that is revised
     blind = 0.0 if isinstance(query, Join) or query.changes or any(query.sources) else 0.3
     mishaps = Mishaps(seed, disorder=False, cuts=None, restarts=restarts, crashes=crashes, blind=blind)
@@ -180,7 +185,8 @@ def told_apart(stream: Script, place: int, count: int) -> Script:
 
 def hasty(random: Random, stream: Script) -> Script:
     """Return the insertions of a stream with punctuation that many of them ignore."""
-    script, latest = Script(allow_illegal=True), -30
+    script = Script(allow_illegal=True)
+    latest = -30
     for step in stream.changes():
         if isinstance(step.change, Insertion):
             script = replace(script, steps=(*script.steps, step))
@@ -215,7 +221,8 @@ def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashabl
     steps = list[Step]()
     for place, step in enumerate(stream.steps):
         if random.random() < share:
-            pattern, rest = random.choice(patterns), stream.steps[place:]
+            pattern = random.choice(patterns)
+            rest = stream.steps[place:]
             syncs = [s.change.sync_time for s in rest if isinstance(s, KeyedChange) and matches(pattern, s.key)]
             least = min(syncs, default=random.choice((INFINITY, 45)))
             time = 45 if least == INFINITY and syncs else least - random.choice((0, 1, 4)) * (least != INFINITY)

@@ -33,7 +33,9 @@ ADJUSTED = query(late=Lateness(LatePolicy.ADJUST))
 CORRECTED = query(tumbling(10), Total(), emit=EmitPolicy.SPECULATIVE, late=correct(5), lifetimes="points")
 POINTS = query(tumbling(10), Total(), lifetimes="points")
 SAMPLES = query(lifetimes="samples")
-LATE, UNKNOWN, REPLACED = "event time", "no event", "another sample at 2 holds"
+LATE = "event time"
+UNKNOWN = "no event"
+REPLACED = "another sample at 2 holds"
 
 CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]]]]] = {
     "a lifetime without a tick": (

@@ -86,7 +86,8 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
     endless       [------------------------------>          windows 5-10
                               [------------------>          windows 20-30, 30-40
     """
-    feed, results = fed(count_by_start(2), ENDS), []
+    feed = fed(count_by_start(2), ENDS)
+    results = []
     feed.batch(row(0, 5), watermark=6)
     for number in range(1, 20):
         end = None if number == 3 else 10 * number + 1
@@ -121,7 +122,8 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
 @pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)
 def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit: EmitPolicy, lifetimes: Any) -> None:
     feed = fed(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
-    held_bytes, forgotten = list[int](), 0
+    held_bytes = list[int]()
+    forgotten = 0
     for batch in range(50):
         rows = [row(number, 10 * batch, 10 * batch + 1, 1, f"{batch} {number}") for number in range(10)]
         forgotten += feed.batch(*rows, watermark=10 * batch).counts["keys_forgotten"]
@@ -134,7 +136,8 @@ def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit:
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emit: EmitPolicy) -> None:
-    feed, forgotten = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10), 0
+    feed = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10)
+    forgotten = 0
     for batch in range(100):
         result = feed.batch(*(at(40 * batch + place) for place in range(0, 15, 3)), watermark=40 * batch)
         forgotten += result.counts["keys_forgotten"]

@@ -74,10 +74,12 @@ CASES = [
 def test_what_is_added_sees_later_rows_and_the_rest_goes_on(evaluator: str, name: str, seed: int) -> None:
     known: Known = {"sum": (Sum[int], sum)} if evaluator == "sums" else MODULES[evaluator]
     evaluator = "columnar" if evaluator == "sums" else evaluator
-    random, (window, lifetimes) = Random(f"{evaluator} {name} {seed}"), WINDOWS[name]
+    random = Random(f"{evaluator} {name} {seed}")
+    (window, lifetimes) = WINDOWS[name]
     asked = [random.choice([*known])]
     since = dict.fromkeys(asked, 0)
-    cells, never_stopped = MemoryCells(), Feed(query(window, Total(), lifetimes=lifetimes), "general")
+    cells = MemoryCells()
+    never_stopped = Feed(query(window, Total(), lifetimes=lifetimes), "general")
     feed = Feed(query(window, *(known[one][0]() for one in asked), lifetimes=lifetimes), evaluator, cells)
     rows: list[tuple[int, Mapping[str, Any]]] = []
     found = 0
@@ -109,7 +111,9 @@ def test_what_is_added_sees_later_rows_and_the_rest_goes_on(evaluator: str, name
 
 def drawn(random: Random, newest: int, lifetimes: str) -> dict[str, Any]:
     """Draw a row that is not late."""
-    start, value, key = newest + random.randrange(-5, 6), random.randrange(100), random.choice("ab")
+    start = newest + random.randrange(-5, 6)
+    value = random.randrange(100)
+    key = random.choice("ab")
     return (
         at(start, value, key) if lifetimes == "points" else row(None, start, start + random.randrange(1, 9), value, key)
     )

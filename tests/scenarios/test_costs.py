@@ -149,7 +149,8 @@ def test_modules_are_called_for_windows_that_fire_and_those_share_the_work() -> 
 def test_over_slices_calls_grow_with_windows_and_not_with_their_ratio(ratio: int, module: Any, per_batch: int) -> None:
     """100 slices of 2 rows each, in batches of one slice or of fifty; as many windows, and those around the ends."""
     aggregate = module()
-    feed, results = fed(hopping(10 * ratio, 10), aggregate, "sliced"), 0
+    feed = fed(hopping(10 * ratio, 10), aggregate, "sliced")
+    results = 0
     for first in range(0, 100, per_batch):
         rows = points(*(10 * n + place for n in range(first, first + per_batch) for place in (0, 3)))
         results += len(feed.batch(*rows, watermark=10 * first).rows)
@@ -187,7 +188,8 @@ class CountingCells(MemoryCells):
     def taken(self) -> tuple[list[str], list[str]]:
         """Return the cells that were read and written since this was called."""
         found = self.read, list(self.written)
-        self.read, self.written = [], Counter()
+        self.read = []
+        self.written = Counter()
         return found
 
 

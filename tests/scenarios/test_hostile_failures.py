@@ -115,7 +115,8 @@ class Told(ColumnarAggregate[int, float]):
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
     modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
-    module, evaluator = modules.get(kind, Told(answer, kind)), kind if kind in modules else "columnar"
+    module = modules.get(kind, Told(answer, kind))
+    evaluator = kind if kind in modules else "columnar"
     feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
     with pytest.raises(error) as caught:
         feed.batch(at(3, 5, "a"), at(13, 6, "b"), at(23, 7, "b"), at(23, 8, "c"), watermark=INFINITY)

@@ -126,7 +126,8 @@ class Run:
     """
 
     def __init__(self, task: TaskPayload) -> None:
-        self.task, self.cells = task, MemoryCells()
+        self.task = task
+        self.cells = MemoryCells()
         self.results: list[Result] = []
         self.refused: list[str] = []
         self.held = self.came = 0
@@ -162,7 +163,9 @@ class Run:
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
     for seed in range(4):
-        random, run, lengths = Random(seed), Run(task(CHANGES[name], tumbling(10))), length_columns(CHANGES[name])
+        random = Random(seed)
+        run = Run(task(CHANGES[name], tumbling(10)))
+        lengths = length_columns(CHANGES[name])
         made = random_lives(random, 8, are_revised=True)
         for some in random_stream(random, [random.sample(said, random.randint(0, len(said))) for _, said in made]):
             run.take(batch(some, lengths=lengths))
@@ -238,7 +241,8 @@ def test_revisions_of_ends_that_do_not_count_are_left_out_and_are_never_late() -
 
 
 def test_a_point_at_an_end_needs_the_end_so_far_to_be_deleted() -> None:
-    silent, told = Row("retract", 1, 3, None), Row("retract", 2, 3, 9)
+    silent = Row("retract", 1, 3, None)
+    told = Row("retract", 2, 3, 9)
     found = read((PointsAtEnd(),), silent, told, Row("insert", 3, 3, None, None, 3))
     assert (found["start"], found["new_end"]) == ([3, 9], [3, 9])
     assert [code is None for code in found["problem"]] == [False, True]
@@ -249,7 +253,8 @@ def test_a_point_at_an_end_needs_the_end_so_far_to_be_deleted() -> None:
 
 
 def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it() -> None:
-    first, second = Row("revise", 1, 3, None, 14, 7), Row("revise", 1, 3, 14, 25, 7)
+    first = Row("revise", 1, 3, None, 14, 7)
+    second = Row("revise", 1, 3, 14, 25, 7)
     found = read((PointsAtEnd(is_repeated=True),), first, second)
     assert list(zip(found["change"], found["start"], found["new_end"], strict=True)) == [
         ("insert", 14, None),

@@ -55,7 +55,8 @@ def in_one(size: int) -> Callable[[int, int], bool]:
 @ALL_DISORDER
 def test_q5_7_finds_packets_to_the_source_of_another_in_each_five_minutes(seed: int) -> None:
     """Find the pairs of the two main links, one from where the other goes to, of each five-minute interval."""
-    flows, whole = random_flows(seed, "12"), (Align(tumbling(5 * MINUTE)),)
+    flows = random_flows(seed, "12")
+    whole = (Align(tumbling(5 * MINUTE)),)
     sides = (Side("1", lambda flow: (flow.source,), whole), Side("2", lambda flow: (flow.target,), whole))
     found = pairs(flows, sides, seed)
     assert found == meant(flows, sides, in_one(5 * MINUTE))
@@ -115,7 +116,8 @@ def in_shared_extents(flows: Sequence[Flow], sides: tuple[Side, Side], ranges: t
 )
 def test_packets_of_one_window_meet_once_however_many_windows_they_share(size: int, slide: int, seed: int) -> None:
     """Find the pairs of packets that are in one extent, where extents overlap (section 5.2.2)."""
-    flows, share = random_flows(seed, "12"), (ShareWindows(hopping(size, slide, offset=-size % slide)),)
+    flows = random_flows(seed, "12")
+    share = (ShareWindows(hopping(size, slide, offset=-size % slide)),)
     sides = (Side("1", forth, share), Side("2", back, share))
     found = pairs(flows, sides, seed)
     assert found == in_shared_extents(flows, sides, (size, size), slide)
@@ -163,7 +165,8 @@ def test_q7_2_counts_the_pairs_of_each_minute_of_the_first_link(seed: int) -> No
 
     What lasts from a minute before to a minute after meets points: so a pair has the time of the first one (TH-49).
     """
-    flows, near = random_flows(seed, "12"), MINUTE
+    flows = random_flows(seed, "12")
+    near = MINUTE
     around = (Shift(-near), Extend(2 * near))
     sides = (Side("1", forth, ()), Side("2", back, around))
 
@@ -182,7 +185,8 @@ def test_q7_2_counts_the_pairs_of_each_minute_of_the_first_link(seed: int) -> No
 @ALL_DISORDER
 def test_q8_3_joins_the_union_of_two_links_with_that_of_two_others(seed: int) -> None:
     """Find the pairs of A and B with C and D, of opposite directions of a flow, in each ten minutes."""
-    flows, whole = random_flows(seed, "ABCD"), (Align(tumbling(10 * MINUTE)),)
+    flows = random_flows(seed, "ABCD")
+    whole = (Align(tumbling(10 * MINUTE)),)
     sides = (Side("AB", forth, whole), Side("CD", back, whole))
     found = pairs(flows, sides, seed)
     assert found == meant(flows, sides, in_one(10 * MINUTE))
@@ -192,7 +196,8 @@ def test_q8_3_joins_the_union_of_two_links_with_that_of_two_others(seed: int) ->
 @ALL_DISORDER
 def test_q8_4_joins_a_link_with_the_union_of_two_of_which_one_is_almost_silent(seed: int) -> None:
     """Find the pairs of M1 with M2 and C, of opposite directions of a flow, in each minute."""
-    flows, whole = random_flows(seed, "12C", 120), (Align(tumbling(MINUTE)),)
+    flows = random_flows(seed, "12C", 120)
+    whole = (Align(tumbling(MINUTE)),)
     sides = (Side("1", forth, whole), Side("2C", back, whole))
     found = pairs(flows, sides, seed)
     assert found == meant(flows, sides, in_one(MINUTE))
@@ -229,7 +234,8 @@ def test_q8_1_q8_2_q8_5_count_the_packets_of_united_links(
 
 def test_a_pair_is_there_when_the_later_of_the_two_packets_is() -> None:
     """No pair waits for a watermark: it comes in the micro-batch of its second packet."""
-    flows, whole = random_flows(0, "12"), (Align(tumbling(5 * MINUTE)),)
+    flows = random_flows(0, "12")
+    whole = (Align(tumbling(5 * MINUTE)),)
     sides = (Side("1", forth, whole), Side("2", back, whole))
     came: set[Flow] = set()
     expected = meant(flows, sides, in_one(5 * MINUTE))

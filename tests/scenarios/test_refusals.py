@@ -82,7 +82,8 @@ class Echoes(StreamOperator[int, list[int], int]):
     name, version = "test.echoes", "1.0.0"
 
     def __init__(self, later: int = 0, wakes: Any = None) -> None:
-        self.later, self.wakes = later, wakes
+        self.later = later
+        self.wakes = wakes
 
     def create_state(self) -> list[int]:
         return []
@@ -177,7 +178,8 @@ def test_scripts_and_the_engine_refuse_the_same_queries() -> None:
     found: Counter[str] = Counter()
     for seed in range(QUERIES):
         drawn = Drawn(seed)
-        script, engine = refusal(drawn.in_a_script), refusal(drawn.on_the_engine)
+        script = refusal(drawn.in_a_script)
+        engine = refusal(drawn.on_the_engine)
         if engine is None and script is not None and script.startswith("ModuleContractError"):
             continue  # which the next test looks at
         assert (script is None) == (engine is None), f"seed {seed}: {script}, and {engine}"

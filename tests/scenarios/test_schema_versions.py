@@ -39,7 +39,9 @@ def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
 
 @EVALUATORS
 def test_a_state_is_upgraded_once(evaluator: str) -> None:
-    feed, module, again = started(evaluator, "k"), Second(), Second()
+    feed = started(evaluator, "k")
+    module = Second()
+    again = Second()
     result = upgraded(feed, evaluator, module).batch(at(4, 4))
     if evaluator == "general":
         assert result.told == ["-[0,10) 3", "+[0,10) 7"]
@@ -50,7 +52,8 @@ def test_a_state_is_upgraded_once(evaluator: str) -> None:
 
 @EVALUATORS
 def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluator: str) -> None:
-    feed, last = started(evaluator, "touched", "left alone"), Third()
+    feed = started(evaluator, "touched", "left alone")
+    last = Third()
     before = dict(feed.cells.cells)
     upgraded(feed, evaluator, Second()).batch(at(4, 4, "touched"), at(4, 0, "touched"))
     changed = [name for name, data in feed.cells.cells.items() if before.get(name) != data]
@@ -107,7 +110,8 @@ def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None
     def hashed(base: type[Module], version: str) -> Any:
         return type(base.__name__, (base,), {"version": version})()
 
-    feed, upgrading = started("general", "k", module=hashed(First, "code 7f")), hashed(Second, "code 11")
+    feed = started("general", "k", module=hashed(First, "code 7f"))
+    upgrading = hashed(Second, "code 11")
     with pytest.raises(StateMismatchError, match=r"does not continue from code 7f"):
         upgraded(feed, "general", hashed(First, "code 11")).batch()
     upgrading.upgrade_state = lambda state, version: Second.upgrade_state(upgrading, state, "1.0")
@@ -116,7 +120,8 @@ def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None
 
 @EVALUATORS
 def test_of_several_modules_each_is_upgraded_by_itself(evaluator: str) -> None:
-    same, newer = Second(), Second()
+    same = Second()
+    newer = Second()
     feed = upgraded(None, evaluator, same, First())
     for value in (1, 2):
         feed.batch(at(value, value), at(value, 0))

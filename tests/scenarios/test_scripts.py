@@ -108,7 +108,8 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
     """
     emit = EarlyEmission(every_count(2), Refinement.RETRACT)
     query = Query(global_windows(), ANY["aggregate"], emit=emit, lifetimes="points", forget_keys_after=10)
-    run, ends = Run(query, query.evaluators["general"], AS_IT_IS), list[list[tuple[int, Any]]]()
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    ends = list[list[tuple[int, Any]]]()
     for at, watermark in ((0, None), (4, None), (8, None), (12, None), (40, 23), (41, 51)):
         script = Script().point(at, at, at)
         script = script if watermark is None else script.punctuate(watermark)
@@ -131,7 +132,8 @@ def test_what_is_live_stays_where_its_window_is_another_lifes_now(emit: EmitPoli
     """
     query = Query(hopping(10, 3), ANY["aggregate"], emit=emit, forget_keys_after=3)
     stream = Script().insert(1, 0, 5, 1).insert(2, 20, 25, 2).batch().revise(1, 18).batch().revise(1, 5)
-    run, live = Run(query, query.evaluators["general"], AS_IT_IS), list[set[Any]]()
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    live = list[set[Any]]()
     for batch in stream.batches():
         run.take(Arrival((batch,)))
         live.append({(name, row) for name, row in run._live.items() if row.window[0] > 17})

@@ -88,7 +88,8 @@ def test_what_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() 
 def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
     """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
     stepwise = ProgressTracker(steps=(tumbling(10),))
-    now, seen = Progress(), []
+    now = Progress()
+    seen = []
     for tick in range(18, 43):
         now, _ = stepwise.advance(now, (), Progress(tick), ())
         seen.append(now.watermark)

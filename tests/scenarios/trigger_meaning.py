@@ -89,7 +89,8 @@ def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life
 
 def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -> bool:
     """True if a plain trigger that starts at one place can fire at another."""
-    view, length = views[at], window.end - window.start
+    view = views[at]
+    length = window.end - window.start
     match trigger:
         case AfterCount(count):
             return sum(view.came for view in views[begin : at + 1]) >= count

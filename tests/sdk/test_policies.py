@@ -165,7 +165,8 @@ class GiveUp(Trigger):
 
 
 def decisions(trigger: Trigger, *views: TriggerView) -> list[str]:
-    state, found = trigger.create_state(WINDOW), []
+    state = trigger.create_state(WINDOW)
+    found = []
     for view in views:
         state, decision = trigger.step(state, WINDOW, view)
         found.append(decision.value)

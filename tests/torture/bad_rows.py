@@ -37,7 +37,8 @@ EVALUATORS: Final = ("columnar", "sliced", "general")
 
 def bad_rows(seed: int, folder: Path) -> Figures:
     """Count rows by key, and see which are rejected: the evaluators agree in both, and every row is in one of them."""
-    random, spark = Random(seed), session()
+    random = Random(seed)
+    spark = session()
     is_time = random.random() < 0.5
     kind = random.choice(("text", "number", "float", "date"))
     count = random.randint(5, 60)

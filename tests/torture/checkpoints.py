@@ -41,10 +41,12 @@ def damaged(seed: int, folder: Path) -> Figures:
     A rejection names the checkpoint, a file of it or the state; it never is a process that died. Seeds that follow one
     another take the kinds of queries in turn.
     """
-    random, spark = Random(seed), session()
+    random = Random(seed)
+    spark = session()
     which = story.EVERY[seed % len(story.EVERY)]
     batches = tables(make_stream(seed, cuts=5))
-    stream, running = folder / "stream", folder / "running"
+    stream = folder / "stream"
+    running = folder / "running"
     figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
         copies: list[Path] = []  # what the query left; few micro-batches then remain to be run for each damage
@@ -52,7 +54,9 @@ def damaged(seed: int, folder: Path) -> Figures:
             write_batches(stream, batches[:count])
             story.run(spark, stream, running, which)
             copies.append(shutil.copytree(running, folder / f"copy {len(copies)}", symlinks=True))
-        older, last, wanted = copies[0], copies[1], sinks_of(running)
+        older = copies[0]
+        last = copies[1]
+        wanted = sinks_of(running)
         tried: set[str] = set()
         while len(tried) < DAMAGES:
             place = folder / f"damaged {len(tried)}"
@@ -147,7 +151,9 @@ def _damage_file(file: Path, random: Random, *, is_source: bool) -> str:
         return "removed"
     data, how = damaged_bytes(file.read_bytes() or b"\0", random)
     if how in ("flipped bits", "overwritten") and (is_source or file.suffix == ".parquet"):
-        data, how = data[:-1], "cut"  # a path that is another one is read, and a value in it that is another one
+        # a path that is another one is read, and a value in it that is another one
+        data = data[:-1]
+        how = "cut"
     file.write_bytes(data)
     if random.random() < 0.7:
         _beside(file).unlink(missing_ok=True)  # or Hadoop's checksum finds it before we do

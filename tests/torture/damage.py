@@ -21,7 +21,8 @@ def flipped(seed: int, folder: Path) -> Figures:
     scenario = cutting(random)
     assert isinstance(scenario.query, Query)
     evaluator, plan = random.choice(list(scenario.query.evaluators.items()))
-    run, meaning = Run(scenario.query, plan, scenario.mishaps), Windowed(scenario.query)
+    run = Run(scenario.query, plan, scenario.mishaps)
+    meaning = Windowed(scenario.query)
     batches = [Arrival((batch,)) for batch in scenario.arriving[0].batches()]
     place = random.randrange(len(batches))
     for arrival in batches[:place]:

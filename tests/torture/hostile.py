@@ -98,7 +98,8 @@ def hostile(seed: int, folder: Path) -> Figures:
     faults = {**METHODS, **STATES} if method == "add_events" else METHODS
     fault = random.choice(list(faults))
     module = type("Hostile", (Honest,), {method: faults[fault]})()
-    window, emit = random.choice(list(WINDOWS)), random.choice(list(EmitPolicy))
+    window = random.choice(list(WINDOWS))
+    emit = random.choice(list(EmitPolicy))
     feed = Feed(query(WINDOWS[window], module, emit=emit), "general")
     rows = [row(number, number, number + 20, number, "key") for number in range(5)]
     for some, watermark in ((rows[:3], 2), (rows[3:], 30), ([], INFINITY)):

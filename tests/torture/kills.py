@@ -38,7 +38,8 @@ def kills(seed: int, folder: Path) -> Figures:
     which = random.choice(story.STORIES)
     script = make_stream(seed)
     stream = write_batches(folder / "stream", tables(script))
-    killed, undisturbed = folder / "killed", folder / "undisturbed"
+    killed = folder / "killed"
+    undisturbed = folder / "undisturbed"
     figures: Counter[str] = Counter()
     for _ in range(random.randint(1, 2)):
         figures[_disturb(_start(stream, killed, which, folder), killed, random)] += 1
@@ -48,7 +49,8 @@ def kills(seed: int, folder: Path) -> Figures:
     finally:
         _kill_all(last)
     story.run(session(), stream, undisturbed, which)
-    found, wanted = sinks_of(killed), sinks_of(undisturbed)
+    found = sinks_of(killed)
+    wanted = sinks_of(undisturbed)
     assert found == wanted, f"{which}: {differences(found, wanted)}"
     (progress,) = _whole(_rows(undisturbed / "progress"))
     assert sum(progress[name] for name in COUNTED) == len(script.changes()), f"each row is counted once: {progress}"
@@ -110,7 +112,8 @@ def differences(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[
     """Return which rows are missing in which sink, and which should not be there."""
     told = []
     for name, rows in wanted.items():
-        missing, surplus = rows - found[name], found[name] - rows
+        missing = rows - found[name]
+        surplus = found[name] - rows
         if missing or surplus:
             told.append(f"{name}: missing {list(missing.elements())[:5]}, surplus {list(surplus.elements())[:5]}")
     return "\n".join(told)

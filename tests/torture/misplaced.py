@@ -40,9 +40,12 @@ class _Run:
         held: Held | None = None,
         live: Sequence[Any] = (),
     ) -> None:
-        self.cells, self.live = MemoryCells(), LiveOutput(live)
+        self.cells = MemoryCells()
+        self.live = LiveOutput(live)
         self.cells.cells |= held or {}
-        self._tested, self._evaluator, self._origin = tested, evaluator, origin
+        self._tested = tested
+        self._evaluator = evaluator
+        self._origin = origin
 
     def take(self, place: int, given: Batch) -> list[LiveResult]:
         """Take a micro-batch; return what is live after it."""
@@ -62,8 +65,11 @@ def misplaced(seed: int, folder: Path) -> Figures:
     tested = _query(random)
     evaluator = random.choice(tested.evaluators)
     places = list(enumerate(tested.batches))
-    after, lives, elsewhere = [dict[str, bytes]()], [list[Any]()], []
-    own, others = _Run(tested, evaluator, OWN), [_Run(tested, evaluator, origin) for origin in ELSEWHERE]
+    after = [dict[str, bytes]()]
+    lives = [list[Any]()]
+    elsewhere = []
+    own = _Run(tested, evaluator, OWN)
+    others = [_Run(tested, evaluator, origin) for origin in ELSEWHERE]
     for place, given in places:
         own.take(place, given)
         after.append(dict(own.cells.cells))
@@ -106,7 +112,8 @@ def _damaged(random: Random, after: Sequence[Held], elsewhere: Sequence[Held], a
         elsewhere: That of another bucket, and of another query.
         again: The cells that the metadata list after the micro-batch before, if it had read something else.
     """
-    now, older = dict(after[-1]), random.choice(after[:-1])
+    now = dict(after[-1])
+    older = random.choice(after[:-1])
     name = random.choice(sorted(now))
     kind = random.choice(("older state", "another's state", "a cell", "a cell is gone", "a byte", "two batches"))
     if kind == "older state":

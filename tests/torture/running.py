@@ -127,7 +127,8 @@ class Torture:
             self._lanes.remove(lane)
 
     def _take(self, lane: _LaneProcess, said: dict[str, Any]) -> None:
-        name, seed = said["kind"], said["seed"]
+        name = said["kind"]
+        seed = said["seed"]
         if said["event"] == "begins":
             lane.doing, lane.since = (self._kinds[name], seed), time.monotonic()
             return

@@ -33,7 +33,8 @@ def hostile_workers(seed: int, folder: Path) -> Figures:
     Others call the module for all keys, and some faults show only after the last one.
     """
     random = Random(seed)
-    fault, evaluator = random.choice(list(FAULTS)), random.choice(("auto", "general"))
+    fault = random.choice(list(FAULTS))
+    evaluator = random.choice(("auto", "general"))
     return break_worker(fault, folder, evaluator, is_static=random.random() < 0.3)
 
 

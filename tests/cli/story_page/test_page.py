@@ -33,10 +33,12 @@ def unpacked(column: dict[str, object]) -> list[int | None]:
     """Read integers as `data.js` does."""
     if "digits" in column:
         return [None if each is None else int(each) for each in column["digits"]]  # type: ignore[attr-defined]
-    data, width = b64decode(str(column["codes"])), int(str(column["width"]))
+    data = b64decode(str(column["codes"]))
+    width = int(str(column["width"]))
     codes = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
     special = {0: None, 1: EARLIEST, 2: INFINITY}
-    least, step = int(str(column["least"])), int(str(column["step"]))
+    least = int(str(column["least"]))
+    step = int(str(column["step"]))
     return [special[code] if code in special else least + (code - 3) * step for code in codes]
 
 
@@ -86,7 +88,9 @@ def test_bars_of_a_lane_do_not_overlap_and_no_lane_is_too_many(bars: list[tuple[
 def test_live_results_of_a_lane_do_not_overlap_and_retracted_ones_are_hidden_once(
     results: list[tuple[int, int, bool]],
 ) -> None:
-    stack, lanes, gone = Stack(), {}, set()
+    stack = Stack()
+    lanes = {}
+    gone = set()
     for number, (start, length, is_retracted) in enumerate(results):
         lanes[number] = stack.add(number, start, start + length)
         shown = [other for other in lanes if lanes[other] == lanes[number] and other not in stack.hidden_by]

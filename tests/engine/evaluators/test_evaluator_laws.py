@@ -25,7 +25,9 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import plain
 from tests.scenarios.small import treated
 
-SUMS, LISTS, MEMBERS = COLUMNAR["sums"], MERGED["deducted"], ANY["aggregate"]
+SUMS = COLUMNAR["sums"]
+LISTS = MERGED["deducted"]
+MEMBERS = ANY["aggregate"]
 QUERIES: Final[Mapping[str, Query]] = {
     "sums of grids": Query(hopping(9, 6), SUMS, lifetimes="points"),
     "sums of shared grids": Query({"a": tumbling(4), "b": hopping(9, 6)}, SUMS, lifetimes="points"),
@@ -48,12 +50,16 @@ Batches = Sequence[tuple[Sequence[Row], int | None]]
 
 def drawn(name: str, seed: int, batches: int = 10, keys: int = 4) -> Batches:
     """Draw rows, of which some are late, and watermarks; keys come and go, and the stream is closed."""
-    random, query, number, watermark = Random(f"{name} {seed}"), QUERIES[name], 0, -20
+    random = Random(f"{name} {seed}")
+    query = QUERIES[name]
+    number = 0
+    watermark = -20
     found: list[tuple[list[Row], int | None]] = []
     for _ in range(batches):
         rows = []
         for _ in range(random.choice((0, 1, 3, 6))):
-            number, start = number + 1, watermark + random.randint(-12, 20)
+            number = number + 1
+            start = watermark + random.randint(-12, 20)
             end = start + 1 if query.lifetimes == "points" else start + random.choice((1, 3, 14))
             key = f"k{watermark // 20}{random.randrange(keys)}"
             rows.append(row(number, start, end, number * 7 % 101, key))

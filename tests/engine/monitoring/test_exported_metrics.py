@@ -149,7 +149,8 @@ def test_an_exporter_whose_library_is_not_installed_says_what_to_install(monkeyp
 
 
 def test_a_micro_batch_is_a_line_of_json_with_its_metrics() -> None:
-    stream, logger = io.StringIO(), logging.getLogger("tests.metrics")
+    stream = io.StringIO()
+    logger = logging.getLogger("tests.metrics")
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
     logger.addHandler(handler)

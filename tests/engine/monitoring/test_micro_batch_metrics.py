@@ -136,7 +136,8 @@ def test_the_first_late_rows_are_told_at_once_and_the_others_once_a_minute() -> 
     # second   1        20       59.9    61          100
     # late     3        5        1       0           0       then the end
     #          told                      6 told              nothing left
-    rows, told = UnreadRows(), []
+    rows = UnreadRows()
+    told = []
     for number, (second, late) in enumerate([(1, 3), (20, 5), (50, 1), (59.9, 0), (30, 0)]):
         told.append(
             [

@@ -314,7 +314,8 @@ def test_a_damaged_archive_is_refused(tmp_path: Path, damage: slice) -> None:
 def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, other = Archive("odd", "1.0", {"odd.py": b"X = 1"}), Archive("odd", "1.0", {"odd.py": b"X = 2"})
+    good = Archive("odd", "1.0", {"odd.py": b"X = 1"})
+    other = Archive("odd", "1.0", {"odd.py": b"X = 2"})
     for folder in ("a", "b", "c"):
         (tmp_path / folder).mkdir()
     other.write(tmp_path / "a").rename(tmp_path / "a" / good.file_name)

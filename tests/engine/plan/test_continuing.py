@@ -126,7 +126,8 @@ def test_a_module_is_named_with_both_versions_and_parameters() -> None:
     assert error.remedies[0].startswith("test.total 1.1 does not continue from 1.0")
 
 
-KM, FARE = NamedColumn("km", "double"), NamedColumn("fare", "double")
+KM = NamedColumn("km", "double")
+FARE = NamedColumn("fare", "double")
 
 
 MODULES = {
@@ -273,10 +274,8 @@ def test_what_requires_the_same_code_goes_on_with_a_version_that_continues() -> 
 
 
 def test_the_code_that_a_checkpoint_began_with_is_known_until_there_is_a_new_version() -> None:
-    first, second = (
-        plan_identity(having(TOTAL, CALLED)),
-        plan_identity(having(replace(TOTAL, code="code-2"), CALLED)),
-    )
+    first = plan_identity(having(TOTAL, CALLED))
+    second = plan_identity(having(replace(TOTAL, code="code-2"), CALLED))
     assert other_code(first, second) == [("test.total", "1.2", "code-1", "code-2")]
     kept = as_it_began(second, first)
     third = plan_identity(having(replace(TOTAL, code="code-3"), CALLED))
@@ -297,7 +296,8 @@ AN_HOUR = Progress(ticks("1 hour"), ticks("3 hours"), ticks("2 hours"))
 
 
 def test_what_goes_on_is_told_with_what_it_means_for_results() -> None:
-    one, two = plan_of(SUM), plan_of(MAX, SUM)
+    one = plan_of(SUM)
+    two = plan_of(MAX, SUM)
     assert told_of(one, one, AN_HOUR) == []
     assert told_of(two, one, AN_HOUR) == ["stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"]
     added = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
@@ -309,7 +309,8 @@ def test_what_goes_on_is_told_with_what_it_means_for_results() -> None:
 
 
 def test_an_aggregate_over_rows_that_wait_is_complete_at_once_if_they_have_its_columns() -> None:
-    members, count = planned(PlainMembers, "a"), planned(PlainLast, "b")
+    members = planned(PlainMembers, "a")
+    count = planned(PlainLast, "b")
     assert told_of(plan_of(members), plan_of(members, count), AN_HOUR) == []
     more = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))}
     both = planned(PlainBoth, "b", inputs=2)

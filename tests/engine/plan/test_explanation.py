@@ -324,7 +324,8 @@ def test_the_explanation_of_a_query_has_a_line_per_topic() -> None:
     ids=str,
 )
 def test_the_general_evaluator_forgets_keys_and_says_and_counts_so(window: WindowSpecification) -> None:
-    plan, kept = plan_of(window=window, forget_keys_after=5), plan_of(window=window)
+    plan = plan_of(window=window, forget_keys_after=5)
+    kept = plan_of(window=window)
     assert plan.choice.evaluator == "general"
     assert "keys_forgotten" in {metric.name for metric in metrics_of(plan)}
     assert "keys_forgotten" not in {metric.name for metric in metrics_of(kept)}

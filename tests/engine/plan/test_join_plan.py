@@ -146,8 +146,10 @@ COLUMNS = Columns(
     NamedColumn("at", "bigint"), keys=(NamedColumn("k", "string"),), payload=(NamedColumn("v", "string"),)
 )
 WITH_IDS = replace(COLUMNS, id=NamedColumn("id", "string"), change=NamedColumn("change", "string"))
-A, B = JoinedColumn(describe(str, "a"), 0, 0), JoinedColumn(describe(str, "b"), 1, 0)
-LEFT, RIGHT = Input(COLUMNS, progress=bounded_delay(5), name="left"), Input(WITH_IDS, name="right")
+A = JoinedColumn(describe(str, "a"), 0, 0)
+B = JoinedColumn(describe(str, "b"), 1, 0)
+LEFT = Input(COLUMNS, progress=bounded_delay(5), name="left")
+RIGHT = Input(WITH_IDS, name="right")
 
 
 def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:

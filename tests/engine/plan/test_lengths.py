@@ -39,7 +39,9 @@ from muntin_stats import ExponentiallyWeightedAverage
 from tests.engine.plan.plans import AT, input_of, plan_of
 from tests.engine.plan.queries import NAMES
 
-TIME, TICKS, MILLIS = AxisScale(Axis.TIME), AxisScale(Axis.TICKS), AxisScale(Axis.TICKS, "ms")
+TIME = AxisScale(Axis.TIME)
+TICKS = AxisScale(Axis.TICKS)
+MILLIS = AxisScale(Axis.TICKS, "ms")
 CENTS = AxisScale(Axis.TICKS, places=2)
 SECOND = 1_000_000
 UNITS = [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)]

@@ -99,7 +99,8 @@ def mark(tick: int) -> pa.RecordBatch:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert metric(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
     assert metric(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
     assert "keys" not in metric(task, cells, mark(9))
@@ -108,8 +109,10 @@ def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
-    one, other = arrived(task, inserts(1, 2, keys="ab")), arrived(task, inserts(3, 4, keys="bc"))
-    (mine,), (more,) = one.reports, other.reports
+    one = arrived(task, inserts(1, 2, keys="ab"))
+    other = arrived(task, inserts(3, 4, keys="bc"))
+    (mine,) = one.reports
+    (more,) = other.reports
     together = [replace(mine, progress=mine.progress.advance(more.progress))]
     both = replace(one, evaluator_blobs=[*one.evaluator_blobs, *other.evaluator_blobs], reports=together)
     found = {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), both) if blob.data is None}
@@ -119,7 +122,8 @@ def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "windows_closed" not in metric(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
     assert metric(task, cells, mark(10))["windows_closed"] == 2
     assert metric(task, cells, mark(40))["windows_closed"] == 2
@@ -127,7 +131,8 @@ def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "windows_open" not in metric(task, cells, inserts(1, 25))
     assert metric(task, cells, mark(10))["windows_open"] == 2
     assert metric(task, cells, mark(30))["windows_open"] == 0
@@ -135,7 +140,8 @@ def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
         found = metric(task, cells, batch)
         held = {name: unseal(name, cell) for name, cell in cells.cells.items()}
@@ -144,7 +150,8 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
 
 
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
-    task, cells = TASKS["columnar"], MemoryCells()
+    task = TASKS["columnar"]
+    cells = MemoryCells()
     first = metric(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
     second = metric(task, cells, inserts(3))
@@ -153,7 +160,8 @@ def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
 
 
 def test_what_the_general_evaluator_holds() -> None:
-    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+    cells = MemoryCells()
     found = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
     assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (2, 4, 3)
     found = metric(task, cells, mark(10))
@@ -164,7 +172,8 @@ def test_what_the_general_evaluator_holds() -> None:
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
-    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+    cells = MemoryCells()
     assert "retractions" not in metric(task, cells, inserts(1))
     assert metric(task, cells, inserts(2, 13))["retractions"] == 1
 
@@ -175,7 +184,8 @@ def test_early_results_are_counted_apart() -> None:
     ]
     schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
     emit = early(every_count(2), refinement="retract")
-    task, cells = general(plan={"emit": emit}, results=schema), MemoryCells()
+    task = general(plan={"emit": emit}, results=schema)
+    cells = MemoryCells()
     found = metric(task, cells, inserts(1, 2, 3))
     assert (found["early"], found["windows_revisable"]) == (1, 1)
     found = metric(task, cells, inserts(4, 5), mark(10))
@@ -186,7 +196,8 @@ def test_early_results_are_counted_apart() -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     found = metric(task, cells, inserts(1, 25))
     assert (found["watermark"], found["output_watermark"], found["newest"]) == (EARLIEST, EARLIEST, 25)
     found = metric(task, cells, mark(12))
@@ -199,7 +210,8 @@ def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "clock" not in metric(task, cells, inserts(1))
     assert metric(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
     assert metric(task, cells, inserts(2))["clock"] == 7

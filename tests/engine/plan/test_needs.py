@@ -147,7 +147,8 @@ def test_combinators_need_what_the_modules_in_them_need() -> None:
     both = all_of(n="stats.count", average="stats.time_weighted_average")()
     assert (both.needs.reach, clip_of([both])) == (0, ClipPolicy.FULL)
     assert with_default(Weighs, 0)().needs == Weighs.needs
-    narrow, wide = Needs((HoppingWindows, CountWindows), 5), Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
+    narrow = Needs((HoppingWindows, CountWindows), 5)
+    wide = Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
     assert narrow.together_with(wide) == Needs((HoppingWindows,), 5, ClipPolicy.LEFT)
     assert wide.together_with(Weighs.needs).clip is None
 

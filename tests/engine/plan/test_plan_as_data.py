@@ -113,7 +113,8 @@ def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
     assert isinstance(value_from_data(data["modules"][0]["parameters"]["test"]), Unwritable)
     with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
         back(data)
-    low, high = Above(lambda x: x > 1), Above(lambda x: x > 5)
+    low = Above(lambda x: x > 1)
+    high = Above(lambda x: x > 5)
     assert [module.module for module in back(data, low, high).modules] == [low, high]
 
 

@@ -47,7 +47,8 @@ class ChainedRun(RecordedRun):
     """
 
     def __init__(self, scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> None:
-        self._reading, self._is_regrouped = reading, is_regrouped
+        self._reading = reading
+        self._is_regrouped = is_regrouped
         self.reading_plan = next(iter(reading.evaluators.values()))
         self._second = reading.task(self.reading_plan)
         self._second_cells = {bucket: MemoryCells() for bucket in self._second.buckets}

@@ -64,7 +64,8 @@ Histories = Mapping[Hashable, Mapping[Hashable, Event[Any]]]
 def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(
     window: str, seed: int, tmp_path: Path
 ) -> None:
-    random, kind = Random(f"{window} {seed}"), WINDOWS[window]
+    random = Random(f"{window} {seed}")
+    kind = WINDOWS[window]
     is_followed = window == "last"
     lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
     # what is emitted before it is complete tells what made it then, and stays if that is another later
@@ -72,7 +73,8 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
     query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
     stream = _stream(random, lifetimes)
     scenario = Scenario(query, stream, Mishaps(seed, cuts=0.3))
-    story, horizon = _told(scenario, tmp_path), _horizon(kind, scenario.arriving[0])
+    story = _told(scenario, tmp_path)
+    horizon = _horizon(kind, scenario.arriving[0])
     histories = stream.history()
 
     def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
@@ -138,7 +140,8 @@ def _stream(random: Random, lifetimes: str, numbers: Iterable[int] | None = None
                 known = replace(known, new_end=min(known.new_end, LAST))
             steps.append(KeyedChange(step.key, known))
         elif isinstance(change, Insertion):
-            start, length = change.event.start, 1 if lifetimes == "points" else random.randint(1, 9)
+            start = change.event.start
+            length = 1 if lifetimes == "points" else random.randint(1, 9)
             event = Event(start, start + length, change.event.payload)
             steps.append(KeyedChange(step.key, Insertion(change.id, event)))
     return Script(tuple(steps))
@@ -165,7 +168,8 @@ def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:
     live = live_results(story)
     assert Counter(map(name, live)) == truth
     for change in live:
-        key, given = change.key[0], name(change)
+        key = change.key[0]
+        given = name(change)
         members = {payloads[number] for number in change.members if number in payloads}
         bounds = {payloads[number] for number in change.bounds if number in payloads}
         assert members

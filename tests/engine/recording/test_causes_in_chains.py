@@ -51,7 +51,8 @@ class First:
 
 
 def of_windows(window: str, random: Random) -> First:
-    kind, is_followed = WINDOWS[window], window == "last"
+    kind = WINDOWS[window]
+    is_followed = window == "last"
     lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
     emit = EmitPolicy.FINAL if is_followed or window == "snapshot" else random.choice(list(EmitPolicy))
     query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
@@ -125,7 +126,8 @@ def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
 
 
 def _check(story: Story, given: First, results: Any) -> None:
-    truth, live = results(given.events), live_results(story)
+    truth = results(given.events)
+    live = live_results(story)
     assert Counter(map(_name, live)) == truth
     (before,) = story.before
     payloads = {row.number: row.values["x"] for row in before.rows if row.change == "insert"}
@@ -138,7 +140,8 @@ def _check(story: Story, given: First, results: Any) -> None:
             # an event of the right side may keep a result of the first query from coming, which is then no cause
             kept_away = given.is_negative and Counter(given.results(others)) - Counter(given.results(events))
             for change in live:
-                name, (members, bounds) = _name(change), causes[change.number]
+                name = _name(change)
+                (members, bounds) = causes[change.number]
                 is_other = left[name] < truth[name]
                 if event.payload in members:
                     assert is_other, f"{name} is the same without its member {event}"
@@ -148,7 +151,8 @@ def _check(story: Story, given: First, results: Any) -> None:
 
 def _causes(change: StoryChange, story: Story, before: Story, payloads: Mapping[int, Any]) -> tuple[set[Any], set[Any]]:
     """Return the events of the first query that are in a result of the last, and those that set boundaries."""
-    members, bounds = set[Any](), set[Any]()
+    members = set[Any]()
+    bounds = set[Any]()
     for numbers, is_member in ((change.members, True), (change.bounds, False)):
         for number in numbers:
             origin = story.rows[number].origin

@@ -88,7 +88,8 @@ def test_rows_that_a_result_does_not_need_go(recording: Recording) -> None:
 
 def test_rows_that_go_move_no_watermark(recording: Recording) -> None:
     of_b = recording.with_batches(batch.of_keys(["b"]) for batch in recording.batches)
-    whole, part = recording.replay(), of_b.replay()
+    whole = recording.replay()
+    part = of_b.replay()
     assert [batch.metrics["watermark"] for batch in part.batches] == [
         batch.metrics["watermark"] for batch in whole.batches
     ]

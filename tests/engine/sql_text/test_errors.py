@@ -90,7 +90,8 @@ def test_an_error_of_a_call_is_told_in_sql_at_its_place(
     assert said in message
     assert not any(word in message for word in ("watermark=", "clip=", "F.col(", "events(", "evaluator=", "query["))
     place = text.index(at, 0 if at == "TUMBLE" else HOURS.index(right))
-    line, column = text[:place].count("\n"), place - (text[:place].rfind("\n") + 1)
+    line = text[:place].count("\n")
+    column = place - (text[:place].rfind("\n") + 1)
     assert f"line {line + 1}, column {column + 1}: " in message or not at
 
 

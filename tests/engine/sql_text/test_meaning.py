@@ -96,7 +96,8 @@ def test_results_are_those_of_spark_over_rows_with_their_windows(
     call = next(one for one in (_TUMBLE, _HOP, _CUMULATE, _SESSION) if one.startswith(name))
     given: dict[str, Any] = {"rides": rides, "windowed": windowed[name]}
     if text.startswith("WITH"):
-        plain, call = text.replace("rides", "{windowed}"), call.replace("TABLE rides", "TABLE c")
+        plain = text.replace("rides", "{windowed}")
+        call = call.replace("TABLE rides", "TABLE c")
         plain = plain.replace(", b) AS", ", b, window_start, window_end) AS")
         meant = spark.sql(plain.replace(call, "c"), windowed=windowed[name])
     else:
@@ -148,7 +149,8 @@ _MATCH: Final = (
     "SELECT x FROM rides MATCH_RECOGNIZE (ORDER BY t MEASURES A.v AS x AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) "
     "WITHIN INTERVAL '1' HOUR DEFINE A AS b)"
 )
-_TEN, _NINETY = "'10' MINUTES", "'1:30' HOUR TO MINUTE"
+_TEN = "'10' MINUTES"
+_NINETY = "'1:30' HOUR TO MINUTE"
 _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.window_start = r.window_start"
 
 

@@ -74,7 +74,8 @@ def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> 
 
 
 def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSession, rides: DataFrame) -> None:
-    random, outcomes = Random(30), Counter[str]()
+    random = Random(30)
+    outcomes = Counter[str]()
     while sum(outcomes.values()) < 20:
         try:
             query = random_query(random, rides)
@@ -171,6 +172,7 @@ def test_the_questions_of_the_demo_are_the_same_queries_in_sql(spark: SparkSessi
         " tailnum string, dep_delay double, distance double"
     )
     flights = spark.createDataFrame([], schema)
-    asked, said = QUESTIONS[name](flights), sql(spark, DEMO[name], flights=flights)
+    asked = QUESTIONS[name](flights)
+    said = sql(spark, DEMO[name], flights=flights)
     assert plan_to_data(said.plan) == plan_to_data(asked.plan)
     assert said.results().schema == asked.results().schema

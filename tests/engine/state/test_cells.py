@@ -86,7 +86,8 @@ def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, i
 
 def written(batches: int, query: str = "q", bucket: int = 3) -> list[dict[str, bytes]]:
     """Write an entry and the metadata in each micro-batch; return the cells after each."""
-    kept, after = MemoryCells(), []
+    kept = MemoryCells()
+    after = []
     for batch in range(batches):
         cells = in_batch(kept, batch, query, bucket)
         assert (cells.get(METADATA) is None) == (batch == 0)
@@ -129,7 +130,8 @@ def test_state_of_another_query_or_bucket_is_refused_with_its_origin(other: dict
 
 
 def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() -> None:
-    after, elsewhere = written(3), written(3, bucket=7)
+    after = written(3)
+    elsewhere = written(3, bucket=7)
     for kept, told in (
         (holding(after[2], {"waiting": after[1]["waiting"]}), "of bucket 3 in micro-batch 1"),
         (holding(after[2], {"entry 1": elsewhere[1]["entry 1"]}), "of bucket 7 in micro-batch 1"),
@@ -155,7 +157,8 @@ def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_byte_that_is_flipped_in_any_cell_of_any_evaluator_is_found(name: str) -> None:
-    task, random = TASKS[name], Random(SEED)
+    task = TASKS[name]
+    random = Random(SEED)
     cells = MemoryCells()
     feed(task, cells, 3)
     assert len(cells.cells) > 1

@@ -299,7 +299,8 @@ def test_bytes_that_nobody_wrote_are_refused_and_name_no_code(data: bytes) -> No
 
 
 def test_equal_dicts_of_one_order_give_the_same_bytes() -> None:
-    first, second = {"a": 1, "b": {"c": (2.0, None)}}, {"a": 1}
+    first = {"a": 1, "b": {"c": (2.0, None)}}
+    second = {"a": 1}
     second["b"] = {"c": (2.0, None)}  # type: ignore[assignment]  # another way to the same dict
     assert Codec().pack(first) == Codec().pack(second)
 

@@ -209,7 +209,8 @@ class Ordered:
     second: int
 
     def __init__(self, second: int, first: int) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
 
 
 Loose = namedtuple("Loose", "a b")  # one without types

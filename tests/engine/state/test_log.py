@@ -41,7 +41,9 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
     tested = QueryUnderTest(script, WindowedQuery(tumbling(10), [Computation(Sum[int]())]), EmitPolicy.SPECULATIVE)
     told = []
     for restarts in (False, True):
-        ids, random, cells = count(), Random(seed), MemoryCells()
+        ids = count()
+        random = Random(seed)
+        cells = MemoryCells()
         process = KEEPS_STATE["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
 
         def take(keys: Iterable[int], most: int, process: Any = process, ids: Any = ids, random: Any = random) -> Any:

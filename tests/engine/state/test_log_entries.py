@@ -74,7 +74,9 @@ def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
 
 def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
     random = Random(3)
-    cells, store, wanted = CountingCells(), Sums(), dict[int, int]()
+    cells = CountingCells()
+    store = Sums()
+    wanted = dict[int, int]()
     log = StateLog(cells)
     for batch in range(500):
         delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
@@ -91,7 +93,8 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
 
 
 def test_entries_that_die_are_removed_unread() -> None:
-    cells, store = MemoryCells(), Sums()
+    cells = MemoryCells()
+    store = Sums()
     log = StateLog(cells)
     for number in range(5):
         log.append(store.write({number: 1, number + 1: 1}, 0))
@@ -103,7 +106,8 @@ def test_entries_that_die_are_removed_unread() -> None:
 
 
 def test_a_cell_is_never_used_twice() -> None:
-    cells, store = MemoryCells(), Sums()
+    cells = MemoryCells()
+    store = Sums()
     log = StateLog(cells)
     seen: set[str] = set()
     for number in range(50):
@@ -115,7 +119,8 @@ def test_a_cell_is_never_used_twice() -> None:
 
 
 def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
-    cells, store = CountingCells(), Sums(padding=100)
+    cells = CountingCells()
+    store = Sums(padding=100)
     log = StateLog(cells)
     for number in range(3000):
         log.append(store.write({number: 1}, 0))
@@ -129,7 +134,8 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
     monkeypatch.setattr(state_log, "FULL_ENTRY", 100 * largest + 1)
-    cells, store = CountingCells(), Sums(padding=100, largest=largest)
+    cells = CountingCells()
+    store = Sums(padding=100, largest=largest)
     log = StateLog(cells)
     for number in range(300):
         log.append(store.write({number: 1}, 0))

@@ -88,7 +88,8 @@ def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, plac
         feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
         feed.batch(at(3, 3), at(13, 3), watermark=6)
         states[evaluator] = told(feed.cells)
-    total, average = "test.deducted_total(x) 2.1.0", "stats.average(x) 0.1.0"
+    total = "test.deducted_total(x) 2.1.0"
+    average = "stats.average(x) 0.1.0"
     assert states["sliced"] == sorted(
         [
             f"{kind} j {of_j} {total} 1 of 5",
@@ -170,7 +171,8 @@ def test_a_stream_operator_holds_its_state_and_the_time_at_which_it_wants_to_be_
 def joined(join: Join, *rows: tuple[int, Row]) -> MemoryCells:
     """Return the state of a join after a micro-batch of rows, each with its side."""
     plan = join.plan(None, buckets=1)
-    task, cells = join.task(plan), MemoryCells()
+    task = join.task(plan)
+    cells = MemoryCells()
     given = join.projected([{**one, "side": side} for side, one in rows])
     sent = [one for batch in distribute(task, [given]) for one in batch.to_pylist()]
     list(run_bucket(task, 0, cells, collect(sent, 2)))

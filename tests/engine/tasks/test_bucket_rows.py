@@ -181,7 +181,8 @@ def test_all_buckets_hear_of_a_pattern_once_however_many_rows_and_tasks_say_it()
 def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rejected() -> None:
     rejected = {True: "null time", False: "undeclared punctuation"}
     for by_key, reason in rejected.items():
-        task, given = task_with(by_key=by_key), mark(None if by_key else 5, k0="eu", low1=3)
+        task = task_with(by_key=by_key)
+        given = mark(None if by_key else 5, k0="eu", low1=3)
         assert told(task, given) == []
         found = read_bucket_rows(task, collect(sent(task, batch(given))).rows).rejected
         assert reasons(found) == [reason]

@@ -93,7 +93,8 @@ def test_the_collector_rests_during_a_batch_and_is_then_as_it_was(is_enabled: bo
 @pytest.mark.parametrize("late", [Lateness(LatePolicy.SIDE), Lateness(LatePolicy.DROP)], ids=["aside", "dropped"])
 @pytest.mark.parametrize("is_filtered", [False, True])
 def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness, *, is_filtered: bool) -> None:
-    (module,), changes = INVERTIBLE["sums"], ["insert", "insert", "revise", "insert", "revise", "upsert"]
+    (module,) = INVERTIBLE["sums"]
+    changes = ["insert", "insert", "revise", "insert", "revise", "upsert"]
     first = {
         "start": [1, 4, 1, 4, 9, 2, 40, 50],
         "end": [None, 6, None, 8, 20, 3, 41, 51],
@@ -118,7 +119,8 @@ def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness, 
             results=pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.float64()))]),
         )
         assert names_of_counts(task) == ("rows_n", "rows_s", "late_n", "late_s")
-        cells, source = MemoryCells(), {"n": ["n", "s"], "s": ["n"] * 4 + ["s"] * 3 + ["n"]}
+        cells = MemoryCells()
+        source = {"n": ["n", "s"], "s": ["n"] * 4 + ["s"] * 3 + ["n"]}
         batches = [rows(**first, change=[*changes, *["insert"] * 2], source=pa.array(source["s"]))]
         batches.append(rows(**second, change=["insert"] * 2, source=pa.array(source["n"])))
         if is_filtered:
@@ -149,7 +151,8 @@ NAN_IDS: dict[str, Callable[[Sequence[str]], pa.Array]] = {
 @pytest.mark.parametrize("evaluator", ["general", "columnar"])
 @pytest.mark.parametrize("kind", NAN_IDS)
 def test_an_id_that_is_nan_is_equal_to_itself_as_a_key_is(evaluator: str, kind: str) -> None:
-    ids, cells = NAN_IDS[kind], MemoryCells()
+    ids = NAN_IDS[kind]
+    cells = MemoryCells()
     results = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 
     def new_process() -> TaskPayload:
@@ -203,7 +206,8 @@ def test_every_bucket_hears_of_the_signals_of_all_rows() -> None:
 
 
 def test_rows_say_whether_their_window_was_open_and_how_often_it_was_put_out() -> None:
-    task, cells = early_task(every_count(2)), MemoryCells()
+    task = early_task(every_count(2))
+    cells = MemoryCells()
     assert results(task, cells, rows(start=[1, 2], end=[2, 3], change=["insert"] * 2, i0=[5, 6])) == [
         (0, "early", 0, [5, 6])
     ]
@@ -213,7 +217,8 @@ def test_rows_say_whether_their_window_was_open_and_how_often_it_was_put_out() -
 
 
 def test_a_signal_puts_out_windows_without_rows() -> None:
-    task, cells = early_task(repeat(on_signal("dusk"))), MemoryCells()
+    task = early_task(repeat(on_signal("dusk")))
+    cells = MemoryCells()
     results(task, cells, rows(start=[1, 12], end=[2, 13], change=["insert"] * 2, i0=[5, 6]))
     dusk = rows(start=[None], end=[None], change=["signal"], signal=["dusk"])
     assert results(task, cells, dusk) == [(0, "early", 0, [5]), (10, "early", 0, [6])]
@@ -222,7 +227,8 @@ def test_a_signal_puts_out_windows_without_rows() -> None:
 
 def test_a_condition_is_a_value_of_each_row() -> None:
     asked = early_task(when("i0 > 5"), expressions={"i0 > 5": 1})
-    task, cells = replace(asked, columns=(InputColumns((pa.int64(), pa.bool_()), has_changes=True),)), MemoryCells()
+    task = replace(asked, columns=(InputColumns((pa.int64(), pa.bool_()), has_changes=True),))
+    cells = MemoryCells()
     few, many = ({"change": ["insert"], "i0": [i0], "i1": pa.array([i0 > 5])} for i0 in (5, 6))
     assert results(task, cells, rows(start=[1], end=[2], **few)) == []
     assert results(task, cells, rows(start=[2], end=[3], **many)) == [(0, "early", 0, [5, 6])]
@@ -276,7 +282,8 @@ def test_rows_that_are_no_insertion_pass() -> None:
 
 def test_what_is_said_later_of_an_event_that_was_left_out_goes_with_it() -> None:
     cells = MemoryCells()
-    kept, left_out = ("insert", 1, 2, 30, None, 5, True), ("insert", 2, 3, 40, None, 6, None)
+    kept = ("insert", 1, 2, 30, None, 5, True)
+    left_out = ("insert", 2, 3, 40, None, 6, None)
     first = blobs_of(REVISED, cells, kept, left_out)
     assert (first["accepted"].rows, first["filtered"].rows, first["events_held"].rows) == (1, 1, 2)
 

@@ -182,7 +182,8 @@ def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
-    task, cells = sourced(buckets=1), MemoryCells()
+    task = sourced(buckets=1)
+    cells = MemoryCells()
     first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
     second = batch(("insert", 3, "south"), ("insert", 33, "south"))
     own, other = IDS[:2]

@@ -131,7 +131,8 @@ def days(*values: int | None) -> pa.Array:
 
 
 BAD = text(b"ok", b"\xff", None)
-FIRST, LAST = -719_162, 2_932_896
+FIRST = -719_162
+LAST = 2_932_896
 ARRAYS = {
     "text": BAD,
     "text without any bad one": text(b"a", "ä".encode(), None),

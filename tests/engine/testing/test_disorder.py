@@ -168,7 +168,8 @@ def test_speculative_results_come_early_and_cost_more() -> None:
 
 
 def test_partial_states_take_less_memory_than_rows() -> None:
-    script, query = band_disorder(dense(400), 6, 3, every=20), WindowedQuery(hopping(200, 100), COUNT)
+    script = band_disorder(dense(400), 6, 3, every=20)
+    query = WindowedQuery(hopping(200, 100), COUNT)
     rows, states = (measure(script, query, evaluator=name).memory for name in ("general", "sliced"))
     assert 0 < 1.3 * states < rows
 

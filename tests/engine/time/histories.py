@@ -64,8 +64,10 @@ def implied(policy: ProgressPolicy, source: str | None, history: History) -> int
         return EARLIEST
     if isinstance(policy, Guarded | Elapsing | Outvoted):
         clock = clock_of(history)
-        before, latest = _starts(source, history[:-1]), sorted(starts, reverse=True)[: policy.starts_kept]
-        reading, heard = None if clock == EARLIEST else clock, _last_heard(source, history)
+        before = _starts(source, history[:-1])
+        latest = sorted(starts, reverse=True)[: policy.starts_kept]
+        reading = None if clock == EARLIEST else clock
+        heard = _last_heard(source, history)
         said = policy.watermark(SourceProgress(max(starts), len(starts), tuple(latest), len(before), reading, heard))
         return EARLIEST if said is None else said
     if isinstance(policy, BoundedDelay):
@@ -125,7 +127,8 @@ def _seen(row: Row, keep: int) -> Observation:
 
 def random_history(random: Random, sources: Sequence[str | None]) -> History:
     """Return some micro-batches of rows that come about in order, with watermark and a clock."""
-    now, history = random.randint(-50, 50), []
+    now = random.randint(-50, 50)
+    history = []
     for _ in range(random.randint(1, 12)):
         batch: list[Row] = []
         for _ in range(random.choice((0, 1, 2, 6))):

@@ -68,8 +68,10 @@ def tracked(
     policy: ProgressPolicy, sources: Sequence[str], history: History, random: Random, restarts: float = 0.3
 ) -> list[int]:
     """Return the watermark after each micro-batch, by a tracker that is restarted now and then."""
-    codec, tracker = Codec(), ProgressTracker(policy, tuple(sources))
-    progress, kept = Progress(), NOTHING
+    codec = Codec()
+    tracker = ProgressTracker(policy, tuple(sources))
+    progress = Progress()
+    kept = NOTHING
     found: list[int] = []
     for batch in history:
         marks = [row.time for row in batch if row.kind == "punctuate" and (row.source is None or not sources)]
@@ -129,7 +131,9 @@ def disordered(random: Random, rows: int) -> list[int]:
 def test_progress_never_goes_back_and_punctuation_is_within_the_horizon() -> None:
     random = Random(5)
     for policy in POLICIES:
-        tracker, progress, kept = ProgressTracker(policy, ("a", "b")), Progress(), NOTHING
+        tracker = ProgressTracker(policy, ("a", "b"))
+        progress = Progress()
+        kept = NOTHING
         for batch in random_history(random, ["a", "b"]):
             arrived = Progress(clock=clock_of([batch]))
             now, kept = tracker.advance(progress, kept, arrived, seen_by_tasks(policy, batch, random))
@@ -145,7 +149,8 @@ def test_progress_need_not_be_known_finer_than_output_changes() -> None:
 
 
 def test_a_declared_source_that_never_spoke_holds_everything() -> None:
-    tracker, said = ProgressTracker(ordered(), ("a", "b")), Progress()
+    tracker = ProgressTracker(ordered(), ("a", "b"))
+    said = Progress()
     now, kept = tracker.advance(Progress(), (), said, [Observation("a", 100, 1)])
     assert now.watermark == EARLIEST
     now, kept = tracker.advance(now, kept, said, [Observation("b", 60, 1)])
@@ -173,7 +178,9 @@ def test_a_clock_alone_moves_nothing() -> None:
 
 
 def test_what_is_kept_of_a_source_is_bounded() -> None:
-    tracker, progress, kept = ProgressTracker(bounded_disorder(3)), Progress(), NOTHING
+    tracker = ProgressTracker(bounded_disorder(3))
+    progress = Progress()
+    kept = NOTHING
     for tick in range(100):
         progress, kept = tracker.advance(progress, kept, Progress(), [Observation(None, tick, 1, (tick,))])
     assert len(Codec().pack(list(kept))) < 60

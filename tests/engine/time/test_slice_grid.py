@@ -63,7 +63,8 @@ def check_slices(grid: SliceGrid, windows: RegularWindows, tick: int) -> None:
 
 def check_bounds(grid: SliceGrid, windows: RegularWindows, watermark: int, start: int, end: int) -> None:
     """A row is late if a window of it is complete, and dead if all are; output changes at the ends of windows."""
-    known, rows = listed(windows), over(windows, start, end)
+    known = listed(windows)
+    rows = over(windows, start, end)
     first_open = grid.windows.first_open(watermark)
     assert first_open == min(number for number, window in known.items() if window.end > watermark)
     numbers = [tick if windows.periods is None else windows.periods.number_at(tick) for tick in (start, end - 1)]
@@ -100,7 +101,8 @@ def test_rows_are_late_and_forgotten_by_their_windows(
 
 @given(WINDOWS, TICKS, TICKS)
 def test_windows_have_begun_that_start_before_the_horizon(windows: RegularWindows, mark: int, horizon: int) -> None:
-    grid, known = grid_of(windows), listed(windows)
+    grid = grid_of(windows)
+    known = listed(windows)
     assert grid.first_unbegun(horizon) == min(place for place, window in known.items() if window.start >= horizon)
     opened = [window for window in known.values() if window.start < horizon and window.end > mark]
     assert open_windows([grid], mark, horizon) == len(opened)
@@ -163,7 +165,8 @@ def test_before_the_first_watermark_all_is_open_and_after_the_last_nothing() -> 
 def test_only_windows_of_equal_periods_share_slices() -> None:
     day = CalendarWindows(1, 1, "day", "Asia/Tokyo")
     week, month = (CalendarWindows(size, size, unit, "Asia/Tokyo") for size, unit in ((7, "day"), (1, "month")))  # type: ignore[arg-type]
-    elsewhere, later = CalendarWindows(1, 1, "day"), CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
+    elsewhere = CalendarWindows(1, 1, "day")
+    later = CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
     grids: list[Any] = [(day.grid(), other.grid()) for other in (week, month, elsewhere, later)]
     assert list(map(share_slices, grids)) == [True, False, False, False]
 

@@ -66,7 +66,8 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         changed: Parts of the task.
     """
     module = module or Members()
-    bound, places = bind_inputs(type(module), given), tuple(range(len(given)))
+    bound = bind_inputs(type(module), given)
+    places = tuple(range(len(given)))
     form = module if isinstance(module, ColumnarAggregate) else None
     called = {"k0": "key", "start": "since", **{f"i{place}": field.name for place, field in enumerate(given)}}
     called = dict(names or called)

@@ -87,7 +87,8 @@ def test_keys_are_spread_evenly(column: pa.Array, count: int) -> None:
 
 
 def test_several_columns_count_in_their_order_and_null_is_a_value() -> None:
-    one, other = pa.array([1, 2, None, None]), pa.array([2, 1, 1, None])
+    one = pa.array([1, 2, None, None])
+    other = pa.array([2, 1, 1, None])
     found = buckets_of([one, other], 4, 2**40).tolist()
     assert len(set(found)) == 4
     assert buckets_of([other, one], 4, 2**40).tolist() != found

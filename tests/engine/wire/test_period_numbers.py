@@ -47,7 +47,8 @@ def test_months_begin_at_their_first_midnight(zone: str) -> None:
 @pytest.mark.parametrize("dense", [0, 8, 1 << 12])
 def test_the_way_to_the_numbers_makes_no_difference(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(period_numbers, "_DENSE", dense)
-    squares, ticks = Squares(), np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
+    squares = Squares()
+    ticks = np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
     numbers = [squares.number_at(tick) for tick in ticks.tolist()]
     assert numbers_at(squares, ticks).tolist() == numbers
     assert ticks_of(squares, np.array(numbers)).tolist() == [squares.begins(number) for number in numbers]
@@ -70,7 +71,8 @@ def test_periods_are_asked_for_once_where_rows_are_near_each_other() -> None:
             asked.append(number)
             return super().begins(number)
 
-    squares, ticks = Asked(), np.arange(1_000)
+    squares = Asked()
+    ticks = np.arange(1_000)
     numbers_at(squares, ticks)
     many = len(asked)
     numbers_at(squares, ticks + 1)

@@ -81,7 +81,8 @@ TAKEN = {
 
 @pytest.mark.parametrize("taken", TAKEN)
 def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on(taken: str) -> None:
-    before, modules = (dict(vars(builtins)), struct.pack, pickle.dumps), dict(sys.modules)
+    before = (dict(vars(builtins)), struct.pack, pickle.dumps)
+    modules = dict(sys.modules)
     with pytest.raises(ModuleContractError) as caught:
         run(TAKEN[taken])
     assert (dict(vars(builtins)), struct.pack, pickle.dumps) == before

@@ -271,8 +271,10 @@ class Covariance:
     __slots__ = ("n", "product", "x", "y")
 
     def __init__(self):
-        self.x, self.y = Mean(), Mean()
-        self.product, self.n = Mean(), 0
+        self.x = Mean()
+        self.y = Mean()
+        self.product = Mean()
+        self.n = 0
 
     def update(self, x: float, y: float):
         self.x.update(x)

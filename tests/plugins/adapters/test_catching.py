@@ -93,7 +93,8 @@ def test_a_module_that_reads_the_order_has_its_first_error() -> None:
 def test_rows_of_an_operator_are_records_and_a_window_that_fails_has_one() -> None:
     assert catching(Inverses)().compute_result([2, 4]) == [Caught(0.25, None), Caught(0.5, None)]
     assert catching(Inverses)().compute_result([2, 0]) == [Caught(None, ZERO)]
-    timed, window = catching(InverseTimes)(), Window(0, 10)
+    timed = catching(InverseTimes)()
+    window = Window(0, 10)
     assert timed.compute_result([Event(3, 5, 2)], window) == [Event.point(3, Caught(0.5, None))]
     assert timed.compute_result([Event(3, 5, 2), Event(4, 5, 0)], window) == [Caught(None, ZERO)]
     assert (RefusingTimes.contract, catching(RefusingTimes).contract) == (
@@ -190,7 +191,8 @@ def test_a_window_has_its_result_again_once_the_bad_row_is_retracted() -> None:
     """
     query = Query(hopping(8, 4), (catching(Refusing)(),), emit=EmitPolicy.EAGER)
     stream = Script().insert(1, 1, 2, 6).insert(2, 5, 6, -1).batch().retract(2).batch().close()
-    run, live = Run(query, query.evaluators["general"], AS_IT_IS), []
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    live = []
     for batch in stream.batches():
         run.take(Arrival((batch,)))
         live.append({row.window[0]: row.values[0] for row in run.output})

@@ -19,7 +19,8 @@ from muntin.testing import equal
 from muntin_adapters import from_array_function, from_function, from_series_function
 from tests.plugins.forms import broken_laws
 
-NOON, MIDNIGHT = datetime(2024, 1, 1, 12, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+MIDNIGHT = datetime(2024, 1, 2, tzinfo=UTC)
 
 
 def trimmed(values: list[float], share: float = 0.0) -> float:

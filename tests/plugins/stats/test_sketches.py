@@ -55,7 +55,8 @@ def merged(module: Any, values: list[Any], parts: int, random: Random) -> Any:
 def rank_distance(found: float, values: list[float], q: float) -> float:
     """Return by which share of the members the ranks that a value has lie away from the one that is wanted."""
     wanted = max(1, ceil(q * len(values)))
-    first, last = sum(value < found for value in values) + 1, sum(value <= found for value in values)
+    first = sum(value < found for value in values) + 1
+    last = sum(value <= found for value in values)
     assert first <= last, f"{found} is no member"
     return max(first - wanted, wanted - last, 0) / len(values)
 
@@ -119,7 +120,8 @@ def test_a_sketch_of_numbers_stays_about_as_small_as_it_says(k: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 8, 9, 383, 384, 385, 386, 400, 1000, 20_000])
 def test_an_estimate_depends_on_the_set_of_values_alone(count: int) -> None:
-    random, module = Random(count), ApproximateDistinctCount()
+    random = Random(count)
+    module = ApproximateDistinctCount()
     values = [random.random() for _ in range(count)]
     expected = result(module, values)
     for parts in (2, 5, 30):

@@ -22,7 +22,8 @@ SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1
 
 def test_versions_are_ordered_as_packages_are() -> None:
     for one, other in product(SPELLINGS.split(), repeat=2):
-        first, second = order_of(one), order_of(other)
+        first = order_of(one)
+        second = order_of(other)
         assert first is not None
         assert second is not None
         assert (first < second) == (Version(one) < Version(other)), f"{one} and {other}"

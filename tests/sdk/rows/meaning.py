@@ -54,7 +54,8 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
     too old.
     """
     given = [each for row in rows if (each := _given(windows, row)).is_admitted]
-    evicts, found = windows.evicts, list[tuple[Hashable, int]]()
+    evicts = windows.evicts
+    found = list[tuple[Hashable, int]]()
     for name in {each.partition for each in given}:
         own = [each for each in given if each.partition == name]
         if isinstance(evicts, CountPolicy):
@@ -122,7 +123,9 @@ def _result(
 
 def _stays(windows: LastRows, so_far: Sequence[Given], place: int, now: int) -> bool:
     """A row stays as long as the nearest one with an attribute: itself, one before it, or one after it."""
-    each, later, evicts = so_far[place], so_far[place + 1 :], windows.evicts
+    each = so_far[place]
+    later = so_far[place + 1 :]
+    evicts = windows.evicts
     near = [*reversed(so_far[: place + 1]), *later]
     attribute = next((other.evict for other in near if other.evict is not None), None)
     if isinstance(evicts, CountPolicy):
@@ -139,15 +142,18 @@ def _tumbling(windows: RowBatches, given: Sequence[Given], name: Hashable, tick:
     if isinstance(evicts, ElapsedPolicy):
         periods = sorted({each.row.time // evicts.length for each in own})
         for period in periods:
-            start, end = period * evicts.length, (period + 1) * evicts.length
+            start = period * evicts.length
+            end = (period + 1) * evicts.length
             if end <= tick:
                 yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
         return
     while own:
-        first, closing = own[0].row.time, _closing(evicts, own, given)
+        first = own[0].row.time
+        closing = _closing(evicts, own, given)
         overdue = INFINITY if windows.within is None else first + windows.within.length
         if overdue <= (tick if closing is None else closing.row.time):
-            batch, end = [each for each in own if each.row.time < overdue], overdue
+            batch = [each for each in own if each.row.time < overdue]
+            end = overdue
         elif closing is None:
             return
         else:

@@ -70,7 +70,10 @@ def emptying(length: int, **limits: Any) -> RowWindows:
     return AllEmptyAndOne(elapsed(length), CountPolicy(100), partitions=Partitions("letter", **limits))
 
 
-E, D, AGE, LEFT = elapsed, delta, delta("age", 2), last(9).trigger(100)
+E = elapsed
+D = delta
+AGE = delta("age", 2)
+LEFT = last(9).trigger(100)
 TWO: Final = timed((1, 1.0), (2, 4.0))
 """Two rows: the second comes a tick later, and is larger by 3."""
 MARKED: Final = [Row(n, n, pair) for n, pair in enumerate([("a", False), ("b", False), ("a", True), ("b", False)], 1)]
@@ -195,7 +198,8 @@ STATEMENTS: Final = dict(entries(TRACES))
 def test_windows_do_what_the_document_says(statement: str) -> None:
     asked, *lines = STATEMENTS[statement].splitlines()
     windows, given = (eval(part) for part in asked.split("; "))
-    found, told = trace(windows), ""
+    found = trace(windows)
+    told = ""
     for step in given:
         done = len(found.lines)
         if isinstance(step, int):
@@ -209,7 +213,8 @@ def test_windows_do_what_the_document_says(statement: str) -> None:
 
 def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> str:
     """The rows of a partition after each row that came to it, newest first, as the document writes them."""
-    found, seen = trace(windows), list[tuple[int, ...]]()
+    found = trace(windows)
+    seen = list[tuple[int, ...]]()
     for row in rows:
         before = len(found.lines)
         found.rows(row)
@@ -225,7 +230,8 @@ def test_the_sequences_of_the_document() -> None:
     """IB-01, IB-02, IB-04, IB-06, IB-07: count 4, tumbling and sliding, without partitions and with them."""
     assert contents(batch(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 /  / 5 / 6 5"
     assert contents(last(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 / 5 4 3 2 / 6 5 4 3"
-    tumbling, sliding = batch(4).partition("letter"), last(4).partition("letter")
+    tumbling = batch(4).partition("letter")
+    sliding = last(4).partition("letter")
     assert contents(tumbling, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 /  / 11 / 13 11"
     assert contents(tumbling, LETTERED, "b") == "2 / 4 2 / 5 4 2 / 6 5 4 2 /  / 9 / 10 9"
     assert contents(sliding, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 / 11 8 7 3 / 13 11 8 7"
@@ -338,8 +344,13 @@ def test_windows_may_be_empty_or_wait_until_they_are_full_for_the_first_time_whi
         assert trace(windows).rows(*rows).lines.count("full") == 1, windows
 
 
-COUNT, AGES, TIME = {"policy": "count"}, {"policy": "delta", "attribute": "age"}, {"policy": "elapsed"}
-FIVE, TWOS, EIGHT, SHORT = COUNT | {"size": 5}, AGES | {"size": 2}, TIME | {"length": 8}, TIME | {"length": 2}
+COUNT = {"policy": "count"}
+AGES = {"policy": "delta", "attribute": "age"}
+TIME = {"policy": "elapsed"}
+FIVE = COUNT | {"size": 5}
+TWOS = AGES | {"size": 2}
+EIGHT = TIME | {"length": 8}
+SHORT = TIME | {"length": 2}
 CONFIGURATIONS: Final[dict[str, tuple[RowWindows, tuple[dict[str, Any], ...]]]] = {
     "tumbling, count(5)": (batch(5), (FIVE,)),
     "tumbling, punct()": (batch(marker("p")), ({"policy": "marker", "condition": "p"},)),

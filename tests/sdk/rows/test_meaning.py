@@ -38,11 +38,13 @@ def test_windows_between_rows_hold_what_their_definition_says() -> None:
     for windows, rows, random in drawn(RowsBetween, are_defined=True):
         assert isinstance(windows, RowsBetween)
         tick = (rows[-1].time if rows else 0) + random.randrange(12)
-        trace, wanted = Trace(windows).rows(*rows).advance(tick), computed_between(windows, rows, tick)
+        trace = Trace(windows).rows(*rows).advance(tick)
+        wanted = computed_between(windows, rows, tick)
         assert sorted(trace.computed, key=repr) == sorted(wanted, key=repr), windows
         whole = computed_between(windows, rows, tick + 1, is_over=True)
         assert sorted(trace.close(tick + 1).computed, key=repr) == sorted(whole, key=repr), windows
-        found, left_open = found + len(wanted), left_open + len(whole) - len(wanted)
+        found = found + len(wanted)
+        left_open = left_open + len(whole) - len(wanted)
         within = windows.within
         as_long += within is not None and sum(w.window.end - w.window.start == within.length for w in wanted)
     assert min(found // 10, left_open, as_long) > 10, "some are closed, left open, or broken off"
@@ -64,7 +66,8 @@ def test_restarts_and_how_time_comes_make_no_difference() -> None:
 
 def test_windows_are_never_computed_before_what_they_hold_nor_before_what_was_computed() -> None:
     for windows, rows, _ in drawn():
-        times, ends = {row.number: row.time for row in rows}, dict[Hashable, list[int]]()
+        times = {row.number: row.time for row in rows}
+        ends = dict[Hashable, list[int]]()
         for one in Trace(windows).rows(*rows).close().computed:
             assert all(one.window.start <= times[number] < one.window.end for number in one.rows)
             assert one.rows == tuple(sorted(one.rows))
@@ -75,7 +78,8 @@ def test_windows_are_never_computed_before_what_they_hold_nor_before_what_was_co
 
 def test_partitions_stay_within_their_limits() -> None:
     for windows, rows, _ in drawn():
-        found, limits = Trace(windows), windows.partitions
+        found = Trace(windows)
+        limits = windows.partitions
         for row in rows:
             found.rows(row)
             assert sum(map(len, found.members.values())) == found.state.count
@@ -89,7 +93,8 @@ def test_partitions_stay_within_their_limits() -> None:
 
 def test_a_state_that_is_empty_is_as_good_as_a_new_one() -> None:
     for windows, rows, _ in drawn():
-        kept, forgetful = Trace(windows), Trace(windows)
+        kept = Trace(windows)
+        forgetful = Trace(windows)
         for row in rows:
             kept.rows(row)
             if windows.is_empty(forgetful.state):

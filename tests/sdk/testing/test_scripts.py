@@ -170,7 +170,8 @@ def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -
 
 
 def test_one_step_may_come_twice_before_the_step_in_between() -> None:
-    inserted, deleted = Insertion("a", Event(1, 5, None)), retraction("a", Event(1, 5, None))
+    inserted = Insertion("a", Event(1, 5, None))
+    deleted = retraction("a", Event(1, 5, None))
     script = Script().add(inserted).batch().add(deleted).add(inserted)
     twice = Script((script.steps[0], script.steps[0], script.steps[2]))
     assert twice.history() == script.history() == {None: {("a", 1): Event(1, 5, None)}}
@@ -212,7 +213,8 @@ def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
     assert script.close().horizon(tumbling(5)) == 9
 
 
-ONE, SOME = Script().point("a", 1), Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
+ONE = Script().point("a", 1)
+SOME = Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
 LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
 
 

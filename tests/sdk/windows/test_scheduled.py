@@ -116,7 +116,8 @@ def test_timetables_keep_the_laws_of_kinds(kind: ScheduledWindows, scale: int, l
 
 def test_an_event_between_two_windows_counts_nowhere() -> None:
     kind = trading_sessions(zone="America/New_York")
-    saturday, monday = at("2024-03-09 12:00"), at("2024-03-11 13:30")
+    saturday = at("2024-03-09 12:00")
+    monday = at("2024-03-11 13:30")
     assert kind.membership(saturday, saturday + 1) == (saturday, saturday)
     assert kind.membership(saturday, monday) == (saturday, saturday)
     assert kind.membership(saturday, monday + 1) == (saturday, monday + 1)
@@ -158,7 +159,8 @@ def test_a_window_that_the_clock_skips_is_not_there_and_what_is_shown_twice_coun
 def test_windows_that_overlap_ascend_also_where_the_clock_is_set() -> None:
     """What would begin or end at 02:20 and 02:50 begins or ends when the clock is set to 3: at 01:00 UTC."""
     kind = Watches(zone="Europe/Berlin")
-    first, last = at("2024-03-30 18:00"), at("2024-03-31 09:00")
+    first = at("2024-03-30 18:00")
+    last = at("2024-03-31 09:00")
     whole = list(kind.cut(NOTHING, first, last))
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(whole))
     assert [window.duration // MINUTE for window in whole if window.start == at("2024-03-31 01:00")] == [170]

@@ -46,7 +46,8 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     margin = timedelta(days=31 * (kind.size + kind.hop)) + 2 * _FARTHEST
     named = _named(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
     found = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
-    latest, earliest = dict(sorted(found)), {until: since for since, until in sorted(found, reverse=True)}
+    latest = dict(sorted(found))
+    earliest = {until: since for since, until in sorted(found, reverse=True)}
     windows = [
         Window(int(since.timestamp()) * kind.second, int(until.timestamp()) * kind.second)
         for since, until in sorted(found)
@@ -154,7 +155,8 @@ def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
 def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     sessions: list[tuple[int, int]] = []
     for event in sorted(events, key=lambda event: event.start):
-        first, last = event.start, INFINITY if event.end == INFINITY else event.end - 1
+        first = event.start
+        last = INFINITY if event.end == INFINITY else event.end - 1
         if sessions and first - sessions[-1][1] <= kind.gap:
             first, latest = sessions.pop()
             last = max(last, latest)

@@ -80,7 +80,8 @@ def test_parts_are_emitted_when_they_are_known(kind: JoinKind, final_at: int) ->
 @pytest.mark.parametrize("is_eager", [False, True])
 def test_events_without_an_end_are_kept_until_they_are_clipped(is_eager: bool) -> None:
     join = Join(JoinKind.CLIP, ("intervals", "intervals"), is_eager)
-    left, right = Script(), Script()
+    left = Script()
+    right = Script()
     for now in range(0, 200, 10):
         left = left.insert(now, now + 1, INFINITY, now).punctuate(now + 6).batch()
         right = right.insert(now, now + 4, now + 5, 0).punctuate(now + 6).batch()
@@ -92,8 +93,11 @@ def test_a_pair_of_timestamps_is_complete_before_punctuation_of_one_of_them_says
     # figure 7-5: a band of two either way; p1, p3 and p5 are of S0, p2 and p4 of S1
     reach = 2
     punctuation = [(1, EARLIEST), (1, 1), (2, 1), (2, 2), (3, 2)]
-    band, complete = Band(reach, reach), dict[str, int]()
-    first, second = 1, 0  # timestamps of S0 and of S1
+    band = Band(reach, reach)
+    complete = dict[str, int]()
+    # timestamps of S0 and of S1
+    first = 1
+    second = 0
     for number, (b0, b1) in enumerate(punctuation, 1):
         band.take([], [], (b0, b1))
         said = {
@@ -108,7 +112,8 @@ def test_a_pair_of_timestamps_is_complete_before_punctuation_of_one_of_them_says
 
 
 def test_a_batch_of_pairs_writes_its_own_rows_and_dead_entries_go() -> None:
-    join, side = Join(JoinKind.INNER, ("intervals", "intervals")), Script()
+    join = Join(JoinKind.INNER, ("intervals", "intervals"))
+    side = Script()
     for at in range(100):
         side = side.insert(at, at, at + 10, at, key="a")
         side = (side.punctuate(at - 5) if at else side).batch()

@@ -135,7 +135,8 @@ def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_clos
     """
     windows = last(elapsed(5)).partition("p", age=30)
     query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
-    rows, at = points(2, key=key, p="a"), Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
+    rows = points(2, key=key, p="a")
+    at = Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)
     apart, once, turned = (
         [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
@@ -203,11 +204,13 @@ def test_a_row_of_a_large_window_writes_what_it_brings() -> None:
 
 def test_a_hot_key_is_bounded_while_the_watermark_stands_still() -> None:
     batches = [points(*(5 + at % 50 for at in range(100)), first=100 * number) for number in range(10)]
-    held, bytes_held = {}, {}
+    held = {}
+    bytes_held = {}
     for most in (50, None):
         runs = steps(over(last(10), Listed(), most_held=most), joined(*batches))
         seen = [(run.last["events_held"], size(run)) for run in runs]
-        held[most], bytes_held[most] = {events for events, _ in seen}, seen[-1][1]
+        held[most] = {events for events, _ in seen}
+        bytes_held[most] = seen[-1][1]
     assert held[50] == {50}
     assert bytes_held[50] < bytes_held[None] / 5
 

@@ -54,7 +54,8 @@ class Woken(Silence):
 
 
 def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
-    script, Woken.calls[:] = NOTHING, []
+    script = NOTHING
+    Woken.calls[:] = []
     for number in range(50):
         script = points(10 + number, key=f"k{number}", script=script)
     list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
@@ -156,7 +157,8 @@ class Newer(Silence):
 
 
 def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
-    old, query = final(of(Silence(4)), points(1).punctuate(3)), of(Newer(4))
+    old = final(of(Silence(4)), points(1).punctuate(3))
+    query = of(Newer(4))
     run = Run(query, query.plan(), AS_IT_IS)
     run.cells = old.cells
     assert emitted(query, Script().punctuate(5), run=run) == [[(5, "silent since 101")]]
@@ -243,7 +245,8 @@ def test_what_cannot_be_followed_is_refused(changed: dict[str, Any], error: type
 #  0     3                               day
 #  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
 def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    day, query = 24 * 60 * 60 * 10**6, of(Ticker(1))
+    day = 24 * 60 * 60 * 10**6
+    query = of(Ticker(1))
     run = Run(query, query.plan(), AS_IT_IS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=1000))
     with pytest.raises(ModuleContractError) as failed:

@@ -199,6 +199,8 @@ def test_what_is_summed_runs_along_the_axis(name: str, data: st.DataObject) -> N
     assert kind.merge is not None
     stretch = st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted)
     drawn = data.draw(st.lists(st.tuples(kind.element, stretch), min_size=1, max_size=6))
-    some, low, high = ([one for one, _ in drawn], [at[0] for _, at in drawn], [at[1] for _, at in drawn])
+    some = [one for one, _ in drawn]
+    low = [at[0] for _, at in drawn]
+    high = [at[1] for _, at in drawn]
     expected = [kind.merge([one for one, (since, until) in drawn if since <= at <= until]) for at in range(8)]
     assert kind.plain(kind.make(some).running(Along(low, high))) == expected

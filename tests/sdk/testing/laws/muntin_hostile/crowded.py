@@ -108,8 +108,10 @@ class Streaming(_Bounded):
         if len(state) != 2 or not isinstance(state[0], list):
             values = sorted([*state, value])
             return [values, [0, 1, 2, 3, 4]] if len(values) == 5 else values
-        heights, places = list(state[0]), list(state[1])
-        heights[0], heights[4] = min(heights[0], value), max(heights[4], value)
+        heights = list(state[0])
+        places = list(state[1])
+        heights[0] = min(heights[0], value)
+        heights[4] = max(heights[4], value)
         cell = max(place for place in range(4) if heights[place] <= value)
         places = [place + (number > cell) for number, place in enumerate(places)]
         for number in (1, 2, 3):
