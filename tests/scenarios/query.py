@@ -181,9 +181,11 @@ class Query:
         """True if the end of an event may become another one."""
         return self.has_ids or self.lifetimes == "samples"
 
-    def hasty(self, tick: int) -> int:
-        """Return the punctuation of an input that is complete up to a tick: ahead of it by the allowed lateness."""
-        return tick if tick in (EARLIEST, INFINITY) else tick + self.late.allowed
+    def punctuation_time(self, watermark: int) -> int:
+        """Return the time of punctuation that makes a watermark: ahead of it by the allowed lateness."""
+        if watermark in (EARLIEST, INFINITY):
+            return watermark
+        return watermark + self.late.allowed
 
     @property
     def has_clock(self) -> bool:

@@ -221,7 +221,7 @@ def test_rows_are_taken_or_refused_with_a_reason(name: str) -> None:
     feed = Feed(asked, "general")
     for rows, watermark, wanted in batches:
         result = feed.batch(*rows, watermark=watermark)
-        told = sorted([*result.messages, *result.told])
+        told = sorted([*result.messages, *result.changes])
         assert len(told) == len(wanted), f"after {rows}: {told}"
         for one, start in zip(told, sorted(wanted), strict=True):
             assert one.startswith(start), f"after {rows}: {told}"
@@ -239,7 +239,7 @@ def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -
     assert feed.cells.cells == before
     more = Feed(replace(limited, most_held=3), "general", feed.cells)
     more.batch(row(None, 3, 4, 1))
-    assert more.batch(watermark=10).told == ["+[0,10) (1, 1, 1)"]
+    assert more.batch(watermark=10).changes == ["+[0,10) (1, 1, 1)"]
 
 
 # Watermarks of single keys
@@ -249,5 +249,5 @@ def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_
     """The first trigger ends without firing at 3, the second fires at 5; the input is at 1, and the key at 7."""
     emit = early(each(GiveUp(3), past_part(0.5)))
     feed = Feed(query(tumbling(10), emit=emit, lifetimes="points", progress=BY_KEY), "general")
-    assert feed.batch(at(1, 4), of_keys={"k": 7}).told == []
-    assert feed.batch().told == ["+[0,10) early 0 (4,)"]
+    assert feed.batch(at(1, 4), of_keys={"k": 7}).changes == []
+    assert feed.batch().changes == ["+[0,10) early 0 (4,)"]

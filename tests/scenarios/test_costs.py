@@ -109,7 +109,7 @@ def test_the_second_change_of_a_window_updates_its_state() -> None:
     assert module.calls["added"] == 50 + 51
     feed.batch(row(61, 61, 62, 1), revision(3, 3, 4, 3))
     assert [module.calls[name] for name in ("added", "removed", "create_state")] == [102, 1, 2]
-    assert feed.batch(row(62, 62, 63, 5)).told[-1].endswith(" 56")
+    assert feed.batch(row(62, 62, 63, 5)).changes[-1].endswith(" 56")
 
 
 def test_a_change_calls_a_module_for_the_windows_that_it_affects_alone() -> None:

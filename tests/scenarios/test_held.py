@@ -24,9 +24,9 @@ OF_EVENTS = ("event", "filtered", "member")
 class Read(Run):
     """A run whose state is read, without its query, after each micro-batch."""
 
-    def take(self, arrival: Any, more: Any = ()) -> None:
+    def process(self, arrival: Any, more: Any = ()) -> None:
         """Evaluate a micro-batch, and read what is held."""
-        super().take(arrival, more)
+        super().process(arrival, more)
         if any(type(window) in OWN_KINDS for window in getattr(self._query, "named", {}).values()):
             return  # no plugin offers them, so a reader cannot find them by name
         rows = [row for cells in self.cells.values() if METADATA in cells.cells for row in held(cells)]

@@ -72,8 +72,8 @@ def run_of(query: Query, *batches: list[KeyedChange]) -> Run:
     """Run micro-batches, after which the stream is closed."""
     run = Run(query, query.plan(), Mishaps(crashes=0.0))
     for changes in batches:
-        run.take(Arrival((Batch(tuple(changes)),)))
-    run.take(Arrival((Batch((), INFINITY),)))
+        run.process(Arrival((Batch(tuple(changes)),)))
+    run.process(Arrival((Batch((), INFINITY),)))
     return run
 
 

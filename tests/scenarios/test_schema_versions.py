@@ -44,7 +44,7 @@ def test_a_state_is_upgraded_once(evaluator: str) -> None:
     again = Second()
     result = upgraded(feed, evaluator, module).batch(at(4, 4))
     if evaluator == "general":
-        assert result.told == ["-[0,10) 3", "+[0,10) 7"]
+        assert result.changes == ["-[0,10) 3", "+[0,10) 7"]
     result = upgraded(feed, evaluator, again).batch(at(8, 8), watermark=INFINITY)
     assert [one["result"] for one in result.rows][-1:] == [15]
     assert (module.upgraded, len(again.upgraded)) == ([([3], "1.0")], 0 if evaluator == "general" else 1)
@@ -101,7 +101,7 @@ def test_a_module_that_keeps_no_state_may_continue_too() -> None:
         type("Total", (Total,), more)() for more in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
     )
     feed = started("general", "k", module=Total())
-    assert upgraded(feed, "general", newer).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", newer).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
     with pytest.raises(StateMismatchError):
         upgraded(feed, "general", silent).batch()
 
@@ -115,7 +115,7 @@ def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None
     with pytest.raises(StateMismatchError, match=r"does not continue from code 7f"):
         upgraded(feed, "general", hashed(First, "code 11")).batch()
     upgrading.upgrade_state = lambda state, version: Second.upgrade_state(upgrading, state, "1.0")
-    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
 
 
 @EVALUATORS

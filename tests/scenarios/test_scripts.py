@@ -114,7 +114,7 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
         script = Script().point(at, at, at)
         script = script if watermark is None else script.punctuate(watermark)
         for batch in script.batches():
-            run.take(Arrival((batch,)))
+            run.process(Arrival((batch,)))
             ends.append([(row.window[1], row.more) for row in run.inserted])
     assert ends == [[], [(15, ("early", 0))], [], [(23, ("early", 1))], [(23, ("final", 2))], [(52, ("early", 0))]]
 
@@ -135,7 +135,7 @@ def test_what_is_live_stays_where_its_window_is_another_lifes_now(emit: EmitPoli
     run = Run(query, query.evaluators["general"], AS_IT_IS)
     live = list[set[Any]]()
     for batch in stream.batches():
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
         live.append({(name, row) for name, row in run._live.items() if row.window[0] > 17})
     assert len(live[0]) == 3
     assert live == [live[0]] * 3
@@ -192,7 +192,7 @@ def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
     run = Run(query, query.evaluators["general"], AS_IT_IS)
     for script in (Script().insert(1, 35, 90).insert(2, 60, 80), Script().punctuate(95)):
         for batch in script.batches():
-            run.take(Arrival((batch,)))
+            run.process(Arrival((batch,)))
     assert run.is_empty
 
 
@@ -230,8 +230,8 @@ def test_the_net_asks_a_policy_once_for_each_micro_batch() -> None:
 
     known = Known(Query(WINDOWS["tumbling"], ANY["aggregate"], progress=Asked(3, of=3)))
     for batch in Script().point(1, 1).batch().point(2, 5).batch().point(3, 9).batch().point(4, 12).batches():
-        known.take(Arrival((batch,)))
-    assert (known.now.watermark, len(asked)) == (6, 4)
+        known.add(Arrival((batch,)))
+    assert (known.progress.watermark, len(asked)) == (6, 4)
 
 
 @pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.EAGER])

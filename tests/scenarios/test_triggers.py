@@ -227,7 +227,7 @@ def test_windows_are_put_out_when_their_trigger_fires(name: str) -> None:
     emit = early(emission) if isinstance(emission, Trigger) else emission
     feed = Feed(query(window, Total(), emit=emit, lifetimes="points"), "general")
     for rows, said, wanted in batches:
-        assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}, {said}"
+        assert sorted(feed.batch(*rows, **said).changes) == sorted(wanted), f"after {rows}, {said}"
 
 
 # Windows that events cut: the state of a trigger follows the window to the one that takes its place. With a gap of 5, a
@@ -348,7 +348,7 @@ def test_the_state_of_a_trigger_follows_windows_that_events_cut(name: str, *, re
     for rows, said, wanted in batches:
         named = [one | {"id": number + place} for place, one in enumerate(rows)]
         number += len(rows)
-        told = [one for one in feed.batch(*named, **said).told if one.startswith("+")]
+        told = [one for one in feed.batch(*named, **said).changes if one.startswith("+")]
         assert sorted(told) == sorted(wanted), f"after {rows}, {said}"
         if restarts:
             feed = Feed(tested, "general", feed.cells)
@@ -361,19 +361,19 @@ def test_what_was_live_of_a_window_that_is_replaced_is_retracted() -> None:
     2                  [----)            cuts it at 5, until it goes
     """
     feed = Feed(query(snapshot(), Total(), emit=early(every_count(1), refinement="retract")), "general")
-    assert feed.batch(row(1, 0, 10, 1)).told == ["+[0,10) early 0 1"]
+    assert feed.batch(row(1, 0, 10, 1)).changes == ["+[0,10) early 0 1"]
     wanted = ["+[0,5) early 1 1", "+[5,10) early 1 3", "-[0,10) early 0 1"]
-    assert sorted(feed.batch(row(2, 5, 10, 2)).told) == wanted
+    assert sorted(feed.batch(row(2, 5, 10, 2)).changes) == wanted
     gone = ["+[0,10) early 2 1", "-[0,5) early 1 1", "-[5,10) early 1 3"]
-    assert sorted(feed.batch(revision(2, 5, 10, 5)).told) == gone
+    assert sorted(feed.batch(revision(2, 5, 10, 5)).changes) == gone
 
 
 def test_a_session_whose_members_all_went_starts_anew() -> None:
     feed = Feed(query(session(5), Total(), emit=early(every_count(2), refinement="retract")), "general")
-    assert feed.batch(row(1, 1, 2, 1)).told == []
-    assert feed.batch(revision(1, 1, 2, 1)).told == []
-    assert feed.batch(row(2, 1, 2, 1)).told == []
-    assert feed.batch(row(3, 2, 3, 1)).told == ["+[1,7) early 0 2"]
+    assert feed.batch(row(1, 1, 2, 1)).changes == []
+    assert feed.batch(revision(1, 1, 2, 1)).changes == []
+    assert feed.batch(row(2, 1, 2, 1)).changes == []
+    assert feed.batch(row(3, 2, 3, 1)).changes == ["+[1,7) early 0 2"]
 
 
 @pytest.mark.parametrize("window", [session(4), tumbling(20)])
@@ -384,11 +384,11 @@ def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind)
     """
     emit = early(every_count(5), refinement="retract")
     feed = Feed(query(window, Total(), emit=emit, forget_keys_after=4), "general")
-    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).told == []
-    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).told == []
+    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).changes == []
+    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).changes == []
     end = 13 if window.name == "session" else 14
     start = 1 if window.name == "session" else 0
-    assert feed.batch(row(5, 5, 6, 1)).told == [f"+[{start},{end}) early 0 5"]
+    assert feed.batch(row(5, 5, 6, 1)).changes == [f"+[{start},{end}) early 0 5"]
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -407,7 +407,7 @@ def test_a_window_that_only_is_another_lifes_now_goes_on_without_a_sign(*, resta
         ([row(5, 20, 25, 1)], {}, ["+[20,28) early 1 4", "-[20,28) early 0 2"]),
     ]
     for rows, said, wanted in batches:
-        assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}"
+        assert sorted(feed.batch(*rows, **said).changes) == sorted(wanted), f"after {rows}"
         if restarts:
             feed = Feed(tested, "general", feed.cells)
 
@@ -433,7 +433,7 @@ def test_a_trigger_that_cannot_merge_is_refused_where_windows_take_the_place_of_
 
 def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:
     feed = Feed(query(TENS, Positive(), emit=early(every_count(1)), lifetimes="points"), "general")
-    assert feed.batch(at(1, -3)).told == []
+    assert feed.batch(at(1, -3)).changes == []
     assert [one["firing"] for one in feed.batch(at(1, 3)).rows] == [1]
 
 
@@ -491,6 +491,6 @@ def test_a_window_that_lost_all_members_is_refined_as_a_new_one() -> None:
     2                  |--|
     """
     feed = Feed(query(hopping(5, 5), Total(), emit=early(every_count(1), refinement=Change())), "general")
-    assert feed.batch(row(1, 0, 9, 7)).told == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
-    assert feed.batch(revision(1, 0, 9, 3)).told == []
-    assert feed.batch(row(2, 5, 8, 2)).told == ["+[5,10) early 0 2"]
+    assert feed.batch(row(1, 0, 9, 7)).changes == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
+    assert feed.batch(revision(1, 0, 9, 3)).changes == []
+    assert feed.batch(row(2, 5, 8, 2)).changes == ["+[5,10) early 0 2"]

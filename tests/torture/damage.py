@@ -26,8 +26,8 @@ def flipped(seed: int, folder: Path) -> Figures:
     batches = [Arrival((batch,)) for batch in scenario.arriving[0].batches()]
     place = random.randrange(len(batches))
     for arrival in batches[:place]:
-        run.take(arrival)
-        meaning.take(arrival, run)
+        run.process(arrival)
+        meaning.check(arrival, run)
     stored = [(cells, name) for cells in run.cells.values() for name in sorted(cells.cells)]
     if not stored:
         return {"streams without state": 1}
@@ -35,8 +35,8 @@ def flipped(seed: int, folder: Path) -> Figures:
     cells.cells[name], how = damaged_bytes(cells.cells[name], random)
     try:
         for arrival in batches[place:]:
-            run.take(arrival)
-            meaning.take(arrival, run)
+            run.process(arrival)
+            meaning.check(arrival, run)
     except MuntinError as error:
         said = str(error)
     except AssertionError as error:

@@ -108,7 +108,7 @@ def check_trace(name: str, evaluator: str) -> None:
     kept, read, small = (Feed(QUERIES[name], evaluator) for _ in range(3))
     read.restart()
     results = play(kept, batches)
-    assert [sorted(one.told) for one in play(read, batches)] == [sorted(one.told) for one in results]
+    assert [sorted(one.changes) for one in play(read, batches)] == [sorted(one.changes) for one in results]
     with treated(1):
         assert live(play(small, batches)) == live(results)
     assert kept.is_empty

@@ -105,8 +105,8 @@ class ChainedRun(RecordedRun):
         blobs: list[dict[str, Any]] = []
         for bucket in buckets:
             place = self.task.buckets.index(bucket)
-            results = [row for row in self.told if self.bucket_of(row["key"]) == place]
-            blobs.append({"bucket": bucket, "rows": self.promised[bucket], "data": None})
+            results = [row for row in self.output_changes if self.bucket_of(row["key"]) == place]
+            blobs.append({"bucket": bucket, "rows": self.output_watermarks[bucket], "data": None})
             blob = to_blob(pa.Table.from_pylist(results, self.task.results))
             blobs.append({"bucket": bucket, "rows": len(results), "data": blob})
         return pa.RecordBatch.from_pylist(
@@ -135,7 +135,7 @@ def chained(scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped:
     """Run a chain and return the run and its recording."""
     run = ChainedRun(scenario, reading, folder, is_regrouped=is_regrouped)
     for arrival in arrivals(scenario):
-        run.take(arrival)
+        run.process(arrival)
     first_plan = next(iter(scenario.query.evaluators.values()))
     modules = [*program_modules(first_plan), *program_modules(run.reading_plan)]
     return run, Recording(folder, modules=modules)

@@ -194,7 +194,7 @@ def test_a_window_has_its_result_again_once_the_bad_row_is_retracted() -> None:
     run = Run(query, query.evaluators["general"], AS_IT_IS)
     live = []
     for batch in stream.batches():
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
         live.append({row.window[0]: row.values[0] for row in run.output})
     failed = (None, "add_events: ValueError: -1 is negative")
     assert live == [{-4: (10, None), 0: failed, 4: failed}, *[{-4: (10, None), 0: (10, None)}] * 2]

@@ -57,7 +57,7 @@ def follow(windows: RowWindows, script: Script, before: Run | None = None) -> tu
     run = Run(query, query.plan(), AS_IT_IS)
     run.cells = run.cells if before is None else before.cells
     *_, run = steps(query, script, run=run)
-    return [row["result"] for row in run.told], run
+    return [row["result"] for row in run.output_changes], run
 
 
 def test_another_version_goes_on_where_it_says_so_and_otherwise_says_what_does_not_fit() -> None:

@@ -33,7 +33,7 @@ class Band:
             Batch(tuple(KeyedChange("a", Insertion(None, Event(at, at + lasts, at))) for at in times), watermark)
             for times, lasts, watermark in zip((left, right), self._lasts, watermarks, strict=True)
         ]
-        self.run.take(Arrival(tuple(batches)))
+        self.run.process(Arrival(tuple(batches)))
         return sorted(row.values for row in self.run.inserted)
 
 
@@ -102,7 +102,7 @@ def test_a_pair_of_timestamps_is_complete_before_punctuation_of_one_of_them_says
         band.take([], [], (b0, b1))
         said = {
             "box": first < b0 and second < b1,  # joint punctuation
-            "lifetime": max(first, second) < min(band.run.promised.values()),
+            "lifetime": max(first, second) < min(band.run.output_watermarks.values()),
             "slab": second < min(b0 - reach, b1) or first < min(b1 - reach, b0),  # individual punctuation
         }
         for name, is_complete in said.items():

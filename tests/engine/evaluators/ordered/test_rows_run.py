@@ -50,7 +50,7 @@ def joined(*scripts: Script) -> Script:
 
 
 def told(run: Run, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in names) for row in run.told]
+    return [tuple(row[name] for name in names) for row in run.output_changes]
 
 
 def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none() -> None:
@@ -121,7 +121,7 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
-    assert [min(run.promised.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
+    assert [min(run.output_watermarks.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
 
 
 @pytest.mark.parametrize("of_all", [False, True], ids=["of the key", "of all keys"])
@@ -139,7 +139,7 @@ def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_clos
     at = Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)
     apart, once, turned = (
-        [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
+        [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.output_changes]
         for script in (
             joined(rows, at, closed),
             *(

@@ -39,7 +39,10 @@ def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
 
 def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
     """Return the starts and values of what each micro-batch emits."""
-    return [[(row["lifetime"]["start"], row["value"]) for row in run.told] for run in steps(query, script, **given)]
+    return [
+        [(row["lifetime"]["start"], row["value"]) for row in run.output_changes]
+        for run in steps(query, script, **given)
+    ]
 
 
 class Woken(Silence):
@@ -266,7 +269,7 @@ def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
     run = Run(query, query.plan(), AS_IT_IS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
     script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)
-    assert [len(run.told) for run in steps(query, script, run=run)] == [40]
+    assert [len(run.output_changes) for run in steps(query, script, run=run)] == [40]
 
 
 # Operators that are told of starts and ends: what the reference gives, however rows come, are revised, and are cut.
@@ -284,7 +287,7 @@ def test_an_end_that_fails_is_named_with_its_method_and_its_tick() -> None:
     run = Run(query, query.evaluators["event_by_event"], Mishaps(crashes=0.0))
     (batch,) = Script().insert(1, 1, 5, 3).close().batches()
     with pytest.raises(ModuleFailedError, match=r"(?s)test\.failing.*on_end.*ZeroDivisionError") as failed:
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
     assert failed.value.window is not None
     assert failed.value.window.start == 5
 
