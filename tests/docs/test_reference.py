@@ -50,13 +50,13 @@ def collection() -> griffe.ModulesCollection:
 
 
 def target_of(name: str) -> griffe.Object:
-    """Return what griffe takes a name for."""
+    """Return the object of a name, as griffe reads it."""
     found = collection()[name]
     return found.final_target if isinstance(found, griffe.Alias) else found
 
 
 def defined(name: str) -> griffe.Object:
-    """Return what a name stands for: not the module in which it is, if that has the same name."""
+    """Return the object that a name stands for: not its module, if that has the same name."""
     found = target_of(name)
     last = name.rpartition(".")[2]
     return target_of(f"{found.path}.{last}") if found.is_module else found

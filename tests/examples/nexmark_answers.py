@@ -117,7 +117,7 @@ def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
     """Return (seller, mean price) of the last ten auctions that each seller sold (query 6).
 
     Args:
-        site: What happened.
+        site: Persons, auctions and bids.
         by_bids: True if the last are those of the latest bids, as Beam has it; by the ends of auctions otherwise.
     """
     sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)

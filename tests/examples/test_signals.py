@@ -77,7 +77,7 @@ def test_the_page_shows_the_queries_as_they_are() -> None:
 
 
 def result(module: Aggregate[float | None, float | None], payloads: list[float | None]) -> float | None:
-    """Return what a module says of a window; its members come one by one."""
+    """Return the result of a module for a window, whose members come one by one."""
     script = Script()
     for place, payload in enumerate(payloads):
         script = script.point(place, place, payload)

@@ -46,7 +46,7 @@ def few_of(packets: Sequence[Packet]) -> list[Packet]:
 
 
 def meant(windows: Extents, results: Callable[[Rows], Iterable[tuple[Any, ...]]]) -> Answer:
-    """Return what the extents mean: (key, end, result), by a function from the rows of an extent to (key, result)."""
+    """Return (key, end, result) of the extents, by a function from the rows of an extent to (key, result)."""
     return Counter((key, end, *result) for end, rows in windows.items() for key, *result in results(rows))
 
 

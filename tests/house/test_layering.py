@@ -181,7 +181,7 @@ def layer_of(module: str) -> Layer:
 
 
 def broken_rows(module: str, source: str, is_package: bool = False) -> list[str]:
-    """Return one line per import that the module's layer does not allow."""
+    """Return a line for each import that the layer of a module does not allow."""
     layer = layer_of(module)
     package = module if is_package else module.rpartition(".")[0]
     found = _imports(ast.parse(source), package, "module")

@@ -54,7 +54,7 @@ class Liar(Aggregate[int, int]):
 
 
 class Locked(Aggregate[int, int]):
-    """Holds what cannot be pickled."""
+    """A module whose state cannot be pickled."""
 
     name, version = "show.locked", "1.0.0"
 

@@ -117,10 +117,10 @@ def by_beam(
     """Return the start and the end of the window of each row of a query, and the row.
 
     Args:
-        query: The module of the query.
-        metadata: What it is told.
-        stream: The input.
-        folder: Where rows are written to.
+        query: Module of the query.
+        metadata: Options of the query.
+        stream: Input.
+        folder: Folder that rows are written to.
         at_once: True for an input that is all there, on the runner that has state and timers.
     """
     file = folder / "rows"

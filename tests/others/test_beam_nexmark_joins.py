@@ -46,7 +46,7 @@ AUCTIONS = 60
 
 
 def of_beam(happened: Person | Auction | Bid, *, in_ticks: bool = False) -> Any:
-    """Return what happened as Beam has it, at its time; its field `date_time` is a number if so asked."""
+    """Return an occurrence as Beam has it, at its time; its field `date_time` is a number if so asked."""
     at = happened.at if in_ticks else instant(happened.at)
     match happened:
         case Person(id, name, city, state, _):
@@ -74,7 +74,7 @@ class AtOnce(beam.PTransform):
 
 
 def arriving(site: Site, *, in_ticks: bool = False, with_watermarks: bool = True) -> Any:
-    """Return what happens on a site as Beam's test stream, in disorder of up to eight seconds."""
+    """Return the occurrences on a site as Beam's test stream, in disorder of up to eight seconds."""
     happened = sorted(all_of(site), key=lambda one: one.at)
     changes = [KeyedChange(None, Insertion(id, Event.point(one.at, one))) for id, one in enumerate(happened)]
     script = band_disorder(Script((*changes, Punctuation(INFINITY))), 8 * SECOND, seed=7, every=SECOND)

@@ -35,7 +35,7 @@ TEXTS = [
 
 
 def required() -> Iterator[tuple[str, Requirement]]:
-    """Yield what our distributions require of each other, each with the name of the one that does."""
+    """Yield the requirements of our distributions on each other, each with the name of its distribution."""
     for each in OURS.values():
         for requirement in (one for ones in each.extras.values() for one in ones):
             if requirement.name.startswith("muntin"):

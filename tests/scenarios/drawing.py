@@ -196,11 +196,11 @@ def of_members(random: Random) -> Scenario:
 
 
 def upgraded(random: Random) -> Scenario:
-    """Draw what keeps states, in modules that are upgraded again and again; ordered ones have no versions."""
-    found = random.choice((on_grids, growing, of_sessions, of_snapshots, of_members, cutting))(random)
-    while isinstance(found.query, Query) and found.query.has_order:
-        found = of_members(random)
-    return replace(found, mishaps=replace(found.mishaps, cuts=0.5, upgrades=0.6))
+    """Draw queries that keep states, with modules that are upgraded repeatedly; ordered modules have no versions."""
+    scenario = random.choice((on_grids, growing, of_sessions, of_snapshots, of_members, cutting))(random)
+    while isinstance(scenario.query, Query) and scenario.query.has_order:
+        scenario = of_members(random)
+    return replace(scenario, mishaps=replace(scenario.mishaps, cuts=0.5, upgrades=0.6))
 
 
 def in_order(random: Random) -> Scenario:

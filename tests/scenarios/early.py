@@ -175,7 +175,7 @@ class EarlyMeaning:
     def _view(
         self, window: Window, previous_members: Members, members: Members, progress: Progress, arrival: Arrival
     ) -> TriggerView:
-        """Return what the trigger of a window sees of a micro-batch."""
+        """Return the view of a micro-batch that the trigger of a window gets."""
         trigger = self.emit.trigger
         added = [event for name, event in members.items() if name not in previous_members]
         results = {}
@@ -200,7 +200,7 @@ class EarlyMeaning:
         )
 
     def _seen(self, window: Window, members: Members) -> dict[Hashable, Any]:
-        """Return what modules see of the members: their payloads, or the clipped events where they read times."""
+        """Return the members as modules read them: their payloads, or the clipped events where they read times."""
         if not any(computation.module.reads_times for computation in self.meaning.computations):
             return {name: event.payload for name, event in members.items()}
         extent = self.meaning.kind.extent(window)

@@ -166,7 +166,7 @@ class Drawn:
 
 
 def refusal(call: Any, *arguments: Any) -> str | None:
-    """Return what a call raises, with the line that tells it; None if it raises nothing."""
+    """Return the error of a call, with the line that says why; None if it raises none."""
     try:
         call(*arguments)
     except MuntinError as error:

@@ -23,7 +23,7 @@ EVALUATORS = pytest.mark.parametrize("evaluator", ["general", "sliced"])
 
 
 def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
-    """Return the same state under a query of other modules, in a process that knows nothing else."""
+    """Continue from the state of a feed with other modules, in a new process."""
     emit = EmitPolicy.EAGER if evaluator == "general" else EmitPolicy.FINAL
     asked = query(tumbling(10), *modules, emit=emit, lifetimes="points")
     return Feed(asked, evaluator, None if feed is None else feed.cells)

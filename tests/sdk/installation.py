@@ -51,7 +51,7 @@ class Installation:
         return sorted(found, key=lambda entry: entry.value)
 
     def catalog(self, *allowed: str) -> Catalog:
-        """Return what discovery makes of it."""
+        """Return the result of discovery."""
         return Catalog(self.entries(), allowed or None)
 
     def imported(self) -> list[str]:

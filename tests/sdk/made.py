@@ -10,8 +10,8 @@ def made(base: Any, **attributes: Any) -> Any:
     """Return a module class with a name and a version.
 
     Args:
-        base: Its base class, with types in brackets.
-        attributes: What else is in its body; a name or a version of None is left out.
+        base: Base class, with types in brackets.
+        attributes: Further attributes; a name or a version of None is left out.
 
     Example:
         >>> from muntin import Aggregate

@@ -34,7 +34,7 @@ mean = Mean()
 
 
 def run(program: str) -> str:
-    """Return what a program prints that runs where there is no NumPy."""
+    """Run a program where there is no NumPy, and return its output."""
     code = WITHOUT_NUMPY + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

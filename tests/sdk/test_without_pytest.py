@@ -28,7 +28,7 @@ query = WindowedQuery(tumbling(10), [Computation(Largest())])
 
 
 def run(program: str) -> str:
-    """Return what a program prints that runs where neither is installed."""
+    """Run a program where neither is installed, and return its output."""
     code = WITHOUT + dedent(program)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def run(program: str) -> str:
 
 
 def command(*arguments: str | Path) -> str:
-    """Return what the command prints where neither is installed."""
+    """Run the command where neither is installed, and return its output."""
     command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -117,8 +117,8 @@ def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Pat
     Left out are the micro-batches in a `ParquetFolder`: no query reads them again, and users may remove old ones.
 
     Args:
-        place: What the query left.
-        older: What it had left before; then only files that differ from it.
+        place: Folder of the query.
+        older: Earlier copy of it; files that are the same there are left out.
     """
     found: defaultdict[str, list[Path]] = defaultdict(list)
     for file in place.rglob("*"):

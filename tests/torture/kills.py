@@ -75,7 +75,7 @@ def sinks_of(folder: Path) -> Mapping[str, Counter[str]]:
 
 
 def _whole(progress: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the progress of all micro-batches comes to.
+    """Return the sums of the progress of all micro-batches.
 
     If Spark is killed after its source wrote down which file is next, and before the offsets of the micro-batch, the
     next start makes one micro-batch of that file and the one after it. So their number may differ; none may be missing.

@@ -98,9 +98,10 @@ def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on
     run(lambda: None)
 
 
-def test_an_own_name_among_the_builtins_is_nobodys_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    for marked in ("one", "other"):
-        run(lambda marked=marked: monkeypatch.setattr(builtins, "_", marked, raising=False))  # type: ignore[misc]
+def test_a_new_name_among_the_builtins_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("first", "second"):
+        run(lambda value=value: monkeypatch.setattr(builtins, "_", value, raising=False))  # type: ignore[misc]
+        assert "_" in vars(builtins)
 
 
 def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ DOWN = ThresholdCrossing(20.0, "down")
 
 
 def points(*values: float | None, start: int = 0) -> Samples:
-    """Return one sample per tick."""
+    """Return a sample at each tick."""
     return [Event.point(at, value) for at, value in enumerate(values, start)]
 
 

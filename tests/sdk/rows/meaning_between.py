@@ -61,7 +61,7 @@ def _letter(windows: RowsBetween, row: Row) -> str:
 
 
 def _expressions(windows: RowsBetween) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return that of windows that are closed, and that of those that are not: up to what ends them, or the end."""
+    """Return the expression of closed windows, and that of open ones: up to the row that ends them, or to the end."""
     if windows.closes is None:
         return re.compile("on*(?=o)"), re.compile("on*$")
     others, end = ("n", "(?=o|$)") if windows.reopens else ("[on]", "$")

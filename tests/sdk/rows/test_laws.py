@@ -86,7 +86,7 @@ class Counting(Pairs):
 
 
 class Hasty(Pairs):
-    """Says that its windows start after the row that it holds."""
+    """Row windows that claim to start after the row that they hold."""
 
     def earliest_start(self, state: Any, tick: int) -> int:
         return tick + 1

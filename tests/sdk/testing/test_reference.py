@@ -324,7 +324,7 @@ def test_what_changes_the_input_from_a_tick_on_changes_no_time_bound_result_befo
 
 
 def told_before(time: int, rows: list[OutputEvent]) -> list[tuple[int, Any]]:
-    """Return what stands at each tick before a time, whichever window says it."""
+    """Return the results that are live at each tick before a time, whichever window has them."""
     return sorted((tick, row.value) for row in rows for tick in range(row.start, min(row.end, time, 100)))
 
 

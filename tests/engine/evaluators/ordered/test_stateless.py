@@ -198,7 +198,7 @@ def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_b
 
 
 def told(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **given: Any) -> dict[str, str]:
-    """Return what is explained of an operator over a stream without punctuation, by topic."""
+    """Return the explanation of an operator over a stream without punctuation, by topic."""
     query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
     columns = replace(query.input.columns, change=None, new_end=None)
     plan = checked_plan(

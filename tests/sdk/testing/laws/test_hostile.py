@@ -118,7 +118,7 @@ BREAKING += [(laws_for(one), law, one) for law, subjects in HOSTILE_TO_INPUTS.it
 
 
 def given_to(subject: Any) -> dict[str, Any]:
-    """Return what a laws class must be told of a subject."""
+    """Return the attributes of a laws class for a subject."""
     if getattr(subject, "is_vectorized", False):
         return {"arguments": ROWS}
     return {"values": VALUES} if isinstance(subject, testing.TriggerLaws.subject_type()) else {}
@@ -235,7 +235,7 @@ def test_the_values_that_a_trigger_reads_must_be_known() -> None:
 
 
 class Backwards(Each):
-    """Says that later windows begin earlier."""
+    """Claims that later windows begin earlier."""
 
     def extent_start(self, start: int) -> int:
         return -abs(start)
