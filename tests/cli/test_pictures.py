@@ -167,6 +167,6 @@ def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
     drawing = draw("one", Track(rows, "start", "end", "event")).drawing
     axis = sorted((left, right) for text, left, right in spans(drawing) if text != "event")
     assert axis
-    assert [one for one, other in pairwise(axis) if one[1] > other[0]] == []
+    assert [earlier for earlier, later in pairwise(axis) if earlier[1] > later[0]] == []
     labels = str(drawing).splitlines()[0].split()
     assert [label for label in labels if not re.fullmatch(r"\d+:\d+(:\d+(\.\d+)?)?|\d+-\d+-\d+", label)] == []

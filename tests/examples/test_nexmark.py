@@ -79,9 +79,9 @@ def test_a_query_that_joins_has_its_rows(spark: SparkSession, site: Site, number
 
 
 def test_query_6_has_the_mean_price_of_the_last_ten_auctions(spark: SparkSession, site: Site) -> None:
-    found = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
+    sellers = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
     expected: dict[Any, float] = dict(answers.price_per_seller(site).elements())
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert sellers == pytest.approx(expected, rel=1e-12)
     assert max(Counter(auction.seller for auction, _ in answers.winning_bids(site)).values()) > 10
 
 

@@ -60,7 +60,7 @@ LAWFUL: dict[Module, Any] = {
 def test_a_module_keeps_all_laws(module: Module, payloads: Any) -> None:
     tolerance = {"tolerance": 1e-9} if isinstance(module, Kurtosis) else {}
     verdicts = list(try_laws(module, payloads=payloads, **tolerance))
-    assert [str(one) for one in verdicts if one.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
+    assert [str(verdict) for verdict in verdicts if verdict.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
     assert len(verdicts) > 5
 
 
@@ -122,11 +122,11 @@ def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
         heart += 1.2 * np.exp(-(((at - start) / 3) ** 2)) - 0.3 * np.exp(-(((at - start - 7) / 3) ** 2))
         heart += 0.4 * np.exp(-(((at - start - 60) / 14) ** 2))
     events = [Event.point(time, value) for time, value in enumerate(heart.tolist())]
-    found = [row.value.at for row in evaluate(WindowedQuery.unwindowed(HeartBeats(rate=200)), events)]
+    beats = [row.value.at for row in evaluate(WindowedQuery.unwindowed(HeartBeats(rate=200)), events)]
     expected = [start for start in starts.tolist() if 400 <= start < 5_900]
     assert len(expected) > 25
-    late = np.array(found[-len(expected) :]) - expected
-    assert len(found) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
+    late = np.array(beats[-len(expected) :]) - expected
+    assert len(beats) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
     assert late.min() > 10
     assert late.max() < 50
 
@@ -141,9 +141,9 @@ def test_a_heart_beats_on_after_samples_that_are_no_numbers() -> None:
     usual = [beat.at for beat in beats_with({})]
     assert len(usual) == 7
     for odd in (nan, inf):
-        found = beats_with({100: odd, 900: -odd})
-        assert [beat.at for beat in found if not 899 <= beat.at <= 1_000] == [at for at in usual if at != 911]
-        assert all(isfinite(beat.energy) for beat in found)
+        beats = beats_with({100: odd, 900: -odd})
+        assert [beat.at for beat in beats if not 899 <= beat.at <= 1_000] == [at for at in usual if at != 911]
+        assert all(isfinite(beat.energy) for beat in beats)
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +167,9 @@ def evaluators_of(query: Query) -> list[str]:
 
 def test_each_question_has_the_evaluators_that_the_page_says(stream: EventStream) -> None:
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "| [" in line]
-    said = [row[-1].replace("event by event", "event_by_event") for row in rows]
+    named_evaluators = [row[-1].replace("event by event", "event_by_event") for row in rows]
     evaluators = {name: evaluators_of(getattr(questions, name)(stream)) for name in QUESTIONS}
-    assert [", ".join(dict.fromkeys(names)) for names in evaluators.values()] == said
+    assert [", ".join(dict.fromkeys(names)) for names in evaluators.values()] == named_evaluators
     assert evaluators["trend"] == ["columnar", "columnar", "pairing", "event_by_event"]
 
 
@@ -177,7 +177,7 @@ def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmeti
     stream: EventStream, readings: pa.Table
 ) -> None:
     crossings = questions.trend(stream).results()
-    found = sorted(crossings.selectExpr("unix_micros(lifetime.start)", "short - long").collect())
+    results = sorted(crossings.selectExpr("unix_micros(lifetime.start)", "short - long").collect())
 
     in_order = readings.sort_by("at")
     at = in_order["at"].cast(pa.int64()).to_pylist()
@@ -191,7 +191,7 @@ def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmeti
             expected.append((time + SECOND, short - long))
         was_above = short > long
 
-    of_whole_windows = [tuple(row) for row in found if row[0] <= at[-1] + SECOND]  # at the end windows run empty
+    of_whole_windows = [tuple(row) for row in results if row[0] <= at[-1] + SECOND]  # at the end windows run empty
     assert [time for time, _ in of_whole_windows] == [time for time, _ in expected]
     assert [gap for _, gap in of_whole_windows] == pytest.approx([gap for _, gap in expected], rel=1e-9)
     assert len(expected) > 20

@@ -115,10 +115,10 @@ def test_a_numbered_query_has_the_rows_of_its_extents(number: str, seed: int) ->
     packets = random_packets(seed, 30 if number in ("6-6", "6-8") else 120)
     asked = [packet for packet in packets if question.where(packet)]
 
-    found = answer(question, packets, seed)
+    results = answer(question, packets, seed)
 
-    assert found == EXPECTED[number](asked)
-    assert sum(found.values()) > 20
+    assert results == EXPECTED[number](asked)
+    assert sum(results.values()) > 20
     if seed == 0:
         few = few_of(asked)
         crash_everywhere(stream_of(few, seed, key=question.key, at=question.at), question.query)

@@ -34,7 +34,7 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
 def rides(*rows: tuple[str | None, int, float | None]) -> pa.Table:
-    told = [
+    shown = [
         {
             "station": station,
             "leaves": MORNING + timedelta(minutes=minutes),
@@ -43,7 +43,7 @@ def rides(*rows: tuple[str | None, int, float | None]) -> pa.Table:
         }
         for station, minutes, km in rows
     ]
-    return pa.Table.from_pylist(told, RIDES)
+    return pa.Table.from_pylist(shown, RIDES)
 
 
 BATCHES = [
@@ -154,13 +154,13 @@ def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_pat
     total = events(stream, at="leaves", watermark="10 minutes", buckets=1, rows="km > 2").window(tumbling("1 hour"))
     asked = one_pass(hours=per_hour(stream), kms=total.aggregate(km=module(Total, "km")))
     record = Recorder(tmp_path / "recording", keys=["north"])
-    written = asked.write(
+    running = asked.write(
         checkpoint=tmp_path / "checkpoint",
         results=sinks,
         record={"hours": record, "kms": tmp_path / "kms"},
         available_now=True,
     )
-    written.awaitTermination()
+    running.awaitTermination()
     north = [row for row in sinks["hours"].all() if row["station"] == "north"]
     Recording(tmp_path / "recording").replay().check(changes=north)
     Recording(tmp_path / "kms").replay().check(changes=sinks["kms"].all())

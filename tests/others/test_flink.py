@@ -110,8 +110,8 @@ def sql() -> Callable[[str], dict[Any, Any]]:
 
     def run(query: str) -> dict[Any, Any]:
         last = {}
-        with environment.execute_sql(query).collect() as found:
-            for row in found:
+        with environment.execute_sql(query).collect() as rows:
+            for row in rows:
                 last[row[0]] = row[1]
         return last
 
@@ -154,10 +154,10 @@ def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable
 def test_what_neither_retracts_nor_merges_gives_what_flink_gives(sql: Callable[[str], dict[Any, Any]]) -> None:
     expected = sql("SELECT key, different(number) FROM readings GROUP BY key")
     module = DISTINCT()
-    found = {}
+    results = {}
     for key in "ab":
         state = module.add_events(module.create_state(), [row[2] for row in ROWS if row[1] == key])
-        found[key] = module.compute_result(state)
-    assert found == expected
+        results[key] = module.compute_result(state)
+    assert results == expected
     assert not hasattr(module, "remove_events")
     assert not hasattr(module, "combine")

@@ -89,19 +89,19 @@ class Hostile:
             for outcome in outcomes:
                 assert outcome == outcomes[-1], f"after {rows}:\n{outcome}\n{outcomes[-1]}\n{self}"
 
-        sent = Counter(row for rows, _ in self.batches for row in rows)
-        is_blind = any(row.new_end is not None and row.end is None for row in sent)
+        all_rows = Counter(row for rows, _ in self.batches for row in rows)
+        is_blind = any(row.new_end is not None and row.end is None for row in all_rows)
         run = runs[-1]
         refused = Counter[HostileRow]()
         for (_, _, _, text), count in run.refused.items():
             refused[self._read(text, None if is_blind else INFINITY)] += count
-        unknown = self._as_refused(refused, is_blind) - self._as_refused(sent, is_blind)
+        unknown = self._as_refused(refused, is_blind) - self._as_refused(all_rows, is_blind)
         assert not unknown, f"refused what never came: {unknown}"
         counted = run.counts["accepted"] + run.counts["filtered"] + refused.total()
-        assert counted == sent.total(), f"{run.counts} of {sent}"
+        assert counted == all_rows.total(), f"{run.counts} of {all_rows}"
         assert all(each_run.is_empty for each_run in runs)
         if not is_blind and isinstance(self.query, Query) and self.query == _plain(self.query):
-            self._compare(run, self.query, sent - refused)
+            self._compare(run, self.query, all_rows - refused)
         return refused.total()
 
     run = check

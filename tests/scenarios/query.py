@@ -45,7 +45,7 @@ from tests.engine.plan.plans import plans_by_evaluator
 from tests.modules.several_inputs import both, is_of_both
 from tests.modules.state_shapes import columnar_schema_version, schema_version
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
-from tests.scenarios.lifetimes import length_said
+from tests.scenarios.lifetimes import length_of
 from tests.scenarios.remembered import remembered
 
 Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
@@ -354,7 +354,7 @@ class Query:
         """Return the lengths in a row, by which lifetimes change."""
         lengths: dict[str, Any] = {}
         for column in self.input.length_columns:
-            lengths[column.name] = None if payload is None else length_said(column, payload)
+            lengths[column.name] = None if payload is None else length_of(column, payload)
         return lengths
 
     @property

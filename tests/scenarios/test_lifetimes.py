@@ -49,7 +49,7 @@ from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import rows, task_of
-from tests.scenarios.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
+from tests.scenarios.lifetimes import Life, Row, changed, length_of, random_lives, random_stream
 from tests.scenarios.shared_rows import COUNTED
 
 pytestmark = pytest.mark.usefixtures("all_states_small")
@@ -114,7 +114,7 @@ def batch(
         columns["id"] = [row.id for row in changes]
         columns["new_end"] = [row.new_end for row in changes]
     for column in lengths:
-        columns[column.name] = [None if row.payload is None else length_said(column, row.payload) for row in changes]
+        columns[column.name] = [None if row.payload is None else length_of(column, row.payload) for row in changes]
     return rows(**columns, **further)
 
 
@@ -229,9 +229,9 @@ def test_a_lifetime_beyond_the_axis_is_rejected_as_it_came() -> None:
 
 def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves_the_event_out() -> None:
     shifted = (Shift(LengthColumn("length_0", "wait", -2)),)
-    given = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
+    changes = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
     waits = [-2, None, -3, 5, None]
-    input_rows = read_rows(task(shifted, tumbling(10)).input, batch(given, length_0=waits))
+    input_rows = read_rows(task(shifted, tumbling(10)).input, batch(changes, length_0=waits))
     assert input_rows.rows.column("start").to_pylist() == [8, 10, 10, 15]
     codes = input_rows.rows.column("problem").to_pylist()
     reasons = [code if code is None else PROBLEMS[code].reason for code in codes]
@@ -242,7 +242,7 @@ def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves
     columns = replace(plain.columns, conditions=(NamedColumn("wait > -3", "boolean"),))
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
     is_kept = pa.array([True, None, False, True, None])
-    input_rows = read_rows(filtered.input, batch(given, are_revised=False, length_0=waits, kept=is_kept))
+    input_rows = read_rows(filtered.input, batch(changes, are_revised=False, length_0=waits, kept=is_kept))
     assert input_rows.rows.column("start").to_pylist() == [8, 15]
     assert input_rows.counts.filtered == 2
     assert input_rows.rows.column("problem").to_pylist() == [None, None]
@@ -258,9 +258,9 @@ def test_a_row_with_another_problem_keeps_it_and_its_times() -> None:
 
 
 def test_revisions_of_ends_that_do_not_count_are_left_out_and_are_never_late() -> None:
-    given = (Row("revise", 1, 0, 100, 80), Row("revise", 1, 0, None, 80), Row("retract", 1, 0, 100))
-    assert read((SetDuration(5),), *given)["change"] == ["retract"]
-    assert read((PointsAtStart(),), *given)["new_end"] == [0]
+    revisions = (Row("revise", 1, 0, 100, 80), Row("revise", 1, 0, None, 80), Row("retract", 1, 0, 100))
+    assert read((SetDuration(5),), *revisions)["change"] == ["retract"]
+    assert read((PointsAtStart(),), *revisions)["new_end"] == [0]
     same_hours = (Row("revise", 1, 0, 12, 18), Row("revise", 1, 0, 12, 31))
     assert read((Align(tumbling(10)),), *same_hours)["new_end"] == [40]
 
@@ -289,8 +289,8 @@ def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it(
 
 
 def test_readings_of_a_clock_are_not_moved_and_watermarks_of_keys_are() -> None:
-    given = batch([Row("clock", start=50), Row("punctuate", start=20), Row("insert", 1, 30, 35, None, 1)])
-    progress = read_rows(task((Shift(100),), tumbling(10)).input, given).progress
+    input_batch = batch([Row("clock", start=50), Row("punctuate", start=20), Row("insert", 1, 30, 35, None, 1)])
+    progress = read_rows(task((Shift(100),), tumbling(10)).input, input_batch).progress
     assert progress == Progress(watermark=120, horizon=progress.horizon, newest=130, clock=50)
 
 

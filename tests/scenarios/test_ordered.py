@@ -32,12 +32,12 @@ def prices_in(arrival: Sequence[tuple[int, int]], query: Query) -> list[Any]:
     feed = Feed(query, "general")
     live = dict[int, Any]()
     rows = [row(n, 7, 8, {"x": price, "order": order}) for n, (price, order) in enumerate(arrival)]
-    for some, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
-        for told in feed.batch(*some, watermark=watermark).rows:
-            if told.get("change") == "retract":
-                del live[told["event_id"]]
+    for batch_rows, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
+        for change in feed.batch(*batch_rows, watermark=watermark).rows:
+            if change.get("change") == "retract":
+                del live[change["event_id"]]
             else:
-                live[told.get("event_id", 0)] = (told["result"], told["m1"], told["m2"])
+                live[change.get("event_id", 0)] = (change["result"], change["m1"], change["m2"])
     return list(live.values())
 
 

@@ -186,7 +186,7 @@ def on_the_engine(module: Module, window: WindowSpecification) -> None:
 
 def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
     random = Random(7)
-    found = Counter[tuple[str, bool]]()
+    outcomes = Counter[tuple[str, bool]]()
     for number in range(MODULES):
         (kind, window) = random.choice(KINDS)
         annotation = random.choice(TYPES)
@@ -196,8 +196,8 @@ def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
         script = refused(STREAM.run, query)
         engine = refused(on_the_engine, module, window)
         assert script == engine, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
-        found[kind.__name__, bool(script)] += 1
-    assert all(found[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), found
+        outcomes[kind.__name__, bool(script)] += 1
+    assert all(outcomes[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), outcomes
 
 
 def test_a_script_says_what_the_module_returned_and_what_it_declares() -> None:

@@ -65,7 +65,7 @@ def test_a_join_waits_until_no_other_sample_can_come(seed: int) -> None:
 
 def samples(*payloads: int | None) -> list[KeyedChange]:
     """Return samples of one key at the time 2."""
-    return [KeyedChange("a", Insertion(number, Event(2, INFINITY, one))) for number, one in enumerate(payloads)]
+    return [KeyedChange("a", Insertion(number, Event(2, INFINITY, payload))) for number, payload in enumerate(payloads)]
 
 
 def run_of(query: Query, *batches: list[KeyedChange]) -> Run:

@@ -46,7 +46,7 @@ def test_a_state_is_upgraded_once(evaluator: str) -> None:
     if evaluator == "general":
         assert result.changes == ["-[0,10) 3", "+[0,10) 7"]
     result = upgraded(feed, evaluator, again).batch(at(8, 8), watermark=INFINITY)
-    assert [one["result"] for one in result.rows][-1:] == [15]
+    assert [row["result"] for row in result.rows][-1:] == [15]
     assert (module.upgraded, len(again.upgraded)) == ([([3], "1.0")], 0 if evaluator == "general" else 1)
 
 
@@ -59,7 +59,7 @@ def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluat
     changed = [name for name, data in feed.cells.cells.items() if before.get(name) != data]
     assert len(changed) == 2, "a new entry and the metadata: nothing else is written anew"
     result = upgraded(feed, evaluator, last).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
-    assert sorted(one["result"] for one in result.rows)[-2:] == [9, 12]
+    assert sorted(row["result"] for row in result.rows)[-2:] == [9, 12]
     assert {version for _, version in last.upgraded} == {"1.0", "2.0"}
 
 
@@ -67,8 +67,8 @@ def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluat
 def test_an_upgrade_that_fails_names_module_key_and_window_and_leaves_the_state(evaluator: str) -> None:
     feed = started(evaluator, "k")
     before = dict(feed.cells.cells)
-    said = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
-    with pytest.raises(ModuleFailedError, match=said) as caught:
+    message = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
+    with pytest.raises(ModuleFailedError, match=message) as caught:
         upgraded(feed, evaluator, Broken()).batch(at(4, 4))
     assert caught.value.key == ("k",)
     assert caught.value.window == Window(0, 10)
@@ -98,7 +98,8 @@ def test_versions_that_do_not_continue_are_refused(evaluator: str) -> None:
 
 def test_a_module_that_keeps_no_state_may_continue_too() -> None:
     newer, silent = (
-        type("Total", (Total,), more)() for more in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
+        type("Total", (Total,), attributes)()
+        for attributes in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
     )
     feed = started("general", "k", module=Total())
     assert upgraded(feed, "general", newer).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]

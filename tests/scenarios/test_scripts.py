@@ -211,11 +211,11 @@ def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
             for batch in batches
         ]
         closes = [batch.punctuation is not None and batch.punctuation > 2**62 for batch in batches]
-        wanted = punctuations(policy, [None], rows)
+        watermarks = punctuations(policy, [None], rows)
         got = [batch.punctuation for batch in batches]
-        said = [at for at, is_closed in zip(wanted, closes, strict=True) if not is_closed]
+        while_open = [at for at, is_closed in zip(watermarks, closes, strict=True) if not is_closed]
         assert [at for at, is_closed in zip(got, closes, strict=True) if at is not None and not is_closed] == [
-            at for place, at in enumerate(said) if at > max([-(2**63), *said[:place]])
+            at for place, at in enumerate(while_open) if at > max([-(2**63), *while_open[:place]])
         ]
 
 
@@ -317,9 +317,9 @@ def test_an_id_of_any_type_equals_itself(ids: str) -> None:
     A retraction and a new insertion in one batch are one of an event that is there.
     """
     events = [EVENT._replace(id=number) for number in range(4)]
-    gone = [event._replace(new_end=EVENT.start) for event in events]
+    retractions = [event._replace(new_end=EVENT.start) for event in events]
     back = [event._replace(payload=6) for event in events]
-    batches = [([*events, *events], 5), (events, 6), ([*gone, *back], 7), ([], INFINITY)]
+    batches = [([*events, *events], 5), (events, 6), ([*retractions, *back], 7), ([], INFINITY)]
     for query in WITH_IDS.values():
         hostile = Hostile(replace(query, ids=ID_TYPES[ids]), batches, replace(AS_IT_IS, restarts=0.5))
         assert hostile.check() == 2 * len(events)

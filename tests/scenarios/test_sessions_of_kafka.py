@@ -32,7 +32,7 @@ class KafkaSessions:
         limit = self.stream_time - GRACE - GAP
         is_dropped = False
         if not is_other_key:
-            near = [one for one in self.open if one[0] - GAP <= time <= one[1] + GAP]
+            near = [session for session in self.open if session[0] - GAP <= time <= session[1] + GAP]
             merged = (
                 min([time, *(first for first, _, _ in near)]),
                 max([time, *(last for _, last, _ in near)]),
@@ -40,9 +40,9 @@ class KafkaSessions:
             )
             is_dropped = merged[1] < limit
             if not is_dropped:
-                self.open = sorted([merged, *(one for one in self.open if one not in near)])
-        closed = [one for one in self.open if one[1] < limit]
-        self.open = [one for one in self.open if one[1] >= limit]
+                self.open = sorted([merged, *(session for session in self.open if session not in near)])
+        closed = [session for session in self.open if session[1] < limit]
+        self.open = [session for session in self.open if session[1] >= limit]
         return closed, is_dropped
 
 
@@ -70,7 +70,7 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
         closed, is_dropped = kafka.take(time, is_other_key=is_other_key)
         result = feed.batch(at(time, 0 if is_other_key else 1, "other" if is_other_key else "k"))
         mine = [change for change in result.changes if not change.endswith(" 0")]
-        assert mine == [spelled(*one) for one in closed], f"after {time}, newest {newest}"
+        assert mine == [spelled(*session) for session in closed], f"after {time}, newest {newest}"
         assert not is_dropped
         assert result.reasons == []
 

@@ -19,5 +19,7 @@ def made(base: Any, **attributes: Any) -> Any:
         2
     """
     body = {"name": "demo.made", "version": "1.0.0", **attributes}
-    given = {name: value for name, value in body.items() if value is not None or name not in ("name", "version")}
-    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(given))
+    attributes_given = {
+        name: value for name, value in body.items() if value is not None or name not in ("name", "version")
+    }
+    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(attributes_given))

@@ -38,13 +38,13 @@ def flipped(seed: int, folder: Path) -> Figures:
             run.process(arrival)
             meaning.check(arrival, run)
     except MuntinError as error:
-        said = str(error)
+        message = str(error)
     except AssertionError as error:
         raise AssertionError(f"{how} in {name!r} changed the output of {scenario.query} by {evaluator}") from error
     else:
-        said = ""
-    assert len(said) < 10_000, f"the message is {len(said):,} characters long"
-    return {"streams": 1, how: 1, "refused" if said else "no difference": 1}
+        message = ""
+    assert len(message) < 10_000, f"the message is {len(message):,} characters long"
+    return {"streams": 1, how: 1, "refused" if message else "no difference": 1}
 
 
 def damaged_bytes(data: bytes, random: Random) -> tuple[bytes, str]:

@@ -58,7 +58,7 @@ def load_kinds(place: str) -> tuple[Kind, ...]:
         ValueError: There is no such list, or it has no kinds.
     """
     module, _, name = place.partition(":")
-    found = getattr(importlib.import_module(module), name or "KINDS", ())
-    if not found or not all(isinstance(kind, Kind) for kind in found):
+    kinds = getattr(importlib.import_module(module), name or "KINDS", ())
+    if not kinds or not all(isinstance(kind, Kind) for kind in kinds):
         raise ValueError(f"{place!r} is no list of kinds\n  give module:NAME, the place of a list of Kind")
-    return tuple(found)
+    return tuple(kinds)

@@ -56,10 +56,10 @@ def _say(said: TextIO, **what: Any) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Run a lane as a process: the place of the list of kinds, the names of those to run, a seed, seconds."""
     place, names, seed, seconds = arguments
-    wanted = names.split(",")
-    said = os.fdopen(os.dup(1), "w")
+    chosen = names.split(",")
+    reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what processes of a trial print goes to standard error too
-    run_lane([kind for kind in load_kinds(place) if kind.name in wanted], int(seed), float(seconds), said)
+    run_lane([kind for kind in load_kinds(place) if kind.name in chosen], int(seed), float(seconds), reports)
 
 
 if __name__ == "__main__":

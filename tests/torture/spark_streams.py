@@ -38,9 +38,9 @@ def through_spark(seed: int, folder: Path) -> Figures:
     )
     at_once = collect_together({name: case.query(whole, buckets) for name, case in cases.items()})
     for name, case in cases.items():
-        wanted = expected(case, script)
-        assert standing(case, in_batches[name]) == wanted, f"in micro-batches: {case}\n{script}"
-        assert standing(case, at_once[name]) == wanted, f"as a table: {case}\n{script}"
+        expected_rows = expected(case, script)
+        assert standing(case, in_batches[name]) == expected_rows, f"in micro-batches: {case}\n{script}"
+        assert standing(case, at_once[name]) == expected_rows, f"as a table: {case}\n{script}"
     return {"streams": 1, "changes": len(script.changes()), "micro-batches": len(batches), "queries": 2 * len(cases)}
 
 

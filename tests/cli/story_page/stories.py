@@ -262,8 +262,8 @@ class Teller:
 
 def delays(rows: Sequence[StoryRow]) -> Mapping[str, Any]:
     """The number of flights and their mean delay."""
-    found = [row.values["delay"] for row in rows if "delay" in row.values]
-    return {"flights": len(found), "mean_delay": round(sum(found) / len(found), 2)}
+    delays = [row.values["delay"] for row in rows if "delay" in row.values]
+    return {"flights": len(delays), "mean_delay": round(sum(delays) / len(delays), 2)}
 
 
 WRONG = 4711.0

@@ -85,8 +85,8 @@ def test_threads_parse_one_after_the_other_and_a_text_once(monkeypatch: pytest.M
     monkeypatch.setattr(ast, "parse", parsing)
     texts = [f"def f{number}(): return {number}\n" for number in range(3)]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(sources._parsed, texts * 8))
-    assert all(isinstance(tree, ast.Module) for tree in found)
+        parsed = list(pool.map(sources._parsed, texts * 8))
+    assert all(isinstance(tree, ast.Module) for tree in parsed)
     assert parsing.most_at_once == 1
     assert [parsing.texts[text] for text in texts] == [1, 1, 1]
 

@@ -74,13 +74,13 @@ class ChainedRun(RecordedRun):
 
     def _pass_on(self) -> None:
         buckets = self._random.sample(self.task.buckets, BUCKETS)
-        sent: list[dict[str, Any]] = []
+        map_output: list[dict[str, Any]] = []
         for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):
             for batch in self._read(partition, task_buckets):
-                sent += batch.to_pylist()
+                map_output += batch.to_pylist()
         results: list[dict[str, Any]] = []
         for bucket, cells in self._second_cells.items():
-            arrivals = collect([row for row in sent if row["bucket"] == bucket], 1)
+            arrivals = collect([row for row in map_output if row["bucket"] == bucket], 1)
             for blob in run_bucket(self._second, bucket, cells, arrivals):
                 if blob.stream == "results" and blob.data:
                     results += from_blob(blob.data).to_pylist()

@@ -14,15 +14,15 @@ def held(cells: Cells) -> list[HeldRow]:
     return list(KEEPS_STATE[stored.identity["evaluator"]].held_rows(stored))
 
 
-def told(cells: Cells) -> list[str]:
+def as_text(cells: Cells) -> list[str]:
     """Return the rows in the cells of a bucket as text, in order: `event k [1,2) {'x': 5}`.
 
     The text of a module's state begins with the name and version of the module.
     """
-    return sorted(map(_as_text, held(cells)))
+    return sorted(map(_row_as_text, held(cells)))
 
 
-def _as_text(row: HeldRow) -> str:
+def _row_as_text(row: HeldRow) -> str:
     start = "" if row.start == EARLIEST else row.start
     end = "" if row.end == INFINITY else row.end
     parts = [row.kind, "/".join(map(str, row.key)), f"[{start},{end})"]

@@ -262,8 +262,8 @@ REVISED = task_of(
 def batch(*changes: tuple[Any, ...]) -> pa.RecordBatch:
     """Return rows of (change, id, start, end, new end, payload, is kept)."""
     change, id, start, end, new_end, payload, is_kept = map(list, zip(*changes, strict=True))
-    kept = pa.array(is_kept, pa.bool_())
-    return rows(change=change, id=id, start=start, end=end, new_end=new_end, i0=payload, kept=kept)
+    filter_column = pa.array(is_kept, pa.bool_())
+    return rows(change=change, id=id, start=start, end=end, new_end=new_end, i0=payload, kept=filter_column)
 
 
 def blobs_of(task: TaskPayload, cells: MemoryCells, *changes: tuple[Any, ...]) -> dict[str, OutputBlob]:
@@ -271,16 +271,16 @@ def blobs_of(task: TaskPayload, cells: MemoryCells, *changes: tuple[Any, ...]) -
 
 
 def test_without_ids_an_insertion_that_is_left_out_is_no_row_and_advances_the_progress() -> None:
-    given = {"start": [1, 2, 9], "end": [4, 5, 20], "i0": [None, 5, None]}
-    read = read_rows(PLAIN.input, rows(**given, kept=pa.array([False, True, None])))
+    columns = {"start": [1, 2, 9], "end": [4, 5, 20], "i0": [None, 5, None]}
+    read = read_rows(PLAIN.input, rows(**columns, kept=pa.array([False, True, None])))
     assert read.rows.column("start").to_pylist() == [2]
     assert read.progress == Progress(horizon=20, newest=9)
     assert (read.counts.filtered, read.counts.unaccepted) == (2, (0,))
 
 
 def test_an_insertion_that_is_left_out_is_not_judged() -> None:
-    given = {"start": [None, 3, 9], "end": [4, 3, 20]}
-    read = read_rows(PLAIN.input, rows(**given, kept=pa.array([False, False, True])))
+    columns = {"start": [None, 3, 9], "end": [4, 3, 20]}
+    read = read_rows(PLAIN.input, rows(**columns, kept=pa.array([False, False, True])))
     assert read.rows.column("start").to_pylist() == [9]
     assert read.progress == Progress(horizon=20, newest=9)
 

@@ -210,9 +210,9 @@ def test_a_policy_that_fails_or_answers_with_no_time_is_named_with_what_it_was_g
         def watermark(self, seen: SourceProgress) -> int:
             return INFINITY if self.delay else 1.5  # type: ignore[return-value]  # that is the point
 
-    seen = SourceProgress(newest=7, rows=1)
+    source_progress = SourceProgress(newest=7, rows=1)
     with pytest.raises(ModuleError, match=r"policy Fails failed in watermark: ZeroDivisionError.*\n.*newest=7, rows=1"):
-        implied(Fails(0), seen)
+        implied(Fails(0), source_progress)
     for policy in (Endless(0), Endless(1)):
         with pytest.raises(ModuleContractError, match=r"policy Endless returned (1.5|922\d+) from watermark"):
-            implied(policy, seen)
+            implied(policy, source_progress)

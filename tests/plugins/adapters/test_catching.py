@@ -76,8 +76,8 @@ def test_a_failed_state_stays_so_and_has_the_least_of_its_errors() -> None:
     assert compute(module, [-3, 4, -1], [5]) == compute(module, [-1], [4], [-3], [5]) == Caught(None, errors[0])
     failed, sound = (module.add_events(module.create_state(), payloads) for payloads in ([-3], [6]))
     assert module.combine(failed, sound) == module.combine(sound, failed) == (None, errors[1])
-    other = module.add_events(module.create_state(), [-1])
-    assert module.combine(failed, other) == module.combine(other, failed) == (None, errors[0])
+    second = module.add_events(module.create_state(), [-1])
+    assert module.combine(failed, second) == module.combine(second, failed) == (None, errors[0])
     crowded = catching(Crowded)()
     merged = crowded.combine(*(crowded.add_events(crowded.create_state(), [1, 2]) for _ in range(2)))
     assert crowded.compute_result(merged) == compute(crowded, [1, 2, 1, 2])
@@ -172,9 +172,9 @@ def test_a_window_without_the_bad_row_is_as_ever() -> None:
     """
     script = Script().point("a", 1, 1).point("b", 5, -1).point("c", 9, 2).point("d", 13, 4).close()
     query = WindowedQuery(hopping(8, 4), [Computation(catching(Refusing)())])
-    found = {row.window.start: row.value[0] for row in script.run(query)[None]}
+    results = {row.window.start: row.value[0] for row in script.run(query)[None]}
     failed: Caught[int] = Caught(None, "add_events: ValueError: -1 is negative")
-    assert found == {-4: Caught(60, None), 0: failed, 4: failed, 8: Caught(10, None), 12: Caught(15, None)}
+    assert results == {-4: Caught(60, None), 0: failed, 4: failed, 8: Caught(10, None), 12: Caught(15, None)}
 
 
 def test_a_window_of_skipped_rows_has_no_record() -> None:

@@ -143,8 +143,8 @@ def test_a_group_without_members_is_gone() -> None:
     second = [Grouped("b", 2)]
     state = module.remove_events(module.add_events(module.create_state(), first + second), first)
     assert module.compute_result(state) == {"b": 2}
-    both = module.combine(module.add_events({}, first), module.add_events({}, second))
-    assert module.compute_result(module.deduct(both, module.add_events({}, second))) == {"a": 1}
+    combined = module.combine(module.add_events({}, first), module.add_events({}, second))
+    assert module.compute_result(module.deduct(combined, module.add_events({}, second))) == {"a": 1}
 
 
 def test_a_module_that_needs_no_payload_can_be_grouped_by_one_column() -> None:

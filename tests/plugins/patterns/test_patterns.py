@@ -293,7 +293,7 @@ X = Part("x", opens=False, closes=False, breaks=True)
 @pytest.mark.parametrize("seed", range(10))
 def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_them(seed: int) -> None:
     events = drawn(Random(seed), A, A, B, X)
-    wanted = [
+    expected = [
         (time, began)
         for place, (began, first) in enumerate(events)
         for later, (time, second) in enumerate(events)
@@ -301,7 +301,7 @@ def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_th
         if not any(between in (B, X) for _, between in events[place + 1 : later])
     ]
     rows = told(FollowedWithout(within=9), events)
-    assert sorted((time, row.began) for time, row in rows) == sorted(wanted)
+    assert sorted((time, row.began) for time, row in rows) == sorted(expected)
     assert all((row.first, row.second) == ("a", "b") for _, row in rows)
 
 

@@ -128,13 +128,13 @@ OWN: list[RowWindows] = [
 
 def broken_by(windows: RowWindows) -> list[str]:
     laws: Any = type("TestWindows", (RowWindowLaws,), {"windows": windows})()
-    found: list[str] = []
+    broken: list[str] = []
     for law in LAWS:
         try:
             getattr(laws, law)()
         except LawError:
-            found.append(law)
-    return found
+            broken.append(law)
+    return broken
 
 
 def test_there_are_five_laws() -> None:

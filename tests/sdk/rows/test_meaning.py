@@ -154,8 +154,8 @@ class Price:
 def test_what_windows_read_is_a_part_of_the_payload() -> None:
     script = Script().point("a", 1, Price(1)).point("b", 2, Price(3)).point("c", 3, Price(4)).close()
     lists = [Computation(Listed(), select=lambda payload: payload.price)]
-    (found,) = script.run(WindowedQuery(batch(delta("price", 2)), lists)).values()
-    assert [row.value for row in found] == [([1, 3],), ([4],)]
+    (results,) = script.run(WindowedQuery(batch(delta("price", 2)), lists)).values()
+    assert [row.value for row in results] == [([1, 3],), ([4],)]
 
 
 def test_a_row_without_what_windows_read_is_refused_with_what_to_give() -> None:
@@ -174,14 +174,16 @@ def test_the_reference_computes_what_the_definition_says() -> None:
     for windows, rows, random in drawn((LastRows, RowBatches), are_defined=True):
         tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
         query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])
-        found = evaluate(query, events_of(windows, rows), tick, tick)
-        wanted = sorted((one.window, list(one.rows)) for one in computed(windows, rows, tick))
-        assert sorted((row.window, list(row.value[0])) for row in found) == wanted, windows
+        results = evaluate(query, events_of(windows, rows), tick, tick)
+        expected = sorted(
+            (window_computed.window, list(window_computed.rows)) for window_computed in computed(windows, rows, tick)
+        )
+        assert sorted((row.window, list(row.value[0])) for row in results) == expected, windows
 
 
 def test_a_window_is_full_when_its_definition_says_and_once() -> None:
     for windows, rows, random in drawn(LastRows, are_defined=True, count=100):
         assert isinstance(windows, LastRows)
         tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
-        found = evaluate(WindowedQuery(windows, [Computation(Full())]), events_of(windows, rows), tick, tick)
-        assert sorted(row.value for row in found) == sorted(at for _, at in full(windows, rows, tick - 1)), windows
+        results = evaluate(WindowedQuery(windows, [Computation(Full())]), events_of(windows, rows), tick, tick)
+        assert sorted(row.value for row in results) == sorted(at for _, at in full(windows, rows, tick - 1)), windows

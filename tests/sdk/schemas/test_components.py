@@ -269,8 +269,8 @@ def test_merging_takes_and_returns_arrays_that_it_does_not_change() -> None:
 
 
 def test_only_what_can_be_undone_has_an_inverse() -> None:
-    own = Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor)
-    assert [inverter(part) for part in (Component.count(), own)] == [np.subtract, np.bitwise_xor]
+    merged = Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor)
+    assert [inverter(part) for part in (Component.count(), merged)] == [np.subtract, np.bitwise_xor]
     assert [inverter(part) for part in (Component.sum(), Component.max("int64"), Component.values())] == [None] * 3
 
 

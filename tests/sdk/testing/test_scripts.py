@@ -234,9 +234,9 @@ LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point
     ],
 )
 def test_a_script_is_cut_into_micro_batches(script: Script, batches: list[tuple[int, int | None, bool]]) -> None:
-    found = list(script.batches())
-    assert [(len(one.changes), one.punctuation, one.restart_before) for one in found] == batches
-    assert [change for one in found for change in one.changes] == list(script.changes())
+    script_batches = list(script.batches())
+    assert [(len(batch.changes), batch.punctuation, batch.restart_before) for batch in script_batches] == batches
+    assert [change for batch in script_batches for change in batch.changes] == list(script.changes())
 
 
 #         0    5    10   15
@@ -303,8 +303,8 @@ NAMES = WindowedQuery(tumbling(10), [Computation(Names())])
     ],
 )
 def test_a_pattern_stands_for_the_keys_that_each_of_its_parts_allows(pattern: Hashable, keys: list[Hashable]) -> None:
-    known: list[Hashable] = [("eu", 12), ("eu", 20), ("eu", None), ("us", 12)]
-    assert [key for key in known if matches(pattern, key)] == keys
+    known_keys: list[Hashable] = [("eu", 12), ("eu", 20), ("eu", None), ("us", 12)]
+    assert [key for key in known_keys if matches(pattern, key)] == keys
 
 
 def test_nan_is_one_key_and_above_all_numbers() -> None:

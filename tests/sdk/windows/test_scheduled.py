@@ -55,8 +55,8 @@ def trading_sessions(**fields: Any) -> ScheduledWindows:
     """Return the windows of the tutorial."""
     namespace: dict[str, Any] = {"__name__": "tests.sdk.tutorial"}
     exec(compile(TUTORIAL.text, "write-a-window-type.md", "exec", dont_inherit=True), namespace)
-    made: ScheduledWindows = namespace["TradingSessions"](**fields)
-    return made
+    windows: ScheduledWindows = namespace["TradingSessions"](**fields)
+    return windows
 
 
 def at(text: str) -> int:
@@ -84,13 +84,13 @@ def test_a_session_is_the_minutes_in_which_the_clock_says_that_the_market_is_ope
 
     runs = [list(run) for open_now, run in groupby(minutes, is_open) if open_now]
     expected = [Window(run[0], run[-1] + MINUTE) for run in runs if run[0] > first and run[-1] + MINUTE < minutes.stop]
-    found = [
+    windows = [
         window
         for window in kind.cut(NOTHING, first, minutes.stop)
         if first < window.start and window.end <= minutes.stop
     ]
-    assert found == expected
-    assert len(found) > 25
+    assert windows == expected
+    assert len(windows) > 25
 
 
 @pytest.mark.parametrize("law", laws_of(WindowKindLaws))

@@ -137,8 +137,10 @@ def test_a_laws_class_that_would_test_nothing_or_something_else_is_refused() -> 
     not_collected = "pytest does not collect ModeLaws\n  to do: name it TestModeLaws"
     refused(lambda: type("ModeLaws", (AggregateLaws,), {"module": Mode()}), not_collected)
     for replacement in (lambda self: None, None):
-        given = {ORDER: replacement}
-        refused(lambda given=given: suite(AggregateLaws, Mode(), **given), f"TestSuite replaces the law {ORDER}")
+        replaced = {ORDER: replacement}
+        refused(
+            lambda replaced=replaced: suite(AggregateLaws, Mode(), **replaced), f"TestSuite replaces the law {ORDER}"
+        )
     for law in laws_of(AggregateLaws):
         nothing = "TestSuite tests nothing\n  set the class attribute: module = "
         refused(getattr(suite(AggregateLaws), law), nothing)

@@ -55,11 +55,11 @@ class LargestTenWithRemoving(TopTen):
     """What was pushed out does not come back."""
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        rest = list(state)
+        remaining = list(state)
         for payload in payloads:
-            if payload in rest:
-                rest.remove(payload)
-        return rest
+            if payload in remaining:
+                remaining.remove(payload)
+        return remaining
 
 
 class LastFiftyRows(IncrementalOperator[int, list[int], int]):
