@@ -53,7 +53,8 @@ def test_the_figures_of_the_page_are_those_of_a_bucket_within_a_fifth(place: int
 @pytest.mark.nightly
 def test_a_key_takes_the_bytes_of_its_columns() -> None:
     """A text of 16 letters has 4 bytes for its length; a whole number has 8, whatever is kept of the key besides."""
-    numbers, texts = KINDS[0], KINDS[1]
+    numbers = KINDS[0]
+    texts = KINDS[1]
     assert (numbers.query.key, texts.query.key) == ("bigint", "string")
     assert measure(texts).state.key - measure(numbers).state.key == pytest.approx(16 + 4 - 8, abs=0.1)
 

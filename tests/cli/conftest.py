@@ -23,9 +23,9 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[In
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    for found in installation_in(folder, monkeypatch):
+    for installation in installation_in(folder, monkeypatch):
         show_only(monkeypatch, "")
-        yield found
+        yield installation
     installed.cache_clear()
 
 

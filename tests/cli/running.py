@@ -15,9 +15,9 @@ class Done:
     """A run of the command.
 
     Attributes:
-        code: Its exit code.
-        output: What it printed.
-        errors: What it printed to the standard error.
+        code: Exit code.
+        output: Text on the standard output.
+        errors: Text on the standard error.
     """
 
     code: int

@@ -45,8 +45,8 @@ def install(package: Path, installation: Installation) -> None:
 
 def items(done: Done, section: str) -> list[tuple[str, str]]:
     """Return the results and texts of a section."""
-    found: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
-    return [(item["result"], item["text"]) for item in found[0]["items"]]
+    sections: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
+    return [(item["result"], item["text"]) for item in sections[0]["items"]]
 
 
 def test_a_new_package_has_no_findings(
@@ -178,9 +178,11 @@ def test_what_the_types_do_not_say_the_tests_of_the_package_may(picky: list[Plug
 
 def test_a_law_that_is_broken_there_is_a_finding(picky: list[Plugin], tmp_path: Path) -> None:
     (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="'far'"), encoding="utf-8")
-    found = [item.text for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.FINDING]
-    assert [text.splitlines()[0] for text in found] == ["tides.feet 1.0.0 breaks the law: result has declared type"]
-    assert "smallest stream:" in found[0]
+    finished = [
+        item.text for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.FINDING
+    ]
+    assert [text.splitlines()[0] for text in finished] == ["tides.feet 1.0.0 breaks the law: result has declared type"]
+    assert "smallest stream:" in finished[0]
 
 
 @pytest.mark.nightly
@@ -240,8 +242,8 @@ def test_the_path_of_an_import_package_is_that_of_its_project(tmp_path: Path) ->
         name="tides", module="muntin_tides", dist=SimpleNamespace(name="muntin-tides", version="1.0")
     )
     for path in (tmp_path / "muntin-tides", package, file):
-        found = find_package(f"{path}", [cast(EntryPoint, entry)])
-        assert (found.name, found.folder) == ("muntin-tides", (tmp_path / "muntin-tides").resolve())
+        discovered = find_package(f"{path}", [cast(EntryPoint, entry)])
+        assert (discovered.name, discovered.folder) == ("muntin-tides", (tmp_path / "muntin-tides").resolve())
 
 
 def test_a_package_in_a_folder_that_is_not_installed_is_refused_with_the_line_that_installs_it(

@@ -18,14 +18,15 @@ def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(mu
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    checkpoint, copy = str(tmp_path / "checkpoint"), str(tmp_path / "copy")
+    checkpoint = str(tmp_path / "checkpoint")
+    copy = str(tmp_path / "copy")
     folder = f"--folder={tmp_path}/results={tmp_path}/copied"
-    told = (
+    expected = (
         f"copied 3 files to {copy}, up to micro-batch 3\n"
         f"its query goes on in {tmp_path}/copied, or in another place that you name\n"
         f"its query goes on in {tmp_path}/late, or in another place that you name\n"
     )
-    assert muntin("checkpoint", "copy", checkpoint, copy, folder) == Done(0, told, "")
+    assert muntin("checkpoint", "copy", checkpoint, copy, folder) == Done(0, expected, "")
     assert (tmp_path / "copied/batch=3/part-0.parquet").read_text() == "rows"
 
     again = muntin("checkpoint", "copy", checkpoint, copy)

@@ -120,22 +120,22 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.parametrize("page", IN_PROCESS, ids=name_of)
 def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = 0
+    examples = 0
     for shown in run_page(page, tmp_path, monkeypatch):
-        found += 1
+        examples += 1
         assert shown.code == 0, f"{shown.command}: {shown.text}"
         assert alike(shown.block.text) == alike(shown.text), f"{shown.block}: {shown.command} prints something else"
-    assert found == page.read_text(encoding="utf-8").count("<!-- shows -->")
+    assert examples == page.read_text(encoding="utf-8").count("<!-- shows -->")
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=name_of)
 def test_the_commands_and_options_on_a_page_exist(page: Path, muntin: Run) -> None:
     for block, (_, command, *arguments) in commands_on(page):
         called = [command, arguments[0]] if command == "checkpoint" else [command]
-        known = muntin(*called, "--help").output
+        help_text = muntin(*called, "--help").output
         options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
-        assert f"Usage: muntin {' '.join(called)}" in known, block
-        assert [option for option in options if option not in known] == [], block
+        assert f"Usage: muntin {' '.join(called)}" in help_text, block
+        assert [option for option in options if option not in help_text] == [], block
 
 
 @pytest.mark.parametrize("command", CALLED)

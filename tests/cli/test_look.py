@@ -94,8 +94,8 @@ def test_a_page_is_served_and_follows_the_recording_until_it_is_interrupted(
         last = max((recording / "batches").iterdir())
         name = f"{int(last.stem) + 1:0{len(last.stem)}}"
         shutil.copytree(recording / "rows" / last.stem, recording / "rows" / name)
-        told = json.loads(last.read_text()) | {"batch": int(name)}
-        last.with_stem(name).write_text(json.dumps(told))
+        report = json.loads(last.read_text()) | {"batch": int(name)}
+        last.with_stem(name).write_text(json.dumps(report))
         batches.append(batches_in(address))
 
     monkeypatch.setattr(command, "_open", visit)

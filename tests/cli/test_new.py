@@ -211,7 +211,8 @@ def test_a_package_with_a_kind_of_windows_works_at_once(command: tuple[str, ...]
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, muntin: Run) -> None:
-    file, link = tmp_path / "file", tmp_path / "muntin-waves"
+    file = tmp_path / "file"
+    link = tmp_path / "muntin-waves"
     file.write_text("", encoding="utf-8")
     link.symlink_to(tmp_path / "nowhere")
     into_a_file = muntin("new", "waves", "--into", file)

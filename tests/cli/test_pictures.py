@@ -39,7 +39,8 @@ def place(element: ElementTree.Element, name: str) -> float:
 def spans(drawing: Drawing) -> Iterator[tuple[str, float, float]]:
     """Yield each text with where it begins and ends, if letters are as wide as those of a usual font."""
     for element in elements(drawing, "text"):
-        text, look = element.text or "", element.get("class", "").split()
+        text = element.text or ""
+        look = element.get("class", "").split()
         width = sum(3.5 if letter in " .,:;'|!ijl()[]" else 7.5 for letter in text)
         left = place(element, "x") - (width / 2 if "mid" in look else width if "end" in look else 0)
         yield text, left, left + width
@@ -166,6 +167,6 @@ def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
     drawing = draw("one", Track(rows, "start", "end", "event")).drawing
     axis = sorted((left, right) for text, left, right in spans(drawing) if text != "event")
     assert axis
-    assert [one for one, other in pairwise(axis) if one[1] > other[0]] == []
+    assert [earlier for earlier, later in pairwise(axis) if earlier[1] > later[0]] == []
     labels = str(drawing).splitlines()[0].split()
     assert [label for label in labels if not re.fullmatch(r"\d+:\d+(:\d+(\.\d+)?)?|\d+-\d+-\d+", label)] == []

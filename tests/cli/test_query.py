@@ -157,7 +157,8 @@ def test_a_failure_of_spark_is_told_at_its_place(
     assert done.code == 2
     assert said in done.errors
     assert done.errors.startswith("muntin: line ")
-    line, column = text[: text.index(at)].count("\n"), text.index(at) - (text[: text.index(at)].rfind("\n") + 1)
+    line = text[: text.index(at)].count("\n")
+    column = text.index(at) - (text[: text.index(at)].rfind("\n") + 1)
     assert not at or done.errors.startswith(f"muntin: line {line + 1}, column {column + 1}: ")
     outside = capfd.readouterr()
     for words in ("Traceback", "SQLSTATE", "Relation", "search path", '{"ts"', "JVM"):

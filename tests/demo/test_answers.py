@@ -66,7 +66,7 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def printed(command: list[str]) -> tuple[str, str, int]:
-    """Return what the command prints, what it complains about, and its exit code."""
+    """Run the command and return its output, its errors, and its exit code."""
     with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as complaint:
         code = program.main(command)
     return said.getvalue(), complaint.getvalue(), code

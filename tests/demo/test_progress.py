@@ -62,7 +62,8 @@ def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
 
 
 def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
-    clock, said = [0.0], list[str]()
+    clock = [0.0]
+    said = list[str]()
     lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
     for at, done in [(1, 1), (9, 2), (10, 2), (11, 3), (20, 3), (25, 4), (31, 4), (32, 5)]:
         clock[0] = float(at)
@@ -76,7 +77,8 @@ def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
 
 
 def test_each_thing_has_lines_of_its_own() -> None:
-    clock, said = [0.0], list[str]()
+    clock = [0.0]
+    said = list[str]()
     lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
     clock[0] = 12.0
     for name in ("busiest", "delays", "busiest"):

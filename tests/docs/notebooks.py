@@ -27,8 +27,8 @@ def read(path: Path) -> Notebook:
 
 def file_of(notebook: Notebook, outputs: list[Output]) -> str:
     """Return the file of a notebook: with these outputs, and nothing that depends on who ran it, or when."""
-    given = iter(outputs)
-    cells = [_cell(number, cell, given) for number, cell in enumerate(notebook["cells"], 1)]
+    outputs_left = iter(outputs)
+    cells = [_cell(number, cell, outputs_left) for number, cell in enumerate(notebook["cells"], 1)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     whole = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -74,21 +74,27 @@ def _without_nothing(output: Mapping[str, str]) -> Output:
 
 
 def _output(cell: Mapping[str, Any]) -> Output:
-    printed, shown = "", dict[str, str]()
-    for one in cell["outputs"]:
-        assert one["output_type"] in ("stream", "execute_result"), one
-        if one["output_type"] == "stream":
-            assert one["name"] == "stdout", one
-            printed += "".join(one["text"])
+    printed = ""
+    shown = dict[str, str]()
+    for output in cell["outputs"]:
+        assert output["output_type"] in ("stream", "execute_result"), output
+        if output["output_type"] == "stream":
+            assert output["name"] == "stdout", output
+            printed += "".join(output["text"])
         else:
-            shown = {kind: "".join(text) for kind, text in one["data"].items()}
+            shown = {kind: "".join(text) for kind, text in output["data"].items()}
     return _without_nothing({"print": printed, **shown})
 
 
 def _cell(number: int, cell: Mapping[str, Any], outputs: Any) -> dict[str, Any]:
-    written = {"cell_type": cell["cell_type"], "id": f"cell-{number}", "metadata": {}, "source": _lines(cell["source"])}
+    cell_data = {
+        "cell_type": cell["cell_type"],
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": _lines(cell["source"]),
+    }
     if cell["cell_type"] == "markdown":
-        return written
+        return cell_data
     output = dict(next(outputs))
     printed = output.pop("print", "")
     parts: list[dict[str, Any]] = []
@@ -97,7 +103,7 @@ def _cell(number: int, cell: Mapping[str, Any], outputs: Any) -> dict[str, Any]:
     if output:
         data = {kind: _lines(text) for kind, text in output.items()}
         parts.append({"data": data, "execution_count": None, "metadata": {}, "output_type": "execute_result"})
-    return {**written, "execution_count": None, "outputs": parts}
+    return {**cell_data, "execution_count": None, "outputs": parts}
 
 
 def _lines(text: str | list[str]) -> list[str]:

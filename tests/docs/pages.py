@@ -79,7 +79,7 @@ class Heading:
 
     @property
     def anchor(self) -> str:
-        """Return what a link to it ends with, as GitHub and the site make it."""
+        """Return the end of a link to the heading, as GitHub and the site make it."""
         letters_and_spaces = re.sub(r"[^\w\- ]", "", self.text.lower())
         return letters_and_spaces.replace(" ", "-")
 

@@ -53,7 +53,7 @@ class RunningPage:
 
     Attributes:
         page: The page.
-        namespace: What its blocks have defined so far.
+        namespace: Names that its blocks have defined so far.
     """
 
     page: Path

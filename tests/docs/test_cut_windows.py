@@ -28,14 +28,14 @@ def test_windows_that_events_cut_are_retracted_or_refused(name: str, refinement:
             query(CUT[name], Total(), lifetimes="points", emit=early(every_count(1), refinement=refinement)), "general"
         )
     retracting = query(CUT[name], Total(), lifetimes="points", emit=early(every_count(1), refinement="retract"))
-    assert Feed(retracting, "general").batch(at(0, 1), at(5, 2)).told
+    assert Feed(retracting, "general").batch(at(0, 1), at(5, 2)).changes
 
 
 @pytest.mark.parametrize("window", [tumbling(10), hopping(10, 5)])
 def test_other_windows_take_every_refinement(window: Any) -> None:
     for refinement in ("accumulate", "discard", "retract"):
         asked = query(window, Total(), lifetimes="points", emit=early(every_count(1), refinement=refinement))
-        assert Feed(asked, "general").batch(at(0, 1)).told
+        assert Feed(asked, "general").batch(at(0, 1)).changes
 
 
 def test_the_reference_names_all_of_them() -> None:

@@ -63,9 +63,9 @@ def reasons() -> Iterator[str]:
     """Yield the reasons for which rows are set aside: those of the core, and those found before the shuffle."""
     yield from map(str, Reason)
     sources = (ROOT / "engine/src/muntin_engine/tasks").glob("*.py")
-    found = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
-    assert found
-    yield from found
+    reasons = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
+    assert reasons
+    yield from reasons
 
 
 LISTED = {page.name: {entry.name.rpartition(".")[2] for entry in entries(page)} for page in REFERENCE.glob("*.md")}

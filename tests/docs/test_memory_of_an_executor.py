@@ -20,9 +20,9 @@ FORMULAS: Final = {
 
 def test_all_pages_give_the_same_memory_of_an_executor() -> None:
     for page, of_cores in FORMULAS.items():
-        said = " ".join((DOCS / page).read_text(encoding="utf-8").split()).split(EXECUTOR)[1:]
-        assert said, page
-        assert all(text.startswith(of_cores) for text in said), page
+        sentences = " ".join((DOCS / page).read_text(encoding="utf-8").split()).split(EXECUTOR)[1:]
+        assert sentences, page
+        assert all(text.startswith(of_cores) for text in sentences), page
 
 
 def test_the_sums_on_the_page_are_right() -> None:

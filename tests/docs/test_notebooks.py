@@ -21,8 +21,8 @@ def test_there_are_four() -> None:
 def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, spark: SparkSession) -> None:
     notebook = read(path)
     with open_page(path, tmp_path, spark) as running:
-        given = run(notebook, running.namespace)
-    assert given == outputs_in(notebook)
+        outputs = run(notebook, running.namespace)
+    assert outputs == outputs_in(notebook)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)

@@ -136,23 +136,25 @@ def test_no_text_of_a_picture_lies_over_another(picture: Picture) -> None:
 
     assert len(lines) > 2
     for texts in lines.values():
-        assert [(one, other) for one, other in pairwise(sorted(texts)) if one[1] > other[0]] == []
+        assert [(left, right) for left, right in pairwise(sorted(texts)) if left[1] > right[0]] == []
 
 
 def span(text: ElementTree.Element) -> tuple[float, float, str]:
     """Return where a text begins and ends, if letters are about as wide as usual."""
-    said, looks, x = text.text or "", text.get("class", "").split(), float(text.get("x", 0))
-    width = sum(3.5 if letter in " .,:;'()[]il" else 7.3 for letter in said)
+    words = text.text or ""
+    looks = text.get("class", "").split()
+    x = float(text.get("x", 0))
+    width = sum(3.5 if letter in " .,:;'()[]il" else 7.3 for letter in words)
     left = x - (width / 2 if "mid" in looks else width if "end" in looks else 0)
-    return left, left + width, said
+    return left, left + width, words
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_letters_stand_out_from_what_is_behind_them(scheme: int) -> None:
     """A ratio of 4.5 is what WCAG 2 asks for text of this size."""
-    found = re.findall(r"--(\w+):#([0-9a-f]+)", next(iter(ALBUM.values())).svg())
-    half = len(found) // 2
-    colours = dict(found[half:] if scheme else found[:half])
+    colors = re.findall(r"--(\w+):#([0-9a-f]+)", next(iter(ALBUM.values())).svg())
+    half = len(colors) // 2
+    colours = dict(colors[half:] if scheme else colors[:half])
     behind = {"ink": ("paper", "pane", "other", "fill"), "soft": ("paper", "pane", "other"), "mark": ("paper",)}
 
     for letters, grounds in behind.items():

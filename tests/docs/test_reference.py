@@ -50,15 +50,16 @@ def collection() -> griffe.ModulesCollection:
 
 
 def target_of(name: str) -> griffe.Object:
-    """Return what griffe takes a name for."""
-    found = collection()[name]
-    return found.final_target if isinstance(found, griffe.Alias) else found
+    """Return the object of a name, as griffe reads it."""
+    entry = collection()[name]
+    return entry.final_target if isinstance(entry, griffe.Alias) else entry
 
 
 def defined(name: str) -> griffe.Object:
-    """Return what a name stands for: not the module in which it is, if that has the same name."""
-    found, last = target_of(name), name.rpartition(".")[2]
-    return target_of(f"{found.path}.{last}") if found.is_module else found
+    """Return the object that a name stands for: not its module, if that has the same name."""
+    entry = target_of(name)
+    last = name.rpartition(".")[2]
+    return target_of(f"{entry.path}.{last}") if entry.is_module else entry
 
 
 def place_of(name: str) -> Path:

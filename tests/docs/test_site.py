@@ -44,9 +44,9 @@ def test_a_notebook_is_a_page_with_its_pictures(site: Path) -> None:
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
     loaded = [
-        (page, found["address"])
+        (page, match["address"])
         for page in site.rglob("*.html")
-        for found in _LOADED.finditer(_NOT_LOADED.sub("", page.read_text(encoding="utf-8")))
+        for match in _LOADED.finditer(_NOT_LOADED.sub("", page.read_text(encoding="utf-8")))
     ]
     assert len(loaded) > 100
     assert [(page.name, address) for page, address in loaded if re.match(r"(?:https?:)?//", address)] == []

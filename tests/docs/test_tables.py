@@ -22,11 +22,11 @@ EVALUATION = DOCS / "contributing/evaluation.md"
 
 
 def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:
-    found = COMBINATIONS.get((geometry, arrivals, held))
-    if found is None:
+    combination = COMBINATIONS.get((geometry, arrivals, held))
+    if combination is None:
         return "-"
-    demands = [str(demand.__doc__).rstrip(".") for demand in found.demands]
-    emits = ", ".join(f"`{emission}`" for emission in found.emits)
+    demands = [str(demand.__doc__).rstrip(".") for demand in combination.demands]
+    emits = ", ".join(f"`{emission}`" for emission in combination.emits)
     return f"{emits}; {'; '.join(text[0].lower() + text[1:] for text in demands)}" if demands else emits
 
 
@@ -74,8 +74,12 @@ def rows() -> list[list[str]]:
 
 def functions_that_make_windows() -> set[str]:
     public = {name: getattr(room, name) for room in (muntin, row_windows) for name in room.__all__}
-    made = {name: str(signature(of).return_annotation) for name, of in public.items() if isfunction(of)}
-    return {name for name, kind in made.items() if re.search(r"(Windows|Rows|Batches|Between|Specification)$", kind)}
+    returned_types = {name: str(signature(of).return_annotation) for name, of in public.items() if isfunction(of)}
+    return {
+        name
+        for name, kind in returned_types.items()
+        if re.search(r"(Windows|Rows|Batches|Between|Specification)$", kind)
+    }
 
 
 def test_every_function_that_makes_windows_has_a_row_with_all_systems() -> None:
@@ -95,8 +99,8 @@ def test_the_page_has_the_names_that_monitoring_systems_get() -> None:
         name = f"{metric.name}_total" if metric.is_counter else metric.name
         label = f"`{metric.label}`" if metric.label else ""
         lines.append(f"| `{name}` | `{otel_name(metric)}` | {label} | {metric.text} |")
-    wanted = "\n".join(lines)
-    assert wanted in (DOCS / "reference/metrics.md").read_text(encoding="utf-8"), f"it lacks this table:\n{wanted}"
+    table = "\n".join(lines)
+    assert table in (DOCS / "reference/metrics.md").read_text(encoding="utf-8"), f"it lacks this table:\n{table}"
 
 
 def test_the_grammar_of_queries_in_sql_has_every_clause_that_is_read() -> None:

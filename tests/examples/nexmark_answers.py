@@ -29,12 +29,13 @@ def bids_for_some(bids: Sequence[Bid], skip: int) -> Rows:
 def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
     """Return (start, auction, bids) of the auctions with the most bids in each window (query 5)."""
     rows: Rows = Counter()
-    first, last = min(bid.at for bid in bids), max(bid.at for bid in bids)
+    first = min(bid.at for bid in bids)
+    last = max(bid.at for bid in bids)
     for start in range(first // period * period - size, last + 1, period):
         auctions = [bid.auction for bid in bids if start <= bid.at < start + size]
-        found = {(auctions.count(auction), auction) for auction in auctions}
-        most = max(found, default=(0, 0))[0]
-        rows.update((start, auction, count) for count, auction in found if count == most)
+        counts = {(auctions.count(auction), auction) for auction in auctions}
+        most = max(counts, default=(0, 0))[0]
+        rows.update((start, auction, count) for count, auction in counts if count == most)
     return rows
 
 
@@ -43,7 +44,7 @@ def highest_bids(bids: Sequence[Bid], size: int) -> Rows:
     return Counter(
         (bid.at - bid.at % size, *bid)
         for bid in bids
-        if not any(other.at // size == bid.at // size and other.price > bid.price for other in bids)
+        if not any(higher.at // size == bid.at // size and higher.price > bid.price for higher in bids)
     )
 
 
@@ -53,10 +54,10 @@ def bids_per_session(bids: Sequence[Bid], gap: int) -> Rows:
     for bid in bids:
         times[bid.bidder].append(bid.at)
     rows: Rows = Counter()
-    for bidder, some in times.items():
-        starts = [at for at in sorted(set(some)) if not any(at - gap < other < at for other in some)]
-        for start, after in zip(starts, [*starts[1:], max(some) + 1], strict=True):
-            inside = [at for at in some if start <= at < after]
+    for bidder, bid_times in times.items():
+        starts = [at for at in sorted(set(bid_times)) if not any(at - gap < other < at for other in bid_times)]
+        for start, after in zip(starts, [*starts[1:], max(bid_times) + 1], strict=True):
+            inside = [at for at in bid_times if start <= at < after]
             rows[bidder, start, max(inside), len(inside)] += 1
     return rows
 
@@ -109,21 +110,21 @@ def price_per_category(site: Site, size: int, period: int) -> Rows:
         last = auction.expires - 1
         for start in range(last // period * period, last - size, -period):
             prices[start, auction.category].append(bid.price)
-    return Counter((*of, sum(some) / len(some)) for of, some in prices.items())
+    return Counter((*of, sum(category_prices) / len(category_prices)) for of, category_prices in prices.items())
 
 
 def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
     """Return (seller, mean price) of the last ten auctions that each seller sold (query 6).
 
     Args:
-        site: What happened.
+        site: Persons, auctions and bids.
         by_bids: True if the last are those of the latest bids, as Beam has it; by the ends of auctions otherwise.
     """
     sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for auction, bid in winning_bids(site):
         last = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
         sold[auction.seller].append((*last, bid.price))
-    means = {seller: [price for _, _, price in sorted(some)[-10:]] for seller, some in sold.items()}
+    means = {seller: [price for _, _, price in sorted(sales)[-10:]] for seller, sales in sold.items()}
     return Counter((seller, sum(prices) / len(prices)) for seller, prices in means.items())
 
 

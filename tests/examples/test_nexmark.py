@@ -15,7 +15,8 @@ from examples.nexmark.site import Bid, Site, random_bids, random_site
 from tests.examples import nexmark_answers as answers
 from tests.examples.nexmark_answers import Rows
 
-AUCTIONS, BIDS = 60, 300
+AUCTIONS = 60
+BIDS = 300
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +79,9 @@ def test_a_query_that_joins_has_its_rows(spark: SparkSession, site: Site, number
 
 
 def test_query_6_has_the_mean_price_of_the_last_ten_auctions(spark: SparkSession, site: Site) -> None:
-    found = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
+    sellers = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
     expected: dict[Any, float] = dict(answers.price_per_seller(site).elements())
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert sellers == pytest.approx(expected, rel=1e-12)
     assert max(Counter(auction.seller for auction, _ in answers.winning_bids(site)).values()) > 10
 
 

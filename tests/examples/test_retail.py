@@ -57,8 +57,8 @@ def _histories() -> Iterator[list[Event[str]]]:
 
 
 def _with_members(kind: WindowKind, events: list[Event[str]]) -> list[Window]:
-    found = reference.windows(kind, events, INFINITY)
-    return [some for some in found if any(reference.belongs(kind, event, some) for event in events)]
+    windows = reference.windows(kind, events, INFINITY)
+    return [window for window in windows if any(reference.belongs(kind, event, window) for event in events)]
 
 
 def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
@@ -132,11 +132,11 @@ def test_a_checkpoint_of_an_older_version_is_continued_since_the_one_that_the_ki
     plan = plan_of(window=window("retail.visits", gap="1 hour"))
     check_plans([plan], [_stored(version="1.2")], "s3://a/b", DECLARATIONS)
     check_plans([plan], [_stored(version="1.1")], "s3://a/b", DECLARATIONS)
-    for other in ("1.0", "1.3"):
+    for version in ("1.0", "1.3"):
         with pytest.raises(StateMismatchError) as refused:
-            check_plans([plan], [_stored(version=other)], "s3://a/b", DECLARATIONS)
+            check_plans([plan], [_stored(version=version)], "s3://a/b", DECLARATIONS)
         (difference,) = refused.value.differences
-        assert difference.checkpoint == f"window('retail.visits', gap='1 hour'), version {other}"
+        assert difference.checkpoint == f"window('retail.visits', gap='1 hour'), version {version}"
         assert difference.query == "window('retail.visits', gap='1 hour'), version 1.2"
 
 

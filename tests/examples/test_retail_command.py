@@ -44,10 +44,10 @@ def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
     assert (offers["retail.visits"].version, offers["retail.visits"].shape) == ("1.2", "window kind")
     assert (offers["retail.baskets"].version, offers["retail.baskets"].shape) == ("1.0", "row windows")
     assert count_offers(catalog.plugins()[0][0]) == "4 window kinds"
-    told = describe(catalog, "retail.visits")
-    assert [str(parameter) for parameter in told.parameters] == ["gap: int"]
-    assert len(told.laws) == len(LAWS)
-    assert told.documentation.startswith("A window over events of which each begins")
+    description = describe(catalog, "retail.visits")
+    assert [str(parameter) for parameter in description.parameters] == ["gap: int"]
+    assert len(description.laws) == len(LAWS)
+    assert description.documentation.startswith("A window over events of which each begins")
     rows = describe(catalog, "retail.baskets", {"evicts": 2})
     assert len(rows.laws) == len(laws_of(RowWindowLaws))
     assert rows.drawing.count("window") == 3
@@ -69,9 +69,14 @@ def test_a_kind_is_drawn_over_three_events(catalog: Catalog) -> None:
 
 def test_a_kind_is_in_the_table_of_evaluators_beside_our_own(catalog: Catalog) -> None:
     module = Above()
-    found = {(each.window, each.events, each.evaluator) for each in evaluations_of(module, {}, catalog)}
-    assert {("retail.visits", "any", "general"), ("retail.shifts", "any", "general")} <= found
-    assert {name for name, _, _ in found} == {*own_windows(), "retail.between_starts", "retail.shifts", "retail.visits"}
+    evaluations = {(each.window, each.events, each.evaluator) for each in evaluations_of(module, {}, catalog)}
+    assert {("retail.visits", "any", "general"), ("retail.shifts", "any", "general")} <= evaluations
+    assert {name for name, _, _ in evaluations} == {
+        *own_windows(),
+        "retail.between_starts",
+        "retail.shifts",
+        "retail.visits",
+    }
 
 
 def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
@@ -100,9 +105,9 @@ def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     ]
     section, pickled = check_pickling(subjects)
     assert len(pickled) == 4, section
-    for made, laws in (
+    for catalog_entry, laws in (
         (window("retail.visits", gap=2), LAWS),
         (window("retail.baskets", evicts=2, partitions="p"), laws_of(RowWindowLaws)),
     ):
-        verdicts = list(try_laws(made))
+        verdicts = list(try_laws(catalog_entry))
         assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(laws)

@@ -34,15 +34,15 @@ def _script() -> Script:
     first = Script().insert(1, 0, 3, 1, key="a").insert(2, 10, 12, 2, key="a").insert(3, 5, 6, 3, key="b")
     joined = first.batch().insert(4, 4, 9, 4, key="a").insert(5, 30, INFINITY, 5, key="a").point(6, 40, 6, key="b")
     parted = joined.batch().retract(4, key="a").revise(5, 33, key="a").point(7, 42, 7, key="b").punctuate(25)
-    more = parted.point(8, 50, 8, key="a").insert(9, 52, 60, 9, key="a").point(10, 61, 1, key="b")
-    return more.close()
+    longer = parted.point(8, 50, 8, key="a").insert(9, 52, 60, 9, key="a").point(10, 61, 1, key="b")
+    return longer.close()
 
 
 @pytest.fixture
 def cases(retail: None) -> dict[str, Case]:
     """The queries, whose windows are named as a query writer names them."""
-    made: dict[str, Any] = {kind: window(kind, **parameters) for kind, parameters in KINDS.items()}
-    return {name: Case(made[kind], (Members, Count), emit=emit) for name, (kind, emit) in QUERIES.items()}
+    windows: dict[str, Any] = {kind: window(kind, **parameters) for kind, parameters in KINDS.items()}
+    return {name: Case(windows[kind], (Members, Count), emit=emit) for name, (kind, emit) in QUERIES.items()}
 
 
 def test_a_plugins_windows_run_by_name_with_all_emissions_and_go_on_after_a_restart(
@@ -64,9 +64,9 @@ def test_a_plugins_windows_run_by_name_with_all_emissions_and_go_on_after_a_rest
     after = run_so_far()
 
     for name, case in cases.items():
-        wanted = expected(case, script)
-        assert len(wanted) > 3, name
-        assert standing(case, before[name] + after[name]) == wanted, name
+        expected_rows = expected(case, script)
+        assert len(expected_rows) > 3, name
+        assert standing(case, before[name] + after[name]) == expected_rows, name
     assert sum(map(len, before.values())) > 0
     assert {row["timing"] for row in before["early visits"] + after["early visits"]} == {"early", "final"}
     assert "retract" in {row["change"] for row in before["eager visits"] + after["eager visits"]}

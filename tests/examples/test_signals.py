@@ -60,7 +60,7 @@ LAWFUL: dict[Module, Any] = {
 def test_a_module_keeps_all_laws(module: Module, payloads: Any) -> None:
     tolerance = {"tolerance": 1e-9} if isinstance(module, Kurtosis) else {}
     verdicts = list(try_laws(module, payloads=payloads, **tolerance))
-    assert [str(one) for one in verdicts if one.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
+    assert [str(verdict) for verdict in verdicts if verdict.outcome in (Outcome.BROKEN, Outcome.UNTRIED)] == []
     assert len(verdicts) > 5
 
 
@@ -77,7 +77,7 @@ def test_the_page_shows_the_queries_as_they_are() -> None:
 
 
 def result(module: Aggregate[float | None, float | None], payloads: list[float | None]) -> float | None:
-    """Return what a module says of a window; its members come one by one."""
+    """Return the result of a module for a window, whose members come one by one."""
     script = Script()
     for place, payload in enumerate(payloads):
         script = script.point(place, place, payload)
@@ -102,7 +102,8 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
     values = np.random.default_rng(7).gamma(1.5, size=500) + centre
     away = values - values.mean()
     expected = (away**4).mean() / (away**2).mean() ** 2
-    kurtosis, cuts = Kurtosis(), (0, 1, 3, 200, 201, 500)
+    kurtosis = Kurtosis()
+    cuts = (0, 1, 3, 200, 201, 500)
     state = kurtosis.create_state()
     for first, stop in pairwise(cuts):
         part = kurtosis.add_events(kurtosis.create_state(), values[first:stop].tolist())
@@ -114,17 +115,18 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
 def test_each_beat_of_a_noisy_heart_is_found_once() -> None:
     """A QRS complex goes down, far up and down within 80 ms; a slow T wave as high as a third follows it."""
     random = np.random.default_rng(11)
-    at, starts = np.arange(6_000), np.cumsum(random.integers(130, 210, 34))
+    at = np.arange(6_000)
+    starts = np.cumsum(random.integers(130, 210, 34))
     heart = random.normal(scale=0.05, size=len(at)) + 0.3 * np.sin(at / 300)
     for start in starts.tolist():
         heart += 1.2 * np.exp(-(((at - start) / 3) ** 2)) - 0.3 * np.exp(-(((at - start - 7) / 3) ** 2))
         heart += 0.4 * np.exp(-(((at - start - 60) / 14) ** 2))
     events = [Event.point(time, value) for time, value in enumerate(heart.tolist())]
-    found = [row.value.at for row in evaluate(WindowedQuery.unwindowed(HeartBeats(rate=200)), events)]
+    beats = [row.value.at for row in evaluate(WindowedQuery.unwindowed(HeartBeats(rate=200)), events)]
     expected = [start for start in starts.tolist() if 400 <= start < 5_900]
     assert len(expected) > 25
-    late = np.array(found[-len(expected) :]) - expected
-    assert len(found) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
+    late = np.array(beats[-len(expected) :]) - expected
+    assert len(beats) - len(expected) in (0, 1), "one that began before the first two seconds ended may be told"
     assert late.min() > 10
     assert late.max() < 50
 
@@ -139,9 +141,9 @@ def test_a_heart_beats_on_after_samples_that_are_no_numbers() -> None:
     usual = [beat.at for beat in beats_with({})]
     assert len(usual) == 7
     for odd in (nan, inf):
-        found = beats_with({100: odd, 900: -odd})
-        assert [beat.at for beat in found if not 899 <= beat.at <= 1_000] == [at for at in usual if at != 911]
-        assert all(isfinite(beat.energy) for beat in found)
+        beats = beats_with({100: odd, 900: -odd})
+        assert [beat.at for beat in beats if not 899 <= beat.at <= 1_000] == [at for at in usual if at != 911]
+        assert all(isfinite(beat.energy) for beat in beats)
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +167,9 @@ def evaluators_of(query: Query) -> list[str]:
 
 def test_each_question_has_the_evaluators_that_the_page_says(stream: EventStream) -> None:
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if "| [" in line]
-    said = [row[-1].replace("event by event", "event_by_event") for row in rows]
+    named_evaluators = [row[-1].replace("event by event", "event_by_event") for row in rows]
     evaluators = {name: evaluators_of(getattr(questions, name)(stream)) for name in QUESTIONS}
-    assert [", ".join(dict.fromkeys(names)) for names in evaluators.values()] == said
+    assert [", ".join(dict.fromkeys(names)) for names in evaluators.values()] == named_evaluators
     assert evaluators["trend"] == ["columnar", "columnar", "pairing", "event_by_event"]
 
 
@@ -175,7 +177,7 @@ def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmeti
     stream: EventStream, readings: pa.Table
 ) -> None:
     crossings = questions.trend(stream).results()
-    found = sorted(crossings.selectExpr("unix_micros(lifetime.start)", "short - long").collect())
+    results = sorted(crossings.selectExpr("unix_micros(lifetime.start)", "short - long").collect())
 
     in_order = readings.sort_by("at")
     at = in_order["at"].cast(pa.int64()).to_pylist()
@@ -189,7 +191,7 @@ def test_the_trend_that_a_chain_of_four_queries_finds_is_that_of_plain_arithmeti
             expected.append((time + SECOND, short - long))
         was_above = short > long
 
-    of_whole_windows = [tuple(row) for row in found if row[0] <= at[-1] + SECOND]  # at the end windows run empty
+    of_whole_windows = [tuple(row) for row in results if row[0] <= at[-1] + SECOND]  # at the end windows run empty
     assert [time for time, _ in of_whole_windows] == [time for time, _ in expected]
     assert [gap for _, gap in of_whole_windows] == pytest.approx([gap for _, gap in expected], rel=1e-9)
     assert len(expected) > 20

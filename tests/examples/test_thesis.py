@@ -46,7 +46,7 @@ def few_of(packets: Sequence[Packet]) -> list[Packet]:
 
 
 def meant(windows: Extents, results: Callable[[Rows], Iterable[tuple[Any, ...]]]) -> Answer:
-    """Return what the extents mean: (key, end, result), by a function from the rows of an extent to (key, result)."""
+    """Return (key, end, result) of the extents, by a function from the rows of an extent to (key, result)."""
     return Counter((key, end, *result) for end, rows in windows.items() for key, *result in results(rows))
 
 
@@ -115,10 +115,10 @@ def test_a_numbered_query_has_the_rows_of_its_extents(number: str, seed: int) ->
     packets = random_packets(seed, 30 if number in ("6-6", "6-8") else 120)
     asked = [packet for packet in packets if question.where(packet)]
 
-    found = answer(question, packets, seed)
+    results = answer(question, packets, seed)
 
-    assert found == EXPECTED[number](asked)
-    assert sum(found.values()) > 20
+    assert results == EXPECTED[number](asked)
+    assert sum(results.values()) > 20
     if seed == 0:
         few = few_of(asked)
         crash_everywhere(stream_of(few, seed, key=question.key, at=question.at), question.query)

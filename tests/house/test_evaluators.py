@@ -37,8 +37,10 @@ def questions(source: str) -> Iterator[str]:
             yield f"line {node.lineno} says {node.value!r}"
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}".split(".") for alias in node.names]
-            own = [name for name in names if name[:2] == ["muntin_engine", "evaluators"] and name[2] in FOLDERS]
-            yield from (f"line {node.lineno} imports {'.'.join(name)}" for name in own)
+            engine_names = [
+                name for name in names if name[:2] == ["muntin_engine", "evaluators"] and name[2] in FOLDERS
+            ]
+            yield from (f"line {node.lineno} imports {'.'.join(name)}" for name in engine_names)
 
 
 def test_nobody_asks_which_evaluator_it_is() -> None:

@@ -156,16 +156,16 @@ def _files_in(package: str) -> list[str]:
 
 def _layer_of_room(place: int, room: Room) -> Layer:
     below = tuple(f"muntin_engine.{other.name}" for other in ENGINE[: place + 1] if other.name not in LEAVES)
-    own = f"muntin_engine.{room.name}"
+    package = f"muntin_engine.{room.name}"
     above: list[str] = []
     for other in ENGINE[place + 1 :]:
         name = f"muntin_engine.{other.name}"
         # A folder of its own may stand before the room that it lies in: then the files of that room are above it.
-        above += _files_in(name) if own.startswith(f"{name}.") else [name]
+        above += _files_in(name) if package.startswith(f"{name}.") else [name]
     avoided = tuple(f"muntin_engine.{name}" for name in room.avoids)
     return Layer(
-        own,
-        (*SDK, *FOUNDATION, *below, *room.needs, own),
+        package,
+        (*SDK, *FOUNDATION, *below, *room.needs, package),
         in_functions=room.extras,
         for_types=(*room.extras, *room.types),
         never=(*TESTING, *PLUGINS, *above, *avoided),
@@ -187,7 +187,7 @@ LAYERS = (
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),
     Layer("muntin_adapters", (*SDK, "muntin_adapters", "numpy", "pandas"), never=TESTING),
-    *(Layer(own, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {own}))) for own in PLUGINS),
+    *(Layer(plugin, ("*",), never=("muntin_engine", "pyspark", *(set(PLUGINS) - {plugin}))) for plugin in PLUGINS),
 )
 
 
@@ -196,11 +196,11 @@ def layer_of(module: str) -> Layer:
 
 
 def broken_rows(module: str, source: str, is_package: bool = False) -> list[str]:
-    """Return one line per import that the module's layer does not allow."""
+    """Return a line for each import that the layer of a module does not allow."""
     layer = layer_of(module)
     package = module if is_package else module.rpartition(".")[0]
-    found = _imports(ast.parse(source), package, "module")
-    return [f"{module}:{line} imports {name}" for name, line, place in found if not layer.allows(name, place)]
+    imports = _imports(ast.parse(source), package, "module")
+    return [f"{module}:{line} imports {name}" for name, line, place in imports if not layer.allows(name, place)]
 
 
 def _imports(node: ast.AST, package: str, place: str) -> Iterator[tuple[str, int, str]]:
@@ -227,27 +227,21 @@ def _place_of(child: ast.AST, parent: ast.AST, place: str) -> str:
 
 
 def test_modules_import_only_what_their_layers_may() -> None:
-    broken = [
-        row
-        for module, file in FILES.items()
-        for row in broken_rows(module, file.read_text(encoding="utf-8"), file.name == "__init__.py")
-    ]
+    broken: list[str] = []
+    for module, file in FILES.items():
+        broken += broken_rows(module, file.read_text(encoding="utf-8"), file.name == "__init__.py")
     assert broken == []
 
 
 def imported_by(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return for each module which others of them it imports: anywhere, in functions and for types as well."""
-    packages = {module for module in sources if FILES.get(module, Path(module)).name == "__init__.py"}
-    return {
-        module: {
-            name
-            for name, _, _ in _imports(
-                ast.parse(source), module if module in packages else module.rpartition(".")[0], "module"
-            )
-            if name in sources and name != module
-        }
-        for module, source in sources.items()
-    }
+    """Return the modules that each module imports: anywhere, in functions and for types as well."""
+    graph: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        is_package = FILES.get(module, Path(module)).name == "__init__.py"
+        package = module if is_package else module.rpartition(".")[0]
+        imported = {name for name, _, _ in _imports(ast.parse(source), package, "module")}
+        graph[module] = (imported & sources.keys()) - {module}
+    return graph
 
 
 def circle_in(graph: Mapping[str, set[str]]) -> list[str]:

@@ -20,12 +20,12 @@ THE_ORACLES_OWN = {"Computation", "WindowedQuery"}
 
 def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the files of the classes that share a name, by that name; an underscore before it makes no other."""
-    found: dict[str, list[str]] = defaultdict(list)
+    places: dict[str, list[str]] = defaultdict(list)
     for file, source in sources.items():
         for node in ast.parse(source).body:
             if isinstance(node, ast.ClassDef):
-                found[node.name.lstrip("_")].append(file)
-    return {name: files for name, files in found.items() if len(files) > 1}
+                places[node.name.lstrip("_")].append(file)
+    return {name: files for name, files in places.items() if len(files) > 1}
 
 
 def test_no_two_classes_have_one_name() -> None:
@@ -66,10 +66,10 @@ def test_only_the_clock_and_the_traces_of_workers_ask_what_time_it_is() -> None:
     folders = (ROOT / "sdk/src", ROOT / "engine/src", *ROOT.glob("plugins/*/src"))
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert len(files) > 300
-    found = {
+    problems = {
         file.as_posix().partition("/src/")[2] for file in files if any(clocks_read(file.read_text(encoding="utf-8")))
     }
-    assert found == set(READERS)
+    assert problems == set(READERS)
 
 
 def test_a_clock_is_found() -> None:

@@ -57,8 +57,8 @@ def asked(source: str) -> Iterator[str]:
             continue
         else:
             continue
-        found = {name for part in parts for name in names_in(part)} & KINDS
-        yield from (f"line {node.lineno}: {name}" for name in sorted(found))
+        kinds = {name for part in parts for name in names_in(part)} & KINDS
+        yield from (f"line {node.lineno}: {name}" for name in sorted(kinds))
 
 
 def names_in(part: ast.AST) -> set[str]:
@@ -72,13 +72,13 @@ def test_no_file_asks_which_kind_a_window_is() -> None:
     assert len(SOURCES) > 200
     places = [file.relative_to(ROOT).as_posix() for file in SOURCES]
     assert set(places) >= set(TABLES)
-    found = [
+    mentions = [
         f"{place} {line}"
         for place, file in zip(places, SOURCES, strict=True)
         if place not in TABLES
         for line in asked(file.read_text(encoding="utf-8"))
     ]
-    assert found == [], "let the window answer: a method or an attribute of WindowKind"
+    assert mentions == [], "let the window answer: a method or an attribute of WindowKind"
 
 
 def test_the_tables_name_each_kind_once() -> None:

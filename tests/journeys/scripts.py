@@ -85,7 +85,8 @@ def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
 
 
 def _row(step: KeyedChange) -> dict[str, Any]:
-    event, id = step.change.event, step.change.id
+    event = step.change.event
+    id = step.change.id
     end = None if event.end == INFINITY else event.end
     row = {"key": step.key, "id": id, "start": event.start, "end": end, "payload": event.payload}
     if isinstance(step.change, Insertion):
@@ -98,22 +99,22 @@ def _row(step: KeyedChange) -> dict[str, Any]:
 
 def expected(case: Case, script: Script) -> Counter[Row]:
     """Return the rows that must stand at the end of a script, according to the reference evaluator."""
-    found: Counter[Row] = Counter()
+    rows_seen: Counter[Row] = Counter()
     for key, history in _histories(case, script).items():
         for out in evaluate(case.reference, history, script.last_watermark(), _horizon(case, script)):
-            found[_named(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
-    return found
+            rows_seen[_named(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
+    return rows_seen
 
 
 def _histories(case: Case, script: Script) -> dict[Hashable, list[Event[Any]]]:
     """Return the events of each key at the end of a script; those of points are where the inserted ones start."""
     if not case.are_points:
         return {key: list(table.values()) for key, table in script.history().items()}
-    found: dict[Hashable, list[Event[Any]]] = defaultdict(list)
+    events_by_key: dict[Hashable, list[Event[Any]]] = defaultdict(list)
     for step in script.changes():
         if isinstance(step.change, Insertion):
-            found[step.key].append(Event.point(step.change.event.start, step.change.event.payload))
-    return found
+            events_by_key[step.key].append(Event.point(step.change.event.start, step.change.event.payload))
+    return events_by_key
 
 
 def standing(case: Case, rows: Sequence[dict[str, Any]]) -> Counter[Row]:
@@ -121,12 +122,12 @@ def standing(case: Case, rows: Sequence[dict[str, Any]]) -> Counter[Row]:
     alive: dict[Hashable, Row] = {}
     for place, row in enumerate(rows):
         name = (row["key"], row["event_id"]) if "event_id" in row else place
-        seen = _seen(case, row)
+        seen_row = _seen(case, row)
         if row.get("change", "insert") == "insert":
             assert name not in alive, f"{row} is inserted twice"
-            alive[name] = seen
+            alive[name] = seen_row
         else:
-            assert alive.pop(name, None) == seen, f"{row} retracts what does not stand"
+            assert alive.pop(name, None) == seen_row, f"{row} retracts what does not stand"
     return Counter(alive.values())
 
 
@@ -158,8 +159,8 @@ def _comparable(value: Any) -> Any:
 def _horizon(case: Case, script: Script) -> int:
     """Return the first tick of which the rows say nothing, also by ends that were revised later."""
     reach = case.window.reach
-    known = [EARLIEST, *(batch.punctuation for batch in script.batches() if batch.punctuation not in (None, INFINITY))]
+    times = [EARLIEST, *(batch.punctuation for batch in script.batches() if batch.punctuation not in (None, INFINITY))]
     for change in (step.change for step in script.changes()):
         ends = [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
-        known += [change.event.start + 1, *(end + reach for end in ends if end != INFINITY)]
-    return max(known)
+        times += [change.event.start + 1, *(end + reach for end in ends if end != INFINITY)]
+    return max(times)

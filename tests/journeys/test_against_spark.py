@@ -27,27 +27,28 @@ SECOND = 1_000_000
 
 def test_sessions_are_those_of_spark(spark: SparkSession) -> None:
     """Some rows are exactly the gap of ten seconds apart, some a microsecond more."""
-    random, given = Random(5), []
+    random = Random(5)
+    all_rows = []
     steps = (0, 1, 4 * SECOND, 10 * SECOND - 1, 10 * SECOND, 10 * SECOND + 1, 25 * SECOND)
     for key in ("a", "b", "c", None):
         at = random.randrange(100) * SECOND
         for _ in range(60):
             at += random.choice(steps)
-            given.append((key, at, random.choice((1, 5, 10, 20)), random.randrange(-9, 10) / 4))
-    random.shuffle(given)
-    rows = spark.createDataFrame(given, "key string, at long, gap long, x double").selectExpr(
+            all_rows.append((key, at, random.choice((1, 5, 10, 20)), random.randrange(-9, 10) / 4))
+    random.shuffle(all_rows)
+    rows = spark.createDataFrame(all_rows, "key string, at long, gap long, x double").selectExpr(
         "key", "timestamp_micros(at) AS ts", "timestamp_micros(at + gap * 1000000) AS until", "gap", "x"
     )
     points = events(rows, key="key", at="ts", buckets=2).window(session("10 seconds"))
     lasting = events(rows, key="key", start="ts", end="until", buckets=2).window(session())
     calls = {"n": module("stats.count", "x"), "total": module("stats.sum", "x"), "mean": module("stats.average", "x")}
     aggregates = (F.count("x"), F.sum("x"), F.avg("x"))
-    own = F.concat(F.col("gap").cast("string"), F.lit(" seconds"))
-    for stream, gap in ((points, F.lit("10 seconds")), (lasting, own)):
+    spark_gap = F.concat(F.col("gap").cast("string"), F.lit(" seconds"))
+    for stream, gap in ((points, F.lit("10 seconds")), (lasting, spark_gap)):
         of_spark = rows.groupBy("key", F.session_window("ts", gap).alias("window")).agg(*aggregates).collect()
-        found = stream.aggregate(**calls).results().collect()
-        assert sorted(map(str, map(tuple, found))) == sorted(map(str, map(tuple, of_spark)))
-        assert 40 < len(found) < 200
+        results = stream.aggregate(**calls).results().collect()
+        assert sorted(map(str, map(tuple, results))) == sorted(map(str, map(tuple, of_spark)))
+        assert 40 < len(results) < 200
 
 
 # Midnight is skipped or comes twice, or a whole day is, and one goes by half an hour.
@@ -70,28 +71,28 @@ def test_days_to_years_are_those_of_date_trunc(spark: SparkSession) -> None:
         for zone, units in ZONES.items()
         for unit in units
     }
-    found = collect_together(queries)
+    results = collect_together(queries)
     for zone, units in ZONES.items():
         with setting(spark, "spark.sql.session.timeZone", zone):
             starts = [F.unix_micros(F.date_trunc(unit, F.timestamp_micros("at"))).alias(unit) for unit in units]
             truncated = rows.select(*starts).collect()
         for unit in units:
-            counted = {row["window"]["start"]: row["n"] for row in found[f"{unit} {zone}"]}
+            counted = {row["window"]["start"]: row["n"] for row in results[f"{unit} {zone}"]}
             assert len(counted) > 5
             assert counted == Counter(row[unit] for row in truncated)
 
 
 def test_growing_windows_have_the_rows_that_sql_says(spark: SparkSession) -> None:
     random = Random(8)
-    given = [(random.choice("abc"), random.randrange(600)) for _ in range(40)]
-    rows = spark.createDataFrame(given, "key STRING, at LONG")
+    keyed_times = [(random.choice("abc"), random.randrange(600)) for _ in range(40)]
+    rows = spark.createDataFrame(keyed_times, "key STRING, at LONG")
     rows.createOrReplaceTempView("growing_rows")
     stream = events(rows, key="key", at="at", buckets=2)
     windows = {"cumulate": stream.window(cumulate(60, 20, 10))}
     windows["landmark"] = stream.window(landmark(30), forget_keys_after=50)
-    found = collect_together({name: window.aggregate(n=module("stats.count")) for name, window in windows.items()})
-    latest = max(at for _, at in given)
-    wanted = {
+    results = collect_together({name: window.aggregate(n=module("stats.count")) for name, window in windows.items()})
+    latest = max(at for _, at in keyed_times)
+    expected = {
         "cumulate": """
             SELECT key, first, first + length, COUNT(*) FROM
             (SELECT *, FLOOR((at - 10) / 60) * 60 + 10 AS first, EXPLODE(ARRAY(20, 40, 60)) AS length FROM growing_rows)
@@ -110,10 +111,10 @@ def test_growing_windows_have_the_rows_that_sql_says(spark: SparkSession) -> Non
             SELECT steps.key, 0, until, COUNT(*) FROM steps JOIN lives USING (key, life)
             WHERE at < until GROUP BY steps.key, life, steps.tick, until""",
     }
-    for name, query in wanted.items():
-        told = [(row["key"], row["window"]["start"], row["window"]["end"], row["n"]) for row in found[name]]
-        assert sorted(told) == sorted(map(tuple, spark.sql(query).collect())), name
-        assert len(told) > 9
+    for name, query in expected.items():
+        intervals = [(row["key"], row["window"]["start"], row["window"]["end"], row["n"]) for row in results[name]]
+        assert sorted(intervals) == sorted(map(tuple, spark.sql(query).collect())), name
+        assert len(intervals) > 9
 
 
 def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
@@ -147,15 +148,15 @@ def test_statistics_are_those_of_spark(spark: SparkSession) -> None:
     calls = {named.get(name, name): module(f"stats.{name}", *columns) for name, columns in inputs.items()}
     calls["percentile"] = module("stats.percentile", "x", q=0.9)
     window = events(df, key="k", at="at", buckets=2).window(tumbling(100))
-    found = {row["k"]: row for row in collect(window.aggregate(**calls).results())}
+    results = {row["k"]: row for row in collect(window.aggregate(**calls).results())}
 
     rows = expected.collect()
     assert len(rows) == 3
     for row in rows:
         for name in calls:
-            value = found[row["k"]][name]
-            told = sorted(value) if name == "listed" else value
-            assert told == pytest.approx(row[name], rel=1e-12), name
+            value = results[row["k"]][name]
+            compared = sorted(value) if name == "listed" else value
+            assert compared == pytest.approx(row[name], rel=1e-12), name
 
 
 def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: SparkSession) -> None:
@@ -167,17 +168,17 @@ def test_values_of_one_time_follow_one_another_by_the_order_of_the_query(spark: 
     calls = {name: module(f"stats.{name}", "price") for name in ("first", "last", "collect_list")}
     ordered, plain = (events(df, at="at", order=order) for order in ("seq", None))
     calls["row"] = module("stats.last", F.struct("seq", "price"))
-    for given, expected in ((ordered, (5.0, 4.0, [5.0, 3.0, 4.0])), (plain, (3.0, 5.0, [3.0, 4.0, 5.0]))):
-        (row,) = collect(given.window(tumbling(10)).aggregate(**calls).results())
+    for stream, expected in ((ordered, (5.0, 4.0, [5.0, 3.0, 4.0])), (plain, (3.0, 5.0, [3.0, 4.0, 5.0]))):
+        (row,) = collect(stream.window(tumbling(10)).aggregate(**calls).results())
         assert (row["first"], row["last"], row["collect_list"]) == expected
         assert (row["row"]["seq"], row["row"]["price"]) == (3, 4.0)
-    found = collect(ordered.window(last(9)).aggregate(**calls).results())
-    row = max(found, key=lambda row: len(row["collect_list"]))
+    results = collect(ordered.window(last(9)).aggregate(**calls).results())
+    row = max(results, key=lambda row: len(row["collect_list"]))
     assert (row["first"], row["last"], row["collect_list"]) == (5.0, 4.0, [5.0, 3.0, 4.0])
 
     best: dict[str, object] = {}
-    for name, given in (("ordered", ordered), ("plain", plain)):
-        query = given.window(tumbling(10)).apply(module("stats.top_by", "price", F.lit(1), k=2))
+    for name, stream in (("ordered", ordered), ("plain", plain)):
+        query = stream.window(tumbling(10)).apply(module("stats.top_by", "price", F.lit(1), k=2))
         best[name] = [row["value"] for row in sorted(collect(query.results()), key=lambda row: row["rank"])]
         best[f"{name} runs"] = next(line.split()[1] for line in query.plan_text().splitlines() if "evaluator" in line)
     assert best == {
@@ -200,19 +201,19 @@ def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: S
         "id as n",
     )
     names = ("tie", "d", "wide", "narrow", "n")
-    told = df.groupBy("k").agg(*(F.avg(name).alias(name) for name in names), F.stddev("d"), F.median("d"))
-    expected = sorted(map(tuple, told.collect()))
+    spark_results = df.groupBy("k").agg(*(F.avg(name).alias(name) for name in names), F.stddev("d"), F.median("d"))
+    expected = sorted(map(tuple, spark_results.collect()))
     calls = {name: module("stats.average", name) for name in names}
     calls |= {"std": module("stats.std", "d"), "middle": module("stats.median", "d")}
-    types = told.toArrow().schema
+    types = spark_results.toArrow().schema
     for table in by_each_evaluator(df, calls):
         assert [table.schema.field(name).type for name in names] == [types.field(name).type for name in names]
-        found = sorted(tuple(row[name] for name in ("k", *calls)) for row in table.to_pylist())
-        assert [row[:6] for row in found] == [row[:6] for row in expected]
-        assert [row[6:] for row in found] == [pytest.approx(row[6:], rel=1e-12) for row in expected]
-    both = all_of(mean="stats.average", total="stats.sum")
+        results = sorted(tuple(row[name] for name in ("k", *calls)) for row in table.to_pylist())
+        assert [row[:6] for row in results] == [row[:6] for row in expected]
+        assert [row[6:] for row in results] == [pytest.approx(row[6:], rel=1e-12) for row in expected]
+    composed = all_of(mean="stats.average", total="stats.sum")
     window = events(df, key="k", at="at", buckets=2).window(tumbling(100))
-    table = window.aggregate(all=module(both, "tie"), by=module(grouping_by("stats.average"), "k", "tie")).results()
+    table = window.aggregate(all=module(composed, "tie"), by=module(grouping_by("stats.average"), "k", "tie")).results()
     assert dict(table.dtypes)["all"] == "struct<mean:decimal(14,6),total:decimal(20,2)>"
     assert dict(table.dtypes)["by"] == "map<bigint,decimal(14,6)>"
     assert sorted((row["k"], row["all"]["mean"], dict(row["by"])[row["k"]]) for row in collect(table)) == [
@@ -280,12 +281,15 @@ def by_each_evaluator(df: DataFrame, calls: dict[str, Any]) -> list[pa.Table]:
     stream = events(df, key="k", at="at", buckets=2)
     evaluators: tuple[Literal["auto", "sliced", "general"], ...] = ("auto", "sliced", "general")
     asked = [
-        stream.window(tumbling(100), evaluator=one).aggregate(**calls).results().select(F.lit(one).alias("by"), "*")
-        for one in evaluators
+        stream.window(tumbling(100), evaluator=evaluator)
+        .aggregate(**calls)
+        .results()
+        .select(F.lit(evaluator).alias("by"), "*")
+        for evaluator in evaluators
     ]
     assert len({str(table.schema) for table in asked}) == 1
     table = reduce(DataFrame.union, asked).toArrow()
-    return [table.filter(pc.equal(table["by"], one)) for one in evaluators]
+    return [table.filter(pc.equal(table["by"], evaluator)) for evaluator in evaluators]
 
 
 def test_a_sum_that_its_column_cannot_hold_is_null_whatever_computes_it(spark: SparkSession) -> None:

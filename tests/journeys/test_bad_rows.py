@@ -67,11 +67,11 @@ def _tables() -> list[pa.Table]:
 
 def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", _tables())
-    kept: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
-    running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", available_now=True, **kept)
+    sinks: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
+    running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", available_now=True, **sinks)
     running.awaitTermination()
 
-    results, late, rejected = (kept[name].rows for name in ("results", "late_rows", "rejected_rows"))
+    results, late, rejected = (sinks[name].rows for name in ("results", "late_rows", "rejected_rows"))
     assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results] == [("a", 10, 3, 3.0)]
     assert _ids_by_reason(rejected) == {
         "duplicate id": [1],
@@ -100,7 +100,9 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
     rows = [("a", 1, 4, 1.0), ("a", None, 4, 1.0), ("b", 12, 11, 1.0), ("b", 3, 9, None), ("c", 5, None, 1.0)]
     df = spark.createDataFrame(rows, "key string, since bigint, until bigint, km double")
     stream = events(df, key="key", start="since", end="until", buckets=3)
-    far, total = module(Farthest, "since", "km"), module(Total, "km")  # one reads a record, one a value
+    # one reads a record, one a value
+    far = module(Farthest, "since", "km")
+    total = module(Total, "km")
     asked = stream.window(tumbling(10)).aggregate(n=module(Count), far=far, total=total).named("rides")
     asked.show()
     assert caplog.messages == [
@@ -117,10 +119,10 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
 
 
 def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:
-    found: dict[str, list[int | None]] = {}
+    rows_by_name: dict[str, list[int | None]] = {}
     for row in rows:
-        found.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
-    return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in found.items()}
+        rows_by_name.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
+    return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in rows_by_name.items()}
 
 
 def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
@@ -143,18 +145,18 @@ def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
         limited = stream.shedding(most_held=most_held, when_full=when_full)
         return limited.window(tumbling(50)).aggregate(n=module(Count))
 
-    kept: list[dict[str, Any]] = []
+    kept_rows: list[dict[str, Any]] = []
     late: list[dict[str, Any]] = []
     running = guarded(2).write(
-        results=lambda rows, _: kept.extend(row.asDict() for row in rows.collect()),
+        results=lambda rows, _: kept_rows.extend(row.asDict() for row in rows.collect()),
         late_rows=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
         checkpoint=tmp_path / "checkpoint",
         available_now=True,
     )
     running.awaitTermination()
-    assert {row["key"]: row["n"] for row in kept} == {"a": 2, "b": 2}
+    assert {row["key"]: row["n"] for row in kept_rows} == {"a": 2, "b": 2}
     metrics = [batch_metrics(progress)["muntin"] for progress in running.recentProgress]
-    assert [sum(getattr(found, name) or 0 for found in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
+    assert [sum(getattr(batch, name) or 0 for batch in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
     assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
     assert {row["late_by"] for row in late} == {None}
     guarded(3).check(tmp_path / "checkpoint")

@@ -94,9 +94,11 @@ def test_results_late_rows_and_metrics_go_to_databases_and_kafka(spark: SparkSes
         ).awaitTermination()
         (late,) = read_topic(servers, "late")
     assert json.loads(json.loads(cast("bytes", late.value()))["row"])["leaves"] == 8
-    with closing(sqlite3.connect(tmp_path / "results.db")) as found:
-        bikes = found.execute("SELECT station, window_start, window_end, rides FROM bikes ORDER BY station").fetchall()
+    with closing(sqlite3.connect(tmp_path / "results.db")) as connection:
+        bikes = connection.execute(
+            "SELECT station, window_start, window_end, rides FROM bikes ORDER BY station"
+        ).fetchall()
         assert bikes == [("north", 0, 10, 1), ("south", 10, 20, 2)]
-        assert found.execute("SELECT sum(accepted), sum(late) FROM progress").fetchall() == [(3, 1)]
-        owners = found.execute("SELECT table_name, batch, length(read) FROM muntin_batches ORDER BY 1").fetchall()
+        assert connection.execute("SELECT sum(accepted), sum(late) FROM progress").fetchall() == [(3, 1)]
+        owners = connection.execute("SELECT table_name, batch, length(read) FROM muntin_batches ORDER BY 1").fetchall()
         assert owners == [("bikes", 2, 16), ("progress", 2, 16)]

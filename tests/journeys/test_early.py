@@ -66,13 +66,13 @@ def spelled(rows: list[dict[str, Any]]) -> list[str]:
 def test_windows_are_put_out_early_when_their_trigger_fires_also_across_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    found: dict[str, list[str]] = {name: [] for name in EMISSIONS}
+    texts: dict[str, list[str]] = {name: [] for name in EMISSIONS}
     for batches in (BATCHES[:2], BATCHES):
         df = read_stream(spark, write_batches(tmp_path / "stream", batches))
         run = run_together({name: query(df, emit) for name, emit in EMISSIONS.items()}, tmp_path / "checkpoint")
         for name, rows in run.items():
-            found[name] += spelled(rows)
-    assert {name: sorted(rows) for name, rows in found.items()} == {
+            texts[name] += spelled(rows)
+    assert {name: sorted(rows) for name, rows in texts.items()} == {
         "counted": ["early 0 a 0 3", "final 0 b 0 5", "final 0 b 10 1", "final 1 a 0 3"],
         "when it ends": ["-early 0 a 0 6", "early 0 a 0 6", "final 0 b 0 5", "final 0 b 10 1", "final 1 a 0 6"],
         "at dusk": [

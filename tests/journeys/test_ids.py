@@ -31,21 +31,21 @@ def test_an_id_counts_once(id: str, distinct: int, emit: str, spark: SparkSessio
         rows = spark.sql(f"SELECT change, {id} AS id, start, end FROM VALUES {ROWS} AS t (change, id, at, start, end)")
         rows.coalesce(1).write.parquet(str(tmp_path / "rows"))
         stream = spark.readStream.schema(rows.schema).parquet(str(tmp_path / "rows"))
-        found: list[dict[str, Any]] = []
+        rows_found: list[dict[str, Any]] = []
         refused: list[dict[str, Any]] = []
         named = events(stream, id="id", start="start", end="end", change="change")
         for window in (tumbling(10), snapshot()):
-            found.clear()
+            rows_found.clear()
             refused.clear()
             query = named.window(window, emit=emit).aggregate(n=module("stats.count"))
             query.write(
                 checkpoint=tmp_path / f"{window}",
-                results=lambda df, number: found.extend(row.asDict(recursive=True) for row in df.collect()),
+                results=lambda df, number: rows_found.extend(row.asDict(recursive=True) for row in df.collect()),
                 rejected_rows=lambda df, number: refused.extend(row.asDict() for row in df.collect()),
                 available_now=True,
                 on_end="close",
             ).awaitTermination()
-            assert [row["n"] for row in found] == [distinct]
+            assert [row["n"] for row in rows_found] == [distinct]
             assert [row["reason"] for row in refused] == ["duplicate id"] * (4 - distinct)
             ids = [json.loads(row["row"])["id"] for row in refused]
             assert ids == [{"at": "2024-10-27T01:30:00+00:00", "ids": ["NaN"]}] if distinct == 3 else ["NaN"] * 2

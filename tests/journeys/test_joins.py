@@ -83,14 +83,16 @@ def queries(rides: DataFrame, fares: DataFrame) -> dict[str, Query]:
     assert near.plan.choice.evaluator == "pairing"
     starts = events(rides, key="car", at="since", change="change", buckets=2)
     begun = starts.window(tumbling(10)).aggregate(n=module("stats.count")).as_events(key="car", buckets=2)
-    known = events(fares, key="plate", at="at", change="change", buckets=2).window(tumbling(5))
-    five = known.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
+    fare_windows = events(fares, key="plate", at="at", change="change", buckets=2).window(tumbling(5))
+    five = fare_windows.aggregate(m=module("stats.count")).as_events(key="plate", buckets=2)
     ten = five.window(tumbling(10)).aggregate(m=module("stats.sum", "m")).as_events(key="plate", buckets=2)
     of_results = begun.join(ten, left_columns=["n"], right_columns=["m"])
     unpaid = left.join(
         right, "anti", left_columns=["km"], on=condition(is_for, left=rides.km + 0.5, right="fare", kind="day")
     )
-    assert [(one.name, one.is_function, one.version[:5]) for one in unpaid.plan.code] == [("is_for", True, "code-")]
+    assert [(version.name, version.is_function, version.version[:5]) for version in unpaid.plan.code] == [
+        ("is_for", True, "code-")
+    ]
     return {"final": final, "counted": counted, "near": near, "of results": of_results, "unpaid": unpaid}
 
 
@@ -122,10 +124,14 @@ def counts() -> list[tuple[str, int, int]]:
 
 
 def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkSession, tmp_path: Path) -> None:
-    rides, fares, checkpoint = tables(RIDES, 0), tables(FARES, 1), tmp_path / "checkpoint"
+    rides = tables(RIDES, 0)
+    fares = tables(FARES, 1)
+    checkpoint = tmp_path / "checkpoint"
     output: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for count in (2, 3):
-        folders = [write_batches(tmp_path / name, given[:count]) for name, given in (("r", rides), ("f", fares))]
+        folders = [
+            write_batches(tmp_path / name, side_tables[:count]) for name, side_tables in (("r", rides), ("f", fares))
+        ]
         asked = queries(*(read_stream(spark, folder) for folder in folders))
         new = slice(2) if count == 2 else slice(2, 3)
         changes = [row["change"] for table in (*rides[new], *fares[new]) for row in table.to_pylist()]
@@ -151,17 +157,18 @@ def test_a_join_goes_on_after_a_restart_and_its_results_are_events(spark: SparkS
 
 def test_a_static_join_is_whole_and_says_what_it_rejects(spark: SparkSession) -> None:
     nameless = pa.Table.from_pylist([{"change": "insert", "car": "b", "since": 30, "until": 40, "km": 1}], RIDES)
-    rides, fares = pa.concat_tables([*tables(RIDES, 0), nameless]), pa.concat_tables(tables(FARES, 1))
+    rides = pa.concat_tables([*tables(RIDES, 0), nameless])
+    fares = pa.concat_tables(tables(FARES, 1))
     query = queries(spark.createDataFrame(rides), spark.createDataFrame(fares))["final"]
     rows = collect(query.results())
     rides_of_b, fares_of_b = EXPECTED["b"]
     of_b = [*rides_of_b, Event(3, 9, 30)], lasting([*fares_of_b, Event(7, INFINITY, "late")])
     assert found(rows) == wanted(EXPECTED | {"b": of_b})  # a static input is one batch: nothing is late
-    told = query.plan_text().splitlines()
-    assert "progress    left: punctuation rows" in told
+    lines = query.plan_text().splitlines()
+    assert "progress    left: punctuation rows" in lines
     assert (
         "row         a step for each kept event of its key, once in a batch, and for each event that it overlaps"
-        in told
+        in lines
     )
     assert dict(query.results().dtypes)["km"] == "int"
     assert [(row["input"], row["reason"]) for row in collect(query.rejected_rows())] == [("left", "null id")]

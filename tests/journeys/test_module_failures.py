@@ -54,7 +54,7 @@ class Liar(Aggregate[int, int]):
 
 
 class Locked(Aggregate[int, int]):
-    """Holds what cannot be pickled."""
+    """A module whose state cannot be pickled."""
 
     name, version = "show.locked", "1.0.0"
 
@@ -80,28 +80,28 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     batch = pa.table({"key": ["a", "a", "b"], "at": [1, 2, 30], "payload": [3, 7, 4]})
     stream = stream_of(spark, tmp_path / "stream", [batch])
 
-    written = query(stream, Picky, delay=0).write(
+    running = query(stream, Picky, delay=0).write(
         checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
     )
     with pytest.raises(StreamingQueryException) as failure:
-        written.awaitTermination()
-    for told in (failure.value, written.exception()):
-        cause, own, *_ = str(told).split("\n\n")
+        running.awaitTermination()
+    for error in (failure.value, running.exception()):
+        cause, details, *_ = str(error).split("\n\n")
         assert cause == (
             "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here\n"
             "  key: ('a',)\n  window: [0, 10)\n"
             "  the module's own traceback is below; test it without Spark with muntin.testing"
         )
-        assert own.endswith("ZeroDivisionError: seven is not liked here")
-        assert len(str(told)) < 1800
-    said = root_cause(failure.value)
+        assert details.endswith("ZeroDivisionError: seven is not liked here")
+        assert len(str(error)) < 1800
+    message = root_cause(failure.value)
 
-    assert "ZeroDivisionError: seven is not liked here" in said
-    assert "in checked" in said  # the module's own frame
-    assert "show.picky 3.1.0 failed in compute_result" in said
-    assert "key: ('a',)" in said
-    assert "window: [0, 10)" in said
-    assert "exited unexpectedly" not in said
+    assert "ZeroDivisionError: seven is not liked here" in message
+    assert "in checked" in message  # the module's own frame
+    assert "show.picky 3.1.0 failed in compute_result" in message
+    assert "key: ('a',)" in message
+    assert "window: [0, 10)" in message
+    assert "exited unexpectedly" not in message
 
 
 def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: SparkSession) -> None:
@@ -160,10 +160,10 @@ def test_what_needs_the_end_of_a_stream_says_that_results_are_written(spark: Spa
 def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as failure:
         query(numbers(spark), Liar).results().collect()
-    said = root_cause(failure.value)
+    message = root_cause(failure.value)
 
-    assert "show.liar 1.0.0 returned a value that is not what it declares" in said
-    assert "'many'" in said
+    assert "show.liar 1.0.0 returned a value that is not what it declares" in message
+    assert "'many'" in message
 
 
 def test_a_module_that_cannot_travel_is_refused_when_the_query_is_built(spark: SparkSession) -> None:
@@ -193,10 +193,10 @@ def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
     finally:
         del sys.modules["only_here"]
 
-    said = root_cause(failure.value)
-    assert "a worker cannot load the query's modules" in said
-    assert "No module named 'only_here'" in said
-    assert "install the module's package" in said
+    message = root_cause(failure.value)
+    assert "a worker cannot load the query's modules" in message
+    assert "No module named 'only_here'" in message
+    assert "install the module's package" in message
 
 
 def test_a_session_whose_state_store_will_not_do_is_refused_with_the_line_that_mends_it(
@@ -254,9 +254,9 @@ def test_a_module_that_ends_its_worker_is_named_with_key_and_window(spark: Spark
     stream = stream_of(spark, tmp_path / "stream", [batch])
     with pytest.raises(PySparkException) as failure:
         run(query(stream, Exits, delay=0).results(), tmp_path / "checkpoint")
-    said = root_cause(failure.value)
-    assert "died while or after show.exits 1.0.0 ran" in said
-    assert PLACE in said
+    message = root_cause(failure.value)
+    assert "died while or after show.exits 1.0.0 ran" in message
+    assert PLACE in message
 
 
 class Breaks(Aggregate[int, int]):
@@ -293,9 +293,9 @@ def test_a_module_that_takes_from_its_worker_what_it_answers_with_is_named(
 def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as failure:
         query(numbers_of_dying_workers(spark), Leaves).results().collect()
-    said = root_cause(failure.value)
-    assert "show.leaves 1.0.0 failed in compute_result: SystemExit: that is all" in said
-    assert PLACE in said
+    message = root_cause(failure.value)
+    assert "show.leaves 1.0.0 failed in compute_result: SystemExit: that is all" in message
+    assert PLACE in message
 
 
 @contextmanager
@@ -316,11 +316,11 @@ def test_a_module_that_hangs_is_named_where_spark_ends_its_worker(spark: SparkSe
     ends = worker_setting(spark, "spark.python.worker.killOnIdleTimeout", "true")
     with limit, ends, pytest.raises(PySparkException) as failure:
         run(query(stream, Hangs, delay=0).results(), tmp_path / "checkpoint")
-    said = root_cause(failure.value)
-    assert "died while or after show.hangs 1.0.0 ran" in said
-    assert PLACE in said
-    assert "terminated due to idle timeout (timeout: 3 seconds)" in said
-    assert "nothing is lost: mend the module, or allow more time" in said
+    message = root_cause(failure.value)
+    assert "died while or after show.hangs 1.0.0 ran" in message
+    assert PLACE in message
+    assert "terminated due to idle timeout (timeout: 3 seconds)" in message
+    assert "nothing is lost: mend the module, or allow more time" in message
 
 
 class Crashes(Aggregate[int, int]):
@@ -338,10 +338,12 @@ def test_compiled_code_that_crashes_is_named_with_the_module_s_own_lines(spark: 
     stream = stream_of(spark, tmp_path / "stream", [batch])
     with pytest.raises(PySparkException) as failure:
         run(query(stream, Crashes, delay=0).results(), tmp_path / "checkpoint")
-    said = root_cause(failure.value)
-    assert re.match(rf"a worker \(process \d+\) died while or after show.crashes 1.0.0 ran\n  {re.escape(PLACE)}", said)
-    assert "Segmentation fault" in said
-    assert "in read_address" in said
+    message = root_cause(failure.value)
+    assert re.match(
+        rf"a worker \(process \d+\) died while or after show.crashes 1.0.0 ran\n  {re.escape(PLACE)}", message
+    )
+    assert "Segmentation fault" in message
+    assert "in read_address" in message
 
 
 def test_a_setting_that_cannot_be_read_is_refused(spark: SparkSession) -> None:

@@ -47,12 +47,12 @@ def asked(stream: DataFrame, **changed: Query) -> OnePass:
 def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", OPEN[:1])
     stream = read_stream(spark, folder)
-    kept = {name: Kept() for name in ("windows", "visits", "sums", "rejected", "progress")}
-    own = ("windows", "visits", "sums")
-    named: dict[str, Any] = {"rejected_rows": {"windows": kept["rejected"]}, "metrics": {"visits": kept["progress"]}}
+    sinks = {name: Kept() for name in ("windows", "visits", "sums", "rejected", "progress")}
+    query_names = ("windows", "visits", "sums")
+    named: dict[str, Any] = {"rejected_rows": {"windows": sinks["rejected"]}, "metrics": {"visits": sinks["progress"]}}
     first = asked(stream).write(
         checkpoint=tmp_path / "checkpoint",
-        results={name: kept[name] for name in own},
+        results={name: sinks[name] for name in query_names},
         available_now=True,
         name="pass",
         **named,
@@ -63,8 +63,8 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
     assert list(batch_metrics(first.lastProgress)) == ["sums", "visits", "windows"]
 
     write_batches(folder, OPEN)
-    again = {name: asked(stream).queries[name] for name in reversed(own)}  # the checkpoint knows the order
-    for changed, said in [
+    again = {name: asked(stream).queries[name] for name in reversed(query_names)}  # the checkpoint knows the order
+    for changed, message in [
         (
             {**again, "visits": visits(stream, gap=5)},
             "window of 'visits': the checkpoint has session.4., the query has",
@@ -74,32 +74,32 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
             "queries of the pass: the checkpoint has 'windows', 'visits', 'sums', the query",
         ),
     ]:
-        with pytest.raises(StateMismatchError, match=said):
+        with pytest.raises(StateMismatchError, match=message):
             one_pass(**changed).check(tmp_path / "checkpoint")
     with pytest.raises(StateMismatchError, match="the query has one query, asked alone"):
         windows(stream).check(tmp_path / "checkpoint")
     second = one_pass(**again).write(
         checkpoint=tmp_path / "checkpoint",
-        results={name: kept[name] for name in own},
+        results={name: sinks[name] for name in query_names},
         available_now=True,
         on_end="close",
         **named,
     )
     second.awaitTermination()
 
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in kept["windows"].rows) == CLOSED
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in sinks["windows"].rows) == CLOSED
     # delay 5: a row at 3 is late when 12 was read; 1 and 4 are one visit, 12 and 15 another, 20 begins a third
-    found = [(row["window"]["start"], row["window"]["end"], row["n"], row["x"]) for row in kept["visits"].rows]
-    assert sorted(found) == [(1, 8, 2, 5.0), (12, 19, 2, 27.0), (20, 24, 1, 20.0)]
-    assert sorted((row["key"], row["window"]["start"], row["x"]) for row in kept["sums"].rows) == [
+    visit_rows = [(row["window"]["start"], row["window"]["end"], row["n"], row["x"]) for row in sinks["visits"].rows]
+    assert sorted(visit_rows) == [(1, 8, 2, 5.0), (12, 19, 2, 27.0), (20, 24, 1, 20.0)]
+    assert sorted((row["key"], row["window"]["start"], row["x"]) for row in sinks["sums"].rows) == [
         ("A", 0, 1),
         ("A", 10, 27),
         ("B", 0, 4),
         ("B", 20, 20),
     ]
-    assert [row["reason"] for row in kept["rejected"].rows] == ["unknown change"]
-    assert [(row["accepted"], row["late"]) for row in kept["progress"].rows] == [(3, 0), (2, 1), (0, 0)]
-    for sink in kept.values():
+    assert [row["reason"] for row in sinks["rejected"].rows] == ["unknown change"]
+    assert [(row["accepted"], row["late"]) for row in sinks["progress"].rows] == [(3, 0), (2, 1), (0, 0)]
+    for sink in sinks.values():
         assert sink.writes == [0, 1, 2]
         assert sink.counts == [len(sink.batches[number]) for number in sink.writes]
     with pytest.raises(StateError, match="is closed"):
@@ -117,13 +117,13 @@ def test_what_cannot_be_asked_in_one_pass_is_refused(spark: SparkSession, tmp_pa
         one_pass(a=stream)  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="'a' and 'b' report metrics under the name 'm'"):
         one_pass(a=query.named("m"), b=query.named("m"))
-    both = one_pass(a=query, b=visits(stream))
+    one_pass_of_two = one_pass(a=query, b=visits(stream))
     with pytest.raises(QueryError, match=r"write\(\) needs at least one sink for 'b'"):
-        both.write(checkpoint=tmp_path / "c", results={"a": tmp_path / "a"})
+        one_pass_of_two.write(checkpoint=tmp_path / "c", results={"a": tmp_path / "a"})
     with pytest.raises(QueryError, match="results names 'bb', and there is no such query\n  did you mean 'b'"):
-        both.write(checkpoint=tmp_path / "c", results={"bb": tmp_path / "a"})
+        one_pass_of_two.write(checkpoint=tmp_path / "c", results={"bb": tmp_path / "a"})
     with pytest.raises(QueryError, match="does not say of which query\n  give a sink for each by name"):
-        both.write(checkpoint=tmp_path / "c", results=tmp_path / "a")  # type: ignore[arg-type]
+        one_pass_of_two.write(checkpoint=tmp_path / "c", results=tmp_path / "a")  # type: ignore[arg-type]
     with pytest.raises(QueryError, match=r"rows\(x\) is of type bigint"):
         events(stream, at="at", rows="x")
-    assert both.plan_text().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")
+    assert one_pass_of_two.plan_text().startswith("query       a, 1 of 2 in one pass\nwindow      tumbling(10)")

@@ -42,7 +42,8 @@ def test_a_static_input_says_once_which_column_could_not_hold_what(
         "b": (7, 1, float("inf")),
     }
     (warning,) = [record.getMessage() for record in caplog.records if record.name == "muntin.overflows"]
-    of_total, of_huge = warning.split("muntin: ")[2], warning.split("muntin: ")[1]
+    of_total = warning.split("muntin: ")[2]
+    of_huge = warning.split("muntin: ")[1]
     assert "1 values of the results are too large for their column 'total'" in of_total
     assert "stats.sum 0.1.0 returned a value that its column 'total', of int64, cannot hold" in of_total
     assert f"value: {2 * MOST}\n" in of_total

@@ -66,8 +66,8 @@ def test_a_stream_with_a_watermark_writes_each_event_once_over_a_restart(spark: 
         folder, [rides(("north", 8, 30.0), ("north", 9, 2.0)), rides(), rides(("south", 1, 40.0), ("south", 6, 50.0))]
     )
     run()
-    written = [(row.station, row.lifetime.start, row.km) for row in spark.read.parquet(outputs["results"]).collect()]
-    assert sorted(written) == [("north", 8, 30.0), ("south", 6, 50.0)]
+    rows = [(row.station, row.lifetime.start, row.km) for row in spark.read.parquet(outputs["results"]).collect()]
+    assert sorted(rows) == [("north", 8, 30.0), ("south", 6, 50.0)]
     (late,) = spark.read.parquet(outputs["late_rows"]).collect()
     assert late.late_by == 3
 
@@ -79,8 +79,8 @@ def test_a_stream_without_a_watermark_passes_in_one_stage(spark: SparkSession, t
     stream.write(
         checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
     ).awaitTermination()
-    written = [(row.station, row.lifetime.start) for row in spark.read.parquet(str(tmp_path / "results")).collect()]
-    assert sorted(written) == [("north", 1), ("north", 8)]
+    rows = [(row.station, row.lifetime.start) for row in spark.read.parquet(str(tmp_path / "results")).collect()]
+    assert sorted(rows) == [("north", 1), ("north", 8)]
 
 
 REVISED = [
@@ -161,8 +161,8 @@ def test_results_of_a_query_are_filtered_and_passed_on(spark: SparkSession) -> N
 def test_events_of_a_union_are_passed_on_together(spark: SparkSession) -> None:
     table = spark.createDataFrame([("north", 1, 1.0), ("south", 2, 2.0)], "station string, leaves long, km double")
     rides = events(table, key="station", at="leaves")
-    both = union(first=rides, second=rides.shift(10))
-    passed = sorted((row.station, row.lifetime.start, row.km) for row in both.results().collect())
+    united = union(first=rides, second=rides.shift(10))
+    passed = sorted((row.station, row.lifetime.start, row.km) for row in united.results().collect())
     assert passed == [("north", 1, 1.0), ("north", 11, 1.0), ("south", 2, 2.0), ("south", 12, 2.0)]
 
 

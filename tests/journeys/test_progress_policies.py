@@ -49,8 +49,8 @@ def windows(found: pa.Table) -> list[tuple[str, int, list[int]]]:
 
 
 def by_batch(batches: dict[int, pa.Table]) -> dict[int, list[tuple[str, int, list[int]]]]:
-    found = {number: windows(table) for number, table in batches.items()}
-    return {number: rows for number, rows in found.items() if rows}
+    closed = {number: windows(table) for number, table in batches.items()}
+    return {number: rows for number, rows in closed.items() if rows}
 
 
 def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
         "our own": Outvoted(1, of=3),
     }
     queries = {name: members(events(df, at="at", watermark=policy)) for name, policy in policies.items()}
-    found = run_together(queries, tmp_path / "checkpoint")
-    assert {name: sorted(row["window"]["start"] for row in rows) for name, rows in found.items()} == {
+    results = run_together(queries, tmp_path / "checkpoint")
+    assert {name: sorted(row["window"]["start"] for row in rows) for name, rows in results.items()} == {
         "delay": [0],
         "disorder": [0],
         "some rows": [0],
@@ -97,15 +97,16 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
         source="link",
         sources=["north", "south"],
     )
-    results, late = Kept(), Kept()
+    results = Kept()
+    late = Kept()
     running = members(stream).write(
         checkpoint=tmp_path / "checkpoint", results=results, late_rows=late, available_now=True
     )
     running.awaitTermination()
-    found = {
+    late_rows = {
         number: [(row["window"]["start"], sorted(row["m"])) for row in rows] for number, rows in results.batches.items()
     }
-    assert {number: rows for number, rows in found.items() if rows} == {1: [(0, [1, 2])], 3: [(20, [25, 26])]}
+    assert {number: rows for number, rows in late_rows.items() if rows} == {1: [(0, [1, 2])], 3: [(20, [25, 26])]}
     names = ("rows_north", "rows_south", "late", "rejected")
     counts = list(counts_of(running))
     assert [tuple(batch[name] for name in names) for batch in counts[:4]] == [
@@ -143,7 +144,8 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
 @pytest.mark.nightly
 def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
     types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
-    schema, folder = pa.schema([*types, ("region", pa.string())]), tmp_path / "stream"
+    schema = pa.schema([*types, ("region", pa.string())])
+    folder = tmp_path / "stream"
 
     def came(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
         return [{"change": "insert", "at": at, "region": region, "sensor": sensor} for region, sensor in keys]
@@ -171,8 +173,8 @@ def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: S
         )
         query = stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
         outcomes.append(run(query.results(), tmp_path / "checkpoint"))
-    found = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
-    assert list(map(sorted, found)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
+    results = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
+    assert list(map(sorted, results)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
     assert [outcome.total("late") for outcome in outcomes] == [0, 2]
     assert "keys may punctuate themselves, also by ranges of sensor" in query.plan_text()
 
@@ -248,8 +250,8 @@ def test_with_a_clock_time_passes_without_rows_also_under_available_now(
         return run(query.results(), tmp_path / "checkpoint").batches
 
     assert sum(table.num_rows for table in shown(100).values()) == 0
-    (found,) = [row for table in shown(130).values() for row in plain(table)]
-    assert (found["window"]["start"], found["m"]) == (90 * SECOND, [95])
+    (late_row,) = [row for table in shown(130).values() for row in plain(table)]
+    assert (late_row["window"]["start"], late_row["m"]) == (90 * SECOND, [95])
 
 
 @pytest.mark.nightly

@@ -26,15 +26,17 @@ def half_days(stream: DataFrame) -> Query:
     """The longest ride or hour of two hours of each station, and the sum of these of half a day of all."""
     hours = per_hour(stream).as_events(buckets=2).select(km=F.col("km") * 2)
     rides = events(stream, key="station", at="leaves", watermark="10 minutes", buckets=2)
-    both = union(hours=hours, rides=rides.select("km")).window(tumbling("2 hours"))
-    longest = both.aggregate(km=module("stats.maximum", "km"))
+    united = union(hours=hours, rides=rides.select("km")).window(tumbling("2 hours"))
+    longest = united.aggregate(km=module("stats.maximum", "km"))
     return longest.as_events(key=None, buckets=1).window(tumbling("4 hours")).aggregate(km=module("stats.sum", "km"))
 
 
 def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queries(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    sink, checkpoint, record = Written(), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written()
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int, **given: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", [*BATCHES, LATER][:count]))
@@ -44,18 +46,18 @@ def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queri
     run(4, record=record)
     run(5, record=tmp_path / "later")
     later = Recording(tmp_path / "later")
-    for one in (*later.before, later):
-        assert one.runs[0].cells_file is not None
-        assert [batch.number for batch in one.batches] == [4]
+    for part in (*later.before, later):
+        assert part.runs[0].cells_file is not None
+        assert [batch.number for batch in part.batches] == [4]
     assert exact_row_differences(later.replay().changes, sink.rows.pop(4)) == []
     assert {row["km"] for row in later.before[1].replay().changes} == {2.0}
     recording = Recording(record)
-    for one in (*recording.before, recording):
-        assert [(batch.number, batch.run) for batch in one.batches] == [(0, 0), (1, 1), (2, 1), (3, 1)]
+    for part in (*recording.before, recording):
+        assert [(batch.number, batch.run) for batch in part.batches] == [(0, 0), (1, 1), (2, 1), (3, 1)]
     for batch in recording.replay().batches:
         assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
     assert sink.all() == [row for batch in recording.replay().batches for row in batch.changes]
-    assert [one.runs[0].reads for one in (*recording.before, recording)] == [(), (0,), (1,)]
+    assert [part.runs[0].reads for part in (*recording.before, recording)] == [(), (0,), (1,)]
     first, second = recording.before
     last = recording.story()
     passed = [len(row) for row in (first.replay().changes, second.replay().changes)]

@@ -34,7 +34,7 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
 def rides(*rows: tuple[str | None, int, float | None]) -> pa.Table:
-    told = [
+    shown = [
         {
             "station": station,
             "leaves": MORNING + timedelta(minutes=minutes),
@@ -43,7 +43,7 @@ def rides(*rows: tuple[str | None, int, float | None]) -> pa.Table:
         }
         for station, minutes, km in rows
     ]
-    return pa.Table.from_pylist(told, RIDES)
+    return pa.Table.from_pylist(shown, RIDES)
 
 
 BATCHES = [
@@ -98,7 +98,9 @@ def joined(stream: DataFrame) -> Query:
 def test_a_replay_is_what_the_sink_holds(
     spark: SparkSession, tmp_path: Path, build: Callable[[DataFrame], Query]
 ) -> None:
-    sink, checkpoint, record = Written(fails_in=1), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written(fails_in=1)
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
@@ -120,7 +122,9 @@ def test_a_replay_is_what_the_sink_holds(
 
 @pytest.mark.nightly
 def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    sink, checkpoint, record = Written(), tmp_path / "checkpoint", tmp_path / "recording"
+    sink = Written()
+    checkpoint = tmp_path / "checkpoint"
+    record = tmp_path / "recording"
 
     def run(count: int, **given: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
@@ -150,13 +154,13 @@ def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_pat
     total = events(stream, at="leaves", watermark="10 minutes", buckets=1, rows="km > 2").window(tumbling("1 hour"))
     asked = one_pass(hours=per_hour(stream), kms=total.aggregate(km=module(Total, "km")))
     record = Recorder(tmp_path / "recording", keys=["north"])
-    written = asked.write(
+    running = asked.write(
         checkpoint=tmp_path / "checkpoint",
         results=sinks,
         record={"hours": record, "kms": tmp_path / "kms"},
         available_now=True,
     )
-    written.awaitTermination()
+    running.awaitTermination()
     north = [row for row in sinks["hours"].all() if row["station"] == "north"]
     Recording(tmp_path / "recording").replay().check(changes=north)
     Recording(tmp_path / "kms").replay().check(changes=sinks["kms"].all())
@@ -165,7 +169,8 @@ def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_pat
 
 @pytest.mark.nightly
 def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    sink, record = Written(), tmp_path / "recording"
+    sink = Written()
+    record = tmp_path / "recording"
     (record / "rows").mkdir(parents=True)
     (record / "rows/00000001").write_text("in the way of a folder")
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))

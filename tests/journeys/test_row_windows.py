@@ -33,8 +33,8 @@ def table(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 
 def stream(df: DataFrame, **changed: Any) -> EventStream:
-    given: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "watermark": 4, "buckets": 2}
-    return events(df, **(given | changed))
+    options: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "watermark": 4, "buckets": 2}
+    return events(df, **(options | changed))
 
 
 def listed(found: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
@@ -44,7 +44,7 @@ def listed(found: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
 
 
 def of(key: str) -> list[int]:
-    return [seq for _, seq, own, *_ in ROWS if own == key]
+    return [seq for _, seq, row_key, *_ in ROWS if row_key == key]
 
 
 def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -52,32 +52,34 @@ def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSes
     batches = [table(arrived[place : place + 7]) for place in range(0, len(arrived), 7)]
 
     def queries(count: int) -> dict[str, Query]:
-        given = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:count])))
+        source = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:count])))
         return {
-            "last": given.window(last(3).trigger(2)).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "seq")),
-            "batch": given.window(batch(elapsed(5)).partition("x % 2")).aggregate(rows=module(Listed, "seq")),
-            "time": given.window(tumbling(4)).aggregate(rows=module(Listed, "x"), newest=module("stats.last", "x")),
+            "last": source.window(last(3).trigger(2)).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "seq")),
+            "batch": source.window(batch(elapsed(5)).partition("x % 2")).aggregate(rows=module(Listed, "seq")),
+            "time": source.window(tumbling(4)).aggregate(rows=module(Listed, "x"), newest=module("stats.last", "x")),
         }
 
     parts = [run_together(queries(count), tmp_path / "checkpoint") for count in (2, len(batches))]
-    found = {name: [row for part in parts for row in part[name]] for name in ("last", "batch", "time")}
+    results = {name: [row for part in parts for row in part[name]] for name in ("last", "batch", "time")}
     assert parts[0]["last"]
     assert parts[1]["last"]
-    assert all(row["s"] == sum(row["rows"]) for row in found["last"])
-    for key, windows in listed(found["last"]).items():
+    assert all(row["s"] == sum(row["rows"]) for row in results["last"])
+    for key, windows in listed(results["last"]).items():
         complete = [seq for seq in of(key) if seq // 2 < 12 - 4]
         assert windows == [complete[max(0, end - 3) : end] for end in range(2, len(complete) + 1, 2)]
-    for row in found["batch"]:
-        start, end = row["window"]["start"], row["window"]["end"]
+    for row in results["batch"]:
+        start = row["window"]["start"]
+        end = row["window"]["end"]
         assert (start % 5, end) == (0, start + 5)
         own = (row["key"], row["partition"])
         assert row["rows"] == [seq for at, seq, key, x, _ in ROWS if start <= at < end and (key, x % 2) == own]
-    assert {row["window"]["start"] for row in found["batch"]} == {0}
-    for row in found["time"]:
-        start, end = row["window"]["start"], row["window"]["end"]
+    assert {row["window"]["start"] for row in results["batch"]} == {0}
+    for row in results["time"]:
+        start = row["window"]["start"]
+        end = row["window"]["end"]
         assert row["rows"] == [x for at, _, key, x, _ in ROWS if start <= at < end and key == row["key"]]
         assert row["newest"] == row["rows"][-1]
-    assert sorted((row["window"]["start"], row["key"]) for row in found["time"]) == [
+    assert sorted((row["window"]["start"], row["key"]) for row in results["time"]) == [
         (start, key) for start in (0, 4) for key in "ab"
     ]
 
@@ -88,9 +90,11 @@ def static(spark: SparkSession, rows: list[tuple[Any, ...]] = ROWS, **changed: A
 
 def test_markers_differences_and_conditions_read_columns_by_name(spark: SparkSession) -> None:
     marked = [(*row[:4], "end" if row[1] % 6 == 0 else "row") for row in ROWS]
-    found = static(spark, marked, key=None).window(batch(marker("kind = 'end'"))).aggregate(rows=module(Listed, "seq"))
+    between_markers = (
+        static(spark, marked, key=None).window(batch(marker("kind = 'end'"))).aggregate(rows=module(Listed, "seq"))
+    )
     seqs = list(range(1, 25))
-    assert sorted(row["rows"] for row in collect(found.results())) == [
+    assert sorted(row["rows"] for row in collect(between_markers.results())) == [
         [seq for seq in seqs[place : place + 6] if seq % 6] for place in range(0, 24, 6)
     ]
     by_x = static(spark, key=None).window(batch(delta("seq", 9))).aggregate(rows=module(Listed, "seq"))
@@ -100,36 +104,36 @@ def test_markers_differences_and_conditions_read_columns_by_name(spark: SparkSes
     windows = between("kind = 'in'", "kind = 'out'", within=10)
     spans = static(spark, of_device).window(windows).aggregate(rows=module(Listed, "seq"))
     assert sorted(row["rows"] for row in collect(spans.results())) == [[*range(2, 10)], [*range(13, 23)]]
-    kept = static(spark, key=None).where("x > 4").window(last(2)).aggregate(rows=module(Listed, "x"))
-    assert all(x > 4 for row in collect(kept.results()) for x in row["rows"])
+    filtered = static(spark, key=None).where("x > 4").window(last(2)).aggregate(rows=module(Listed, "x"))
+    assert all(x > 4 for row in collect(filtered.results()) for x in row["rows"])
 
 
 def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_output(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
-    given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = given.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
-    found: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
+    source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
+    query = source.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
+    outputs: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
 
     def take(output: str) -> Any:
-        return lambda rows, _: found[output].extend(row.asDict(recursive=True) for row in rows.collect())
+        return lambda rows, _: outputs[output].extend(row.asDict(recursive=True) for row in rows.collect())
 
     running = query.write(
         results=take("results"), evicted_rows=take("evicted"), checkpoint=tmp_path / "checkpoint", available_now=True
     )
     running.awaitTermination()
-    known = [row for row in ROWS if row[0] < 12 - 4]
-    for key, odd in {(key, x % 2) for _, _, key, x, _ in known}:
-        own = [seq for _, seq, of_key, x, _ in known if (of_key, x % 2) == (key, odd)]
-        left = [row for row in found["evicted"] if (row["key"], row["partition"]) == (key, odd)]
-        told = [row["text"].partition(" of ")[0] for row in sorted(left, key=lambda row: row["place"])]
-        assert told == [f"evict {seq}" for seq in own[:-3]]
+    complete_rows = [row for row in ROWS if row[0] < 12 - 4]
+    for key, odd in {(key, x % 2) for _, _, key, x, _ in complete_rows}:
+        seqs = [seq for _, seq, of_key, x, _ in complete_rows if (of_key, x % 2) == (key, odd)]
+        left = [row for row in outputs["evicted"] if (row["key"], row["partition"]) == (key, odd)]
+        evicted = [row["text"].partition(" of ")[0] for row in sorted(left, key=lambda row: row["place"])]
+        assert evicted == [f"evict {seq}" for seq in seqs[:-3]]
         at = {seq: time for time, seq, *_ in ROWS}
-        assert sorted(row["window"]["start"] for row in left) == [at[seq] for seq in own[3:]]
-    assert len([row for row in found["results"] if row["text"].startswith("insert")]) == len(known)
+        assert sorted(row["window"]["start"] for row in left) == [at[seq] for seq in seqs[3:]]
+    assert len([row for row in outputs["results"] if row["text"].startswith("insert")]) == len(complete_rows)
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
-        given.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
+        source.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
     assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
 
 
@@ -137,8 +141,8 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
 def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: SparkSession, tmp_path: Path) -> None:
     """Each trade that leaves the last three of its key is counted where it leaves, per ten ticks and over all keys."""
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
-    given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = given.window(last(3)).apply(module(Told, "seq"))
+    source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
+    query = source.window(last(3)).apply(module(Told, "seq"))
     counted = (
         query.as_events(key=None, buckets=2, output="evicted_rows")
         .window(tumbling(4))
@@ -147,37 +151,37 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     outcome = run(counted.named("second").results(), tmp_path / "checkpoint", "second")
 
     watermark = 12 - 4
-    leaves: Counter[int] = Counter()
+    leaving: Counter[int] = Counter()
     for key in {row[2] for row in ROWS}:
         times = [time for time, _, of_key, *_ in sorted(ROWS) if of_key == key and time < watermark]
-        leaves.update(time // 4 * 4 for time in times[3:])
-    found = {row["window"]["start"]: len(row["lines"]) for row in outcome.rows}
-    assert found == {start: count for start, count in leaves.items() if start + 4 <= watermark}
-    assert found
+        leaving.update(time // 4 * 4 for time in times[3:])
+    counts = {row["window"]["start"]: len(row["lines"]) for row in outcome.rows}
+    assert counts == {start: count for start, count in leaving.items() if start + 4 <= watermark}
+    assert counts
     assert outcome.total("late") == 0
     assert "up to where the results of the query before are settled" in counted.plan_text()
     with pytest.raises(QueryError, match=r"output='late' has no rows that can be events\n  there are 'results' and"):
         query.as_events(output="late")
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
-        given.window(last(3)).aggregate(rows=module(Listed, "seq")).as_events(output="evicted_rows")
+        source.window(last(3)).aggregate(rows=module(Listed, "seq")).as_events(output="evicted_rows")
 
 
 def test_times_are_timestamps_and_lengths_are_written_as_time(spark: SparkSession) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [(start + timedelta(seconds=20 * number), number) for number in range(9)]
     df = spark.createDataFrame(rows, "at timestamp, seq long")
-    given = events(df, at="at", order=F.col("at"))
-    query = given.window(last("1 minute").trigger("1 minute")).aggregate(rows=module(Listed, "seq"))
+    source = events(df, at="at", order=F.col("at"))
+    query = source.window(last("1 minute").trigger("1 minute")).aggregate(rows=module(Listed, "seq"))
     assert "last('1 minute').trigger('1 minute')" in query.plan_text()
     assert [row["rows"] for row in collect(query.results())] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-    by_time = given.window(batch(delta("at", "1 minute"))).aggregate(rows=module(Listed, "seq"))
+    by_time = source.window(batch(delta("at", "1 minute"))).aggregate(rows=module(Listed, "seq"))
     assert sorted(row["rows"] for row in collect(by_time.results())) == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
 
 
 def test_a_row_that_comes_behind_the_watermark_is_late(spark: SparkSession, tmp_path: Path) -> None:
     batches = [table(ROWS[8:]), table(ROWS[:1])]
-    given = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = given.window(last(2)).aggregate(rows=module(Listed, "seq"))
+    source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
+    query = source.window(last(2)).aggregate(rows=module(Listed, "seq"))
     late = run(query.late_rows(), tmp_path / "checkpoint").rows
     assert [(row["late_by"], json.loads(row["row"])) for row in late] == [(8, {"at": 0, "key": "a", "seq": 1})]
 
@@ -214,8 +218,8 @@ REFUSED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_makes_no_sense_is_refused_with_what_to_write(spark: SparkSession, name: str) -> None:
-    make, kind, told = REFUSED[name]
-    with pytest.raises(kind, match=told) as refused:
+    make, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message) as refused:
         make(spark.createDataFrame(table(ROWS))).aggregate(s=module(Sliding, "x"))
     assert isinstance(refused.value, MuntinError)
     assert len(str(refused.value).splitlines()) >= 2
@@ -223,9 +227,9 @@ def test_what_makes_no_sense_is_refused_with_what_to_write(spark: SparkSession, 
 
 def test_explain_says_how_rows_are_ordered_and_when_windows_are_complete(spark: SparkSession) -> None:
     query = static(spark).window(last(3).trigger(2).partition("x % 2", most=9)).aggregate(s=module(Sliding, "x"))
-    told = query.plan_text()
-    assert "last(3).trigger(2).partition('x % 2', most=9), clip none, timestamps align, emit final" in told
-    assert "order       by time, and at one time by seq; a row is released when the watermark passes it" in told
-    assert "evaluator   in_order: " in told
-    assert "s = rows.sliding 1.0.0: its state follows the rows that come and go" in told
-    assert "any key's oldest row is in a window" in told
+    plan = query.plan_text()
+    assert "last(3).trigger(2).partition('x % 2', most=9), clip none, timestamps align, emit final" in plan
+    assert "order       by time, and at one time by seq; a row is released when the watermark passes it" in plan
+    assert "evaluator   in_order: " in plan
+    assert "s = rows.sliding 1.0.0: its state follows the rows that come and go" in plan
+    assert "any key's oldest row is in a window" in plan

@@ -67,7 +67,7 @@ def test_a_join_with_samples_gives_what_merge_asof_gives(seed: int, spark: Spark
         read_stream(spark, write_batches(tmp_path / name, cut(rows, schema, seed)))
         for name, (rows, schema) in zip(("sales", "prices"), sides, strict=True)
     ]
-    found: list[dict[str, Any]] = []
+    emitted: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
 
     def take(rows: list[dict[str, Any]]) -> Any:
@@ -76,13 +76,13 @@ def test_a_join_with_samples_gives_what_merge_asof_gives(seed: int, spark: Spark
     streaming = joined(*streams)
     streaming.write(
         checkpoint=tmp_path / "checkpoint",
-        results=take(found),
+        results=take(emitted),
         rejected_rows=take(refused),
         available_now=True,
         on_end="close",
     ).awaitTermination()
     assert {row["sale"]: repr(row["price"]) for row in static.results().collect()} == wanted(prices, sales)
-    assert {row["sale"]: repr(row["price"]) for row in found} == wanted(prices, sales)
+    assert {row["sale"]: repr(row["price"]) for row in emitted} == wanted(prices, sales)
     assert {row["reason"] for row in refused} == {"replaced"}
     replaced = {json.loads(row["row"])["number"] for row in refused}
     last = prices.groupby(["shop", "at"])["number"].max()
@@ -92,8 +92,8 @@ def test_a_join_with_samples_gives_what_merge_asof_gives(seed: int, spark: Spark
 def test_a_window_of_samples_reads_the_order(spark: SparkSession) -> None:
     rows = spark.sql("SELECT * FROM VALUES (0, 1, 10.0D), (0, 2, 9.0D), (4, 1, 1.0D) AS t (at, number, level)")
     samples = events(rows, at="at", edge=True, order="number").window(tumbling(4))
-    found = samples.aggregate(top=module("stats.max", "level")).results()
-    assert {row["window"]["start"]: row["top"] for row in found.collect()}[0] == 9.0
-    made = events(rows, start="at", end=rows.at + 9, order="number").to_edges().window(tumbling(4))
-    found = made.aggregate(top=module("stats.max", "level")).results()
-    assert {row["window"]["start"]: row["top"] for row in found.collect()}[0] == 9.0
+    results = samples.aggregate(top=module("stats.max", "level")).results()
+    assert {row["window"]["start"]: row["top"] for row in results.collect()}[0] == 9.0
+    sampled = events(rows, start="at", end=rows.at + 9, order="number").to_edges().window(tumbling(4))
+    results = sampled.aggregate(top=module("stats.max", "level")).results()
+    assert {row["window"]["start"]: row["top"] for row in results.collect()}[0] == 9.0

@@ -60,16 +60,16 @@ def test_streams_and_tables_through_spark_mean_what_the_reference_says(spark: Sp
     for count in (2, 3):
         stream = read_stream(spark, write_batches(tmp_path / "stream", batches[:count]))
         with setting(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "1"):  # a bucket's rows come one by one
-            found = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
-        for name, rows in found.items():
+            results = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
+        for name, rows in results.items():
             streamed[name] += rows
     whole = spark.read.parquet(str(tmp_path / "stream"))
     tables_too = ("tumbling", "snapshot", "operator", "speculative", "rows", "columnar points")
     at_once = collect_together({name: CASES[name].query(whole) for name in tables_too})
     for name, case in CASES.items():
-        wanted = expected(case, script)
-        assert standing(case, streamed[name]) == wanted, name
-        assert name not in at_once or standing(case, at_once[name]) == wanted, name
+        expected_rows = expected(case, script)
+        assert standing(case, streamed[name]) == expected_rows, name
+        assert name not in at_once or standing(case, at_once[name]) == expected_rows, name
     assert {row.get("change", "insert") for rows in at_once.values() for row in rows} == {"insert"}
 
 
@@ -145,8 +145,8 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
     calls = {"sliced": sliced, "grouped": grouped, "columnar": columnar}
     queries = {name: windowed.aggregate(**modules) for name, modules in calls.items()}
     assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
-    found = run_together(queries, tmp_path / "checkpoint")
-    assert rows_of(found["sliced"]) == [
+    results = run_together(queries, tmp_path / "checkpoint")
+    assert rows_of(results["sliced"]) == [
         {
             "mean": 14 / 3,
             "positive": 6.0,
@@ -162,11 +162,11 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
             "caught": {"result": -0.2, "error": None},
         },
     ]
-    assert rows_of(found["grouped"]) == [
+    assert rows_of(results["grouped"]) == [
         {"texts": "a2.0 aNone b4.0 b8.0", "known": 3},
         {"texts": "a-1.0 cNone", "known": 1},
     ]
-    assert [row["both"] for row in rows_of(found["columnar"])] == [
+    assert [row["both"] for row in rows_of(results["columnar"])] == [
         {"mean": 14 / 3, "most": 8.0},
         {"mean": -1.0, "most": -1.0},
     ]

@@ -47,7 +47,8 @@ KEYS = {
 
 
 def test_keys_of_any_type_group_as_in_spark(spark: SparkSession) -> None:
-    queries, grouped = {}, []
+    queries = {}
+    grouped = []
     for key in KEYS:
         df = spark.range(40).selectExpr("id % 4 as x", "id as at").selectExpr(f"{key} as k", "at")
         queries[key] = events(df, key="k", at="at", buckets=2).window(tumbling(100)).aggregate(n=module(Count))

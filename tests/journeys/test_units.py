@@ -127,7 +127,8 @@ def test_a_row_behind_a_watermark_of_timestamps_is_late_by_an_interval(
 
     df = stream_of(spark, tmp_path / "in", [batch(0, 5), batch(1)])
     query = events(df, at="at", watermark=timedelta(minutes=1), buckets=1).window(tumbling("2 minutes"))
-    counted, folder = query.aggregate(n=module(Count)), tmp_path / "late"
+    counted = query.aggregate(n=module(Count))
+    folder = tmp_path / "late"
     counted.write(
         checkpoint=tmp_path / "checkpoint", results=Kept(), late_rows=folder, available_now=True
     ).awaitTermination()

@@ -25,7 +25,8 @@ class Everything(ColumnarAggregate[int | None, list[int]]):
         return {"values": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        values, offsets = components["values"].values, components["values"].offsets
+        values = components["values"].values
+        offsets = components["values"].offsets
         results = np.empty(len(offsets) - 1, object)
         results[:] = [tuple(values[start:stop].tolist()) for start, stop in pairwise(offsets)]
         return results
@@ -139,7 +140,9 @@ class Given(ColumnarAggregate[int, list[int]]):
     """All payloads, and it does not read nulls."""
 
     name, version = "test.given", "1"
-    components, lift, compute_results = Everything.components, Everything.lift, Everything.compute_results
+    components = Everything.components
+    lift = Everything.lift
+    compute_results = Everything.compute_results
 
 
 def longest(first: Any, second: Any) -> Any:

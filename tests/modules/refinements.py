@@ -54,8 +54,8 @@ class EverySecond(ResultRefinement):
     name, version = "test.every_second", "1"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> tuple[Any, Result | None]:
-        kept = [*(state or []), dict(result)]
-        return kept, kept[-2] if len(kept) % 2 == 0 else None
+        results = [*(state or []), dict(result)]
+        return results, results[-2] if len(results) % 2 == 0 else None
 
 
 class _Named:

@@ -169,7 +169,7 @@ class Overdue(IntervalOperator[int, list[list[int]], str]):
         state.append([time + self.longest, payload, 0])
 
     def on_end(self, state: list[list[int]], payload: int, time: int) -> Iterable[Event[str]]:
-        ended = next(one for one in state if one[1] == payload)
+        ended = next(entry for entry in state if entry[1] == payload)
         state.remove(ended)
         if ended[2]:
             yield Event(time, time + 3, f"{payload} is back")
@@ -178,10 +178,10 @@ class Overdue(IntervalOperator[int, list[list[int]], str]):
         return min((due for due, _, is_told in state if not is_told), default=None)
 
     def on_time(self, state: list[list[int]], time: int) -> Iterable[str]:
-        for one in state:
-            if one[0] == time and not one[2]:
-                one[2] = 1
-                yield f"{one[1]} is overdue"
+        for entry in state:
+            if entry[0] == time and not entry[2]:
+                entry[2] = 1
+                yield f"{entry[1]} is overdue"
 
     def is_empty(self, state: list[list[int]]) -> bool:
         return not state

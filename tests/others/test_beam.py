@@ -119,7 +119,7 @@ def test_windows_give_what_beams_fixed_windows_give(tmp_path: Path) -> None:
 
 
 def by_beam(fn: Any, file: Path) -> Any:
-    """Return what a pipeline of Beam's own direct runner makes of the values."""
+    """Run the values through a pipeline of Beam's own direct runner, and return its results."""
     with beam.Pipeline(runner=direct.BundleBasedDirectRunner()) as pipeline:
         results = pipeline | beam.Create(VALUES) | beam.CombineGlobally(fn)
         _ = results | beam.Map(json.dumps) | beam.io.WriteToText(str(file), num_shards=1)

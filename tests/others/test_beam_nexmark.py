@@ -33,24 +33,27 @@ query5, query7, query11, query12 = (
     for number in (5, 7, 11, 12)
 )
 
-SIZE, PERIOD, GAP = 10 * SECOND, 5 * SECOND, 10 * SECOND
+SIZE = 10 * SECOND
+PERIOD = 5 * SECOND
+GAP = 10 * SECOND
 SEEDS = range(2)
-MANY, FEW = 300, 100
+MANY = 300
+FEW = 100
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_query_5_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
     metadata = {"window_size_sec": SIZE // SECOND, "window_period_sec": PERIOD // SECOND}
-    found = by_beam(query5, metadata, arriving(bids), tmp_path)
-    assert Counter((start, row["auction_id"], row["num"]) for start, _, row in found) == hot_items(bids, SIZE, PERIOD)
+    results = by_beam(query5, metadata, arriving(bids), tmp_path)
+    assert Counter((start, row["auction_id"], row["num"]) for start, _, row in results) == hot_items(bids, SIZE, PERIOD)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_query_7_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
-    found = by_beam(query7, {"window_size_sec": SIZE // SECOND}, arriving(bids), tmp_path)
-    assert Counter((start, *row) for start, _, row in found) == highest_bids(bids, SIZE)
+    results = by_beam(query7, {"window_size_sec": SIZE // SECOND}, arriving(bids), tmp_path)
+    assert Counter((start, *row) for start, _, row in results) == highest_bids(bids, SIZE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -68,9 +71,9 @@ def test_query_11_is_that_of_beam(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_query_12_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     bids = [bid._replace(at=bid.at // SECOND * SECOND) for bid in random_bids(seed, FEW)]
-    found = by_beam(query12, {"window_size_sec": 10}, by_clock(bids), tmp_path)
+    results = by_beam(query12, {"window_size_sec": 10}, by_clock(bids), tmp_path)
     expected = bids_per_period([(bid.at, bid) for bid in bids], 10 * SECOND)
-    assert Counter((row["bidder_id"], row["bid_count"]) for _, _, row in found) == Counter(
+    assert Counter((row["bidder_id"], row["bid_count"]) for _, _, row in results) == Counter(
         (bidder, count) for bidder, _, count in expected.elements()
     )
 
@@ -98,7 +101,8 @@ def arriving(bids: Sequence[Bid]) -> Any:
 
 def by_clock(bids: Sequence[Bid]) -> Any:
     """Return the bids as Beam's test stream, with a clock that is at each bid when it arrives."""
-    stream, clock = test_stream.TestStream().advance_watermark_to(0), 0
+    stream = test_stream.TestStream().advance_watermark_to(0)
+    clock = 0
     for bid in bids:
         if bid.at > clock:
             stream.advance_processing_time((bid.at - clock) / SECOND)
@@ -113,19 +117,19 @@ def by_beam(
     """Return the start and the end of the window of each row of a query, and the row.
 
     Args:
-        query: The module of the query.
-        metadata: What it is told.
-        stream: The input.
-        folder: Where rows are written to.
+        query: Module of the query.
+        metadata: Options of the query.
+        stream: Input.
+        folder: Folder that rows are written to.
         at_once: True for an input that is all there, on the runner that has state and timers.
     """
     file = folder / "rows"
     file.touch()
-    told = options.PipelineOptions([])
-    told.view_as(options.StandardOptions).streaming = not at_once
+    pipeline_options = options.PipelineOptions([])
+    pipeline_options.view_as(options.StandardOptions).streaming = not at_once
     runner = fn_api.FnApiRunner() if at_once else direct.BundleBasedDirectRunner()
-    with beam.Pipeline(runner=runner, options=told) as pipeline:
-        _ = query.load(pipeline | stream, metadata, told) | "written" >> beam.ParDo(Write(str(file)))
+    with beam.Pipeline(runner=runner, options=pipeline_options) as pipeline:
+        _ = query.load(pipeline | stream, metadata, pipeline_options) | "written" >> beam.ParDo(Write(str(file)))
     return [tuple(json.loads(line)) for line in file.read_text().splitlines()]
 
 

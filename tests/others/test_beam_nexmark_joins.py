@@ -39,22 +39,23 @@ query0, query1, query2, query3, query4, query6, query8, query9, query10 = (
 )
 winning = pytest.importorskip(f"{nexmark}.queries.winning_bids", reason="apache-beam is not installed")
 
-SIZE, PERIOD = 20 * SECOND, 10 * SECOND
+SIZE = 20 * SECOND
+PERIOD = 10 * SECOND
 SEEDS = pytest.mark.parametrize("seed", [5, 6])
 AUCTIONS = 60
 
 
 def of_beam(happened: Person | Auction | Bid, *, in_ticks: bool = False) -> Any:
-    """Return what happened as Beam has it, at its time; its field `date_time` is a number if so asked."""
+    """Return an occurrence as Beam has it, at its time; its field `date_time` is a number if so asked."""
     at = happened.at if in_ticks else instant(happened.at)
     match happened:
         case Person(id, name, city, state, _):
-            found = model.Person(id, name, "", "", city, state, at, "")
+            occurrence = model.Person(id, name, "", "", city, state, at, "")
         case Auction(id, seller, category, reserve, _, expires):
-            found = model.Auction(id, "", "", 0, reserve, at, instant(expires), seller, category, "")
+            occurrence = model.Auction(id, "", "", 0, reserve, at, instant(expires), seller, category, "")
         case Bid(auction, bidder, price, _):
-            found = model.Bid(auction, bidder, price, at, "")
-    return beam.window.TimestampedValue(found, instant(happened.at))
+            occurrence = model.Bid(auction, bidder, price, at, "")
+    return beam.window.TimestampedValue(occurrence, instant(happened.at))
 
 
 def all_of(site: Site) -> list[Person | Auction | Bid]:
@@ -73,9 +74,12 @@ class AtOnce(beam.PTransform):
 
 
 def arriving(site: Site, *, in_ticks: bool = False, with_watermarks: bool = True) -> Any:
-    """Return what happens on a site as Beam's test stream, in disorder of up to eight seconds."""
-    happened = sorted(all_of(site), key=lambda one: one.at)
-    changes = [KeyedChange(None, Insertion(id, Event.point(one.at, one))) for id, one in enumerate(happened)]
+    """Return the occurrences on a site as Beam's test stream, in disorder of up to eight seconds."""
+    happened = sorted(all_of(site), key=lambda occurrence: occurrence.at)
+    changes = [
+        KeyedChange(None, Insertion(id, Event.point(occurrence.at, occurrence)))
+        for id, occurrence in enumerate(happened)
+    ]
     script = band_disorder(Script((*changes, Punctuation(INFINITY))), 8 * SECOND, seed=7, every=SECOND)
     stream = test_stream.TestStream()
     for batch in split(script, 7, cuts=0.05).batches():
@@ -88,18 +92,20 @@ def arriving(site: Site, *, in_ticks: bool = False, with_watermarks: bool = True
 @SEEDS
 def test_query_0_passes_everything_on(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query0, {}, arriving(site), tmp_path)
-    bids = Counter(tuple(row) for *_, row in found if isinstance(row, list))
+    results = by_beam(query0, {}, arriving(site), tmp_path)
+    bids = Counter(tuple(row) for *_, row in results if isinstance(row, list))
     assert bids == Counter(site.bids)
-    ids = Counter(row["id"] for *_, row in found if isinstance(row, dict))
-    assert ids == Counter([one.id for one in site.people] + [one.id for one in site.auctions])
+    ids = Counter(row["id"] for *_, row in results if isinstance(row, dict))
+    assert ids == Counter(
+        [occurrence.id for occurrence in site.people] + [occurrence.id for occurrence in site.auctions]
+    )
 
 
 @SEEDS
 def test_query_1_converts_prices_and_query_2_selects_auctions(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query1, {}, arriving(site), tmp_path)
-    assert Counter(tuple(row) for *_, row in found) == prices_in_euros(site.bids)
+    results = by_beam(query1, {}, arriving(site), tmp_path)
+    assert Counter(tuple(row) for *_, row in results) == prices_in_euros(site.bids)
 
     folder = tmp_path / "selected"
     folder.mkdir()
@@ -114,8 +120,8 @@ def test_query_3_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.
     of_one = SimpleNamespace(**vars(triggers) | {"AfterCount": lambda count: triggers.AfterCount(1)})
     monkeypatch.setattr(query3, "trigger", of_one)
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query3, {"max_auction_waiting_time": 1_000}, AtOnce(site), tmp_path, at_once=True)
-    rows = Counter((row["name"], row["city"], row["state"], row["auction_id"]) for *_, row in found)
+    results = by_beam(query3, {"max_auction_waiting_time": 1_000}, AtOnce(site), tmp_path, at_once=True)
+    rows = Counter((row["name"], row["city"], row["state"], row["auction_id"]) for *_, row in results)
     assert rows == local_items(site)
 
 
@@ -131,35 +137,35 @@ def test_query_4_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(query4.winning_bids, "WinningBids", WhenTheyClose)
     site = random_site(seed, AUCTIONS)
     metadata = {"window_size_sec": SIZE // SECOND, "window_period_sec": PERIOD // SECOND}
-    found = by_beam(query4, metadata, arriving(site, with_watermarks=False), tmp_path)
-    rows = {(start, row["category"]): row["price"] for start, _, row in found}
+    results = by_beam(query4, metadata, arriving(site, with_watermarks=False), tmp_path)
+    rows = {(start, row["category"]): row["price"] for start, _, row in results}
     expected = {(start, category): mean for start, category, mean in price_per_category(site, SIZE, PERIOD)}
     assert rows == pytest.approx(expected, rel=1e-12)
-    assert len(found) == len(rows)
+    assert len(results) == len(rows)
 
 
 @SEEDS
 def test_query_6_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     """Beam cuts the mean to a whole number, and its last auctions are those of the latest bids."""
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query6, {}, arriving(site, in_ticks=True), tmp_path)
-    newest = {row["seller"]: row["price"] for *_, row in found}
+    results = by_beam(query6, {}, arriving(site, in_ticks=True), tmp_path)
+    newest = {row["seller"]: row["price"] for *_, row in results}
     assert newest == {seller: int(mean) for seller, mean in price_per_seller(site, by_bids=True)}
 
 
 @SEEDS
 def test_query_8_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query8, {"window_size_sec": PERIOD // SECOND}, arriving(site), tmp_path)
-    rows = Counter((row["id"], row["name"], row["reserve"]) for *_, row in found)
+    results = by_beam(query8, {"window_size_sec": PERIOD // SECOND}, arriving(site), tmp_path)
+    rows = Counter((row["id"], row["name"], row["reserve"]) for *_, row in results)
     assert rows == sellers_who_are_new(site, PERIOD)
 
 
 @SEEDS
 def test_query_9_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
-    found = by_beam(query9, {}, arriving(site), tmp_path)
-    rows = Counter((row["auction"]["id"], row["bid"]["price"], row["bid"]["date_time"]) for *_, row in found)
+    results = by_beam(query9, {}, arriving(site), tmp_path)
+    rows = Counter((row["auction"]["id"], row["bid"]["price"], row["bid"]["date_time"]) for *_, row in results)
     assert rows == Counter((auction.id, bid.price, bid.at) for auction, bid in winning_bids(site))
 
 
@@ -171,8 +177,8 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
         files = str(tmp_path / "files")
 
         def process(self, element, options, window=beam.DoFn.WindowParam, pane_info=beam.DoFn.PaneInfoParam):
-            shard, some = element
-            file = (ticks(window.start), shard, pane_info.index, [ticks(one.date_time) for one in some])
+            shard, times = element
+            file = (ticks(window.start), shard, pane_info.index, [ticks(one.date_time) for one in times])
             with open(self.files, "a") as files:
                 files.write(json.dumps(file) + "\n")
             return super().process(element, options, window, pane_info)
@@ -182,5 +188,5 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
     by_beam(query10, {"window_size_sec": PERIOD // SECOND, "max_log_events": 4}, arriving(site), tmp_path)
     files = [json.loads(line) for line in (tmp_path / "files").read_text().splitlines()]
     assert len({tuple(name) for *name, _ in files}) == len(files)
-    rows = Counter((start, at) for start, *_, some in files for at in some)
+    rows = Counter((start, at) for start, *_, times in files for at in times)
     assert rows == Counter((one.at - one.at % PERIOD, one.at) for one in all_of(site))

@@ -21,7 +21,8 @@ class TestBytewax:
 
     def run(self, windower: Any, minutes: list[float]) -> tuple[list[Any], list[Any], list[Any]]:
         """Return the streams `down`, `late` and `meta` of readings at some minutes; one may be two minutes late."""
-        win, op = self.win, pytest.importorskip("bytewax.operators")
+        win = self.win
+        op = pytest.importorskip("bytewax.operators")
         from bytewax.dataflow import Dataflow
         from bytewax.testing import TestingSink, TestingSource, run_main
 
@@ -29,11 +30,11 @@ class TestBytewax:
         readings = [("key", START + minute * MINUTE) for minute in minutes]
         clock = win.EventClock(ts_getter=lambda at: at, wait_for_system_duration=2 * MINUTE)
         windows = win.collect_window("windows", op.input("readings", flow, TestingSource(readings)), clock, windower)
-        taken: dict[str, list[Any]] = {"down": [], "late": [], "meta": []}
-        for name, items in taken.items():
+        counts_taken: dict[str, list[Any]] = {"down": [], "late": [], "meta": []}
+        for name, items in counts_taken.items():
             op.output(name, getattr(windows, name), TestingSink(items))
         run_main(flow)
-        return taken["down"], taken["late"], taken["meta"]
+        return counts_taken["down"], counts_taken["late"], counts_taken["meta"]
 
     def test_an_item_below_the_watermark_is_late_though_a_window_of_it_is_open(self) -> None:
         hopping = self.win.SlidingWindower(length=10 * MINUTE, offset=5 * MINUTE, align_to=START)
@@ -65,10 +66,10 @@ class TestPathway:
     def test_a_late_row_counts_in_those_of_its_windows_that_are_open(self) -> None:
         pw = pytest.importorskip("pathway")
         rows = "t | __time__\n0 | 2\n14 | 4\n6 | 6"
-        found = self.counts(
+        counts = self.counts(
             rows, pw.temporal.sliding(hop=5, duration=10, origin=0), pw.temporal.exactly_once_behavior(2)
         )
-        assert found == {(0, 10): 1, (5, 15): 2, (10, 20): 1}
+        assert counts == {(0, 10): 1, (5, 15): 2, (10, 20): 1}
 
     def test_windows_do_not_start_before_their_origin(self) -> None:
         pw = pytest.importorskip("pathway")
@@ -81,8 +82,8 @@ class TestPathway:
     def test_sessions_take_no_behavior(self) -> None:
         pw = pytest.importorskip("pathway")
         rows = "t | __time__\n0 | 2\n90 | 4\n1 | 6"
-        found = self.counts(rows, pw.temporal.session(max_gap=5), pw.temporal.exactly_once_behavior())
-        assert found == {(0, 1): 2, (90, 90): 1}
+        counts = self.counts(rows, pw.temporal.session(max_gap=5), pw.temporal.exactly_once_behavior())
+        assert counts == {(0, 1): 2, (90, 90): 1}
 
 
 class TestQuixStreams:
@@ -98,8 +99,8 @@ class TestQuixStreams:
             f"time_of = lambda reading, *_: int(reading['at'] * 60_000)\n"
             f"averages = lambda readings: readings.{make}.agg(n=Count()).final().update(found.append)\n"
         )
-        found = run_program(str(program))["found"]
-        return [(window["start"] / 60_000, window["end"] / 60_000, window["n"]) for window in found]
+        output = run_program(str(program))["found"]
+        return [(window["start"] / 60_000, window["end"] / 60_000, window["n"]) for window in output]
 
     def test_a_late_message_counts_in_those_of_its_windows_that_are_open(self, tmp_path: Path) -> None:
         make = "hopping_window(timedelta(minutes=10), timedelta(minutes=5), grace_ms=timedelta(minutes=2))"
@@ -117,5 +118,5 @@ class TestQuixStreams:
         assert self.windows(tmp_path, make, [0, 5, 15.1]) == [(0, 5 + 1 / 60_000, 2)]
 
     def test_count_windows_that_hop_are_the_last_rows_once_full(self, tmp_path: Path) -> None:
-        found = self.windows(tmp_path, "hopping_count_window(4, 2)", list(range(1, 9)))
-        assert [(start, end) for start, end, _ in found] == [(1, 4), (3, 6), (5, 8)]
+        windows = self.windows(tmp_path, "hopping_count_window(4, 2)", list(range(1, 9)))
+        assert [(start, end) for start, end, _ in windows] == [(1, 4), (3, 6), (5, 8)]

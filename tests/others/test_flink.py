@@ -110,8 +110,8 @@ def sql() -> Callable[[str], dict[Any, Any]]:
 
     def run(query: str) -> dict[Any, Any]:
         last = {}
-        with environment.execute_sql(query).collect() as found:
-            for row in found:
+        with environment.execute_sql(query).collect() as rows:
+            for row in rows:
                 last[row[0]] = row[1]
         return last
 
@@ -139,7 +139,8 @@ def test_merged_slices_give_what_flink_gives_of_all(sql: Callable[[str], dict[An
 def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable[[str], dict[Any, Any]]) -> None:
     counts = "SELECT key, number, COUNT(*) AS times FROM readings GROUP BY key, number"
     expected = sql(f"SELECT key, average(number, CAST(times AS BIGINT)) FROM ({counts}) GROUP BY key")
-    module, times = AVERAGE(), dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
+    module = AVERAGE()
+    times = dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
     states: dict[str, Any] = {}
     for _, key, number, _ in ROWS:
         state = states.get(key) or module.create_state()
@@ -153,10 +154,10 @@ def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable
 def test_what_neither_retracts_nor_merges_gives_what_flink_gives(sql: Callable[[str], dict[Any, Any]]) -> None:
     expected = sql("SELECT key, different(number) FROM readings GROUP BY key")
     module = DISTINCT()
-    found = {}
+    results = {}
     for key in "ab":
         state = module.add_events(module.create_state(), [row[2] for row in ROWS if row[1] == key])
-        found[key] = module.compute_result(state)
-    assert found == expected
+        results[key] = module.compute_result(state)
+    assert results == expected
     assert not hasattr(module, "remove_events")
     assert not hasattr(module, "combine")

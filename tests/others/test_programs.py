@@ -23,8 +23,8 @@ WITHOUT_A_BROKER = {"quixstreams": "from tests.others.quix_without_a_broker impo
 def program_of(system: str) -> tuple[str, Block]:
     """Return the input and the program of a system, and the block that says what it prints."""
     parts = blocks(DOCS / PAGE)
-    said = f"no-run make test-others runs it where {system} is installed"
-    (place,) = [place for place, block in enumerate(parts) if block.options == said]
+    reason = f"no-run make test-others runs it where {system} is installed"
+    (place,) = [place for place, block in enumerate(parts) if block.options == reason]
     deliveries = [block.text for block in parts[:place] if block.text.startswith("deliveries")]
     printed = next(block for block in parts[place:] if block.is_output)
     return "\n\n".join([*deliveries, parts[place].text]), printed

@@ -73,7 +73,8 @@ def test_a_statistic_that_is_stored_after_each_value_gives_what_rivers_own_gives
 @pytest.mark.parametrize("name", REVERTIBLE)
 def test_one_state_that_slides_gives_what_rivers_rolling_gives(name: str) -> None:
     cls = getattr(stats, name)
-    module, rolling = adapted(cls)(), utils.Rolling(cls, window_size=WIDTH)
+    module = adapted(cls)()
+    rolling = utils.Rolling(cls, window_size=WIDTH)
     state = module.create_state()
     for place, value in enumerate(VALUES):
         rolling.update(value)

@@ -51,7 +51,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def broken_laws(subject: Any, **given: Any) -> list[str]:
-    """Return what is said of each law that a module or a function breaks, or that cannot be tried on it.
+    """Return the message of each law that a module or a function breaks, or that cannot be tried on it.
 
     Args:
         subject: The module or function.

@@ -69,24 +69,26 @@ GROUPED: Final = st.builds(Grouped, st.sampled_from("ab"), st.integers(-3, 3))
 
 
 class Case(NamedTuple):
-    """What is under the laws.
+    """A subject of laws.
 
     Attributes:
-        subject: A module or a function.
-        given: Attributes that a laws class may have.
+        subject: Module or function.
+        attributes: Attributes of the laws class.
     """
 
     subject: Any
-    given: dict[str, Any]
+    attributes: dict[str, Any]
 
     def __str__(self) -> str:
         parameters = {} if callable(self.subject) else vars(self.subject)
-        said = ", ".join(f"{name}={spelled(value)}" for name, value in parameters.items() if not name.startswith("_"))
-        return f"{self.subject.name}({said})"
+        parameters_text = ", ".join(
+            f"{name}={spelled(value)}" for name, value in parameters.items() if not name.startswith("_")
+        )
+        return f"{self.subject.name}({parameters_text})"
 
 
 def exact(subject: Any, payloads: Any = None) -> Case:
-    """Return a case of which what was removed leaves not a bit behind."""
+    """Return a case whose removed payloads leave no trace, to the last bit."""
     return Case(subject, {"tolerance": 0.0} | ({} if payloads is None else {"payloads": payloads}))
 
 
@@ -257,4 +259,4 @@ UNDER_LAWS: Final = (
 @pytest.mark.cases(56)
 @pytest.mark.parametrize("case", UNDER_LAWS, ids=str)
 def test_it_keeps_all_laws(case: Case) -> None:
-    assert broken_laws(case.subject, **case.given) == []
+    assert broken_laws(case.subject, **case.attributes) == []

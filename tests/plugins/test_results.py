@@ -118,8 +118,8 @@ RESULTS: list[tuple[Any, list[Any], Any]] = [
     (Min(), [inf, -inf, 0.0], -inf),
     (Max(), [False], False),
     (Min(), [None], None),
-    *((Min(), list(some), 1.0) for some in permutations((nan, 1.0, inf))),
-    *((Max(), list(some), nan) for some in permutations((nan, 1.0, inf))),
+    *((Min(), list(order), 1.0) for order in permutations((nan, 1.0, inf))),
+    *((Max(), list(order), nan) for order in permutations((nan, 1.0, inf))),
     (Min(), [nan, None], nan),
     *((module(), zeros, 0.0) for module in (Min, Max, Mode, Median) for zeros in ([0.0, -0.0], [-0.0, 0.0], [-0.0])),
     # a quantile lies linearly between the closest ranks
@@ -154,8 +154,8 @@ RESULTS: list[tuple[Any, list[Any], Any]] = [
     (TopK(2), [1.0, nan, inf], [Place(1, nan), Place(2, inf)]),
     (TopK(2, largest=False), [nan, 1.0], [Place(1, 1.0), Place(2, nan)]),
     (TopK(1), [-0.0], [Place(1, 0.0)]),
-    *((MaxBy(), list(some), "c") for some in permutations((Ranked("a", 3), Ranked("b", 7), Ranked("c", 7), None))),
-    *((MinBy(), list(some), "b") for some in permutations((Ranked("b", 7), Ranked("c", 7), Ranked(None, 7)))),
+    *((MaxBy(), list(order), "c") for order in permutations((Ranked("a", 3), Ranked("b", 7), Ranked("c", 7), None))),
+    *((MinBy(), list(order), "b") for order in permutations((Ranked("b", 7), Ranked("c", 7), Ranked(None, 7)))),
     (MinBy(), [Ranked("a", 3), Ranked("b", 7), Ranked("z", None)], "a"),
     (MaxBy(), [Ranked("a", 1.0), Ranked("b", nan), Ranked("c", inf)], "b"),
     (MinBy(), [Ranked("a", nan), Ranked("b", inf)], "b"),
@@ -192,7 +192,7 @@ WITHOUT: list[tuple[Any, list[Any], list[Any], Any]] = [
 
 
 def named(value: Any) -> str:
-    parameters = ", ".join(f"{name}={given}" for name, given in vars(value).items() if not name.startswith("_"))
+    parameters = ", ".join(f"{name}={argument}" for name, argument in vars(value).items() if not name.startswith("_"))
     return f"{value.name}({parameters})"
 
 
@@ -230,17 +230,17 @@ def test_the_first_rows_are_those_of_sqlite(largest: bool, rows: list[tuple[str 
             ("all", "rank()", f"by {way}"),
         ]:
             ranked = f"select {rank} over (order by {order}) as rank, value, by from t where by is not null"
-            wanted = database.execute(f"select * from ({ranked}) where rank <= {k}").fetchall()
+            expected = database.execute(f"select * from ({ranked}) where rank <= {k}").fetchall()
             top: TopBy[str, int] = TopBy(k, largest=largest, ties=ties)
-            found = result(top, [Ranked(*row) for row in rows])
-            assert Counter((row.rank, row.value, row.by) for row in found) == Counter(wanted)
+            best = result(top, [Ranked(*row) for row in rows])
+            assert Counter((row.rank, row.value, row.by) for row in best) == Counter(expected)
 
 
 def test_rows_of_equal_rank_come_in_the_order_of_their_values_whatever_these_are() -> None:
     rows = [{"km": nan, "stops": [2]}, {"km": 1.0, "stops": [2, None]}, {"km": 1.0, "stops": None}, None]
-    for some in permutations(rows):
-        found = result(TopBy[Any, int](3, largest=False), [Ranked(row, 1) for row in some])
-        assert str([row.value for row in found]) == str([rows[2], rows[1], rows[0]])
+    for order in permutations(rows):
+        best = result(TopBy[Any, int](3, largest=False), [Ranked(row, 1) for row in order])
+        assert str([row.value for row in best]) == str([rows[2], rows[1], rows[0]])
     (row,) = result(TopBy[Any, float](1), [Ranked({"a": [-0.0]}, -0.0)])
     assert repr(row) == "RankedRow(rank=1, value={'a': [0.0]}, by=0.0)"
 
@@ -285,7 +285,7 @@ def test_a_value_is_cut_to_a_range(arguments: tuple[Any, ...], expected: float |
 def test_log1p_takes_a_column_keeps_small_values_and_has_none_below_minus_one() -> None:
     column = pd.Series([0.0, 1.0, 1e-300], index=[7, 8, 9])
     pd.testing.assert_series_equal(log1p(column), pd.Series([0.0, log(2.0), 1e-300], index=[7, 8, 9]))
-    first, *others = log1p(pd.Series([-1.0, -2.0, None, nan], dtype="float64"))
+    first, *results = log1p(pd.Series([-1.0, -2.0, None, nan], dtype="float64"))
     assert first == -inf
-    assert all(map(isnan, others))
+    assert all(map(isnan, results))
     assert (log1p.name, log1p.sql_name, log1p.is_vectorized) == ("stats.log1p", "stats_log1p", True)

@@ -35,7 +35,8 @@ exec '{sys.executable}' "$@"
 @contextmanager
 def quick_drivers(spark: SparkSession, folder: Path) -> Iterator[None]:
     """Have a session's processes on the driver forked from a server that lives as long as the context."""
-    address, python = folder / "drivers", folder / "python"
+    address = folder / "drivers"
+    python = folder / "python"
     python.write_text(_SCRIPT % address, encoding="utf-8")
     python.chmod(0o755)
     command = [sys.executable, "-m", "tests.quick_spark.drivers", str(address)]

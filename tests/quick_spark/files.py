@@ -21,7 +21,8 @@ public class PlainFileSystem extends org.apache.hadoop.fs.RawLocalFileSystem {
 def leave_permissions(spark: SparkSession) -> None:
     """Have the file system of a session's JVM leave the permissions of new files to the umask."""
     context: Any = spark.sparkContext
-    jvm, conf = context._jvm, context._jsc.hadoopConfiguration()
+    jvm = context._jvm
+    conf = context._jsc.hadoopConfiguration()
     compiler = jvm.org.codehaus.janino.SimpleCompiler()  # Spark brings it, for the code that it generates
     compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
     compiler.cook(_SOURCE)

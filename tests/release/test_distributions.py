@@ -35,7 +35,7 @@ TEXTS = [
 
 
 def required() -> Iterator[tuple[str, Requirement]]:
-    """Yield what our distributions require of each other, each with the name of the one that does."""
+    """Yield the requirements of our distributions on each other, each with the name of its distribution."""
     for each in OURS.values():
         for requirement in (one for ones in each.extras.values() for one in ones):
             if requirement.name.startswith("muntin"):
@@ -53,9 +53,9 @@ def assert_exists(name: str, extras: set[str], place: str) -> None:
 
 
 def test_what_our_distributions_require_of_each_other_exists() -> None:
-    found = list(required())
-    assert len(found) > 10
-    for name, requirement in found:
+    requirements = list(required())
+    assert len(requirements) > 10
+    for name, requirement in requirements:
         assert_exists(requirement.name, requirement.extras, name)
 
 
@@ -99,8 +99,8 @@ def test_all_distributions_are_apaches_and_one_holds_what_others_wrote() -> None
 
 @pytest.mark.parametrize("field", SAME)
 def test_the_metadata_of_all_say_the_same(field: str) -> None:
-    first, *others = [each.project.get(field) for each in OURS.values()]
-    assert [other for other in others if other != first] == []
+    first, *values = [each.project.get(field) for each in OURS.values()]
+    assert [value for value in values if value != first] == []
 
 
 def test_each_has_the_licence_and_the_pythons_of_the_repository() -> None:
@@ -120,9 +120,11 @@ def test_the_requirements_of_a_clone_are_all_distributions() -> None:
 def test_every_line_that_says_what_to_install_names_what_exists() -> None:
     """Of ours, that is: a distribution and its extras by their names, or by the folder in a clone."""
     folders = {f"./{each.folder.relative_to(ROOT)}": name for name, each in OURS.items()}
-    found = [(file, named) for file in TEXTS for line in lines_that_install(file) for named in NAMED.finditer(line)]
-    assert {named["what"] for _, named in found} >= {"muntin", "muntin-sdk", "muntin-engine", "muntin-cli"}
-    for file, named in found:
+    installed_names = [
+        (file, named) for file in TEXTS for line in lines_that_install(file) for named in NAMED.finditer(line)
+    ]
+    assert {named["what"] for _, named in installed_names} >= {"muntin", "muntin-sdk", "muntin-engine", "muntin-cli"}
+    for file, named in installed_names:
         name = folders.get(named["what"], named["what"])
         if name not in OF_OTHERS:
             assert_exists(name, set(filter(None, (named["extras"] or "").split(","))), name_of(file))

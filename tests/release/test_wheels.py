@@ -54,8 +54,8 @@ def wheel_of(dist: Path, distribution: Distribution) -> Path:
 
 def metadata_in(wheel: Path) -> Metadata:
     with zipfile.ZipFile(wheel) as files:
-        said = next(name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
-        return Metadata.from_email(files.read(said))
+        metadata_name = next(name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
+        return Metadata.from_email(files.read(metadata_name))
 
 
 @pytest.mark.nightly
@@ -106,12 +106,12 @@ def test_type_checkers_read_the_types_of_a_wheel(dist: Path, distribution: Distr
 @pytest.mark.parametrize("distribution", OURS.values(), ids=OURS)
 def test_a_wheel_requires_what_its_sources_say(dist: Path, distribution: Distribution) -> None:
     metadata = metadata_in(wheel_of(dist, distribution))
-    wanted = {
+    expected = {
         within(requirement, extra)
         for extra, requirements in distribution.extras.items()
         for requirement in requirements
     }
-    assert {str(requirement) for requirement in metadata.requires_dist or ()} == wanted
+    assert {str(requirement) for requirement in metadata.requires_dist or ()} == expected
     assert set(metadata.provides_extra or ()) == set(distribution.extras) - {""}
     assert (metadata.name, metadata.version) == (distribution.name, Version(distribution.project["version"]))
 
@@ -127,8 +127,8 @@ def within(requirement: Requirement, extra: str) -> str:
 @pytest.mark.parametrize("distribution", WITH_CODE, ids=lambda each: each.name)
 def test_a_wheel_has_all_files_of_its_package(dist: Path, distribution: Distribution) -> None:
     sources = distribution.folder / "src"
-    found = [Path(folder) / name for folder, _, names in os.walk(sources, followlinks=True) for name in names]
-    files = {file.relative_to(sources).as_posix() for file in found if not CACHES.search(str(file))}
+    files_found = [Path(folder) / name for folder, _, names in os.walk(sources, followlinks=True) for name in names]
+    files = {file.relative_to(sources).as_posix() for file in files_found if not CACHES.search(str(file))}
     with zipfile.ZipFile(wheel_of(dist, distribution)) as wheel:
         assert {name for name in wheel.namelist() if ".dist-info/" not in name} == files
 
@@ -138,8 +138,8 @@ def test_a_wheel_is_the_same_whether_it_is_built_from_a_clone_or_from_the_source
     dist: Path, distribution: Distribution, tmp_path: Path
 ) -> None:
     with chdir(distribution.folder):
-        other = tmp_path / build_wheel(str(tmp_path))
-    assert other.read_bytes() == (dist / other.name).read_bytes()
+        second = tmp_path / build_wheel(str(tmp_path))
+    assert second.read_bytes() == (dist / second.name).read_bytes()
 
 
 @pytest.mark.nightly

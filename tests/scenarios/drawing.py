@@ -75,7 +75,8 @@ SHARED: Final = (
 
 def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scenario:
     """Draw any windows that cut the axis, any module, any policy."""
-    shape, window = random.choice(list(ANY)), windows[random.choice(list(windows))]
+    shape = random.choice(list(ANY))
+    window = windows[random.choice(list(windows))]
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points", "retracted"))
     is_calendar = isinstance(window, CalendarWindows)
@@ -96,7 +97,8 @@ def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scen
 def time_bound(random: Random) -> Scenario:
     """Draw results that start where they become known, or rows with times of their own that do."""
     if random.random() < 0.15:
-        window, clip = random.choice(FIXED), random.choice((ClipPolicy.NONE, ClipPolicy.RIGHT))
+        window = random.choice(FIXED)
+        clip = random.choice((ClipPolicy.NONE, ClipPolicy.RIGHT))
         query = Query(WINDOWS[window], random.choice(BOUND), clip, TimestampPolicy.UNCHANGED, EmitPolicy.EAGER)
         return scenario_of(random, query)
     window = random.choice(list(WINDOWS))
@@ -138,7 +140,8 @@ def on_calendars(random: Random) -> Scenario:
     name = random.choice(list(scales))
     window, origin, scale = scales[name]
     if random.random() < 0.15:
-        name, (day, origin, scale) = "days, forward", SLICED["days, forward"]
+        name = "days, forward"
+        (day, origin, scale) = SLICED["days, forward"]
         week = replace(day, size=7, hop=7, start="1970-01-05")
         long = replace(week, size=10, start="1970-01-03")  # cut four times a week, with `week` and not by the day
         window = {"week": week, **random.choice(({"day": day, "b": replace(day, size=3, hop=2)}, {"long": long}))}
@@ -176,7 +179,8 @@ def of_members(random: Random) -> Scenario:
     kinds = (random.choice(GRIDS), random.choice(GRIDS), random.choice(SHARED), session(random.choice((1, 4, 9))))
     window: Any = random.choice((*kinds, snapshot()))
     modules = random.choice((ANY, ANY, ORDERED))
-    shape, has_order = random.choice(list(modules)), modules is ORDERED
+    shape = random.choice(list(modules))
+    has_order = modules is ORDERED
     is_time_sensitive = any(module.is_time_sensitive for module in modules[shape])
     query = Query(
         window,
@@ -192,16 +196,17 @@ def of_members(random: Random) -> Scenario:
 
 
 def upgraded(random: Random) -> Scenario:
-    """Draw what keeps states, in modules that are upgraded again and again; ordered ones have no versions."""
-    found = random.choice((on_grids, growing, of_sessions, of_snapshots, of_members, cutting))(random)
-    while isinstance(found.query, Query) and found.query.has_order:
-        found = of_members(random)
-    return replace(found, mishaps=replace(found.mishaps, cuts=0.5, upgrades=0.6))
+    """Draw queries that keep states, with modules that are upgraded repeatedly; ordered modules have no versions."""
+    scenario = random.choice((on_grids, growing, of_sessions, of_snapshots, of_members, cutting))(random)
+    while isinstance(scenario.query, Query) and scenario.query.has_order:
+        scenario = of_members(random)
+    return replace(scenario, mishaps=replace(scenario.mishaps, cuts=0.5, upgrades=0.6))
 
 
 def in_order(random: Random) -> Scenario:
     """Draw modules that read the order of events, whose times tie."""
-    window, emit = random.choice(list(CUTTING)), random.choice(list(EmitPolicy))
+    window = random.choice(list(CUTTING))
+    emit = random.choice(list(EmitPolicy))
     lifetimes: Lifetimes = random.choice(("named", "intervals", "points"))
     query = Query(
         CUTTING[window], random.choice(list(ORDERED.values())), emit=emit, lifetimes=lifetimes, has_order=True
@@ -222,7 +227,8 @@ def following(random: Random) -> Scenario:
 def over_rows(random: Random) -> Scenario:
     """Draw windows that follow rows: their eviction, triggers, delimiters, partitions and conditions."""
     lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
-    windows, modules = row_windows(random), random.choice(list(OF_ROWS.values()))
+    windows = row_windows(random)
+    modules = random.choice(list(OF_ROWS.values()))
     stamped = (TimestampPolicy.ALIGN, TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
     query = Query(windows, modules, timestamps=random.choice(stamped), lifetimes=lifetimes, has_order=True)
     if random.random() < 0.25:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muntin import EARLIEST, EarlyEmission, Event, Refinement, ResultRefinement, TimestampPolicy, Window
-from muntin.testing import reference
+from muntin.testing import OutputEvent, reference
 from muntin.triggers import FINISHED, Decision, TriggerView
 from muntin_engine.time.changes import Progress, Timing
 from tests.scenarios.columns import PAYLOAD, RESULT, values_of
@@ -18,16 +18,26 @@ from tests.scenarios.running import Row, plain
 from tests.scenarios.trigger_meaning import life
 
 Members = dict[Hashable, Event[Any]]
+"""The events of a window by their names."""
+
+KeyWindow = tuple[Hashable, Window]
+"""A key, and one of its windows."""
 
 
 @dataclass
-class Lived:
-    """What an open window with members has been through, or those in whose place it is.
+class WindowHistory:
+    """An open window with members through all micro-batches, or the windows that it succeeds.
 
     Attributes:
         state: The state of its trigger, which is called in each micro-batch; `FINISHED` if it is finished.
-        is_heir: True if it is in the place of others.
-        is_moved: True if it is in the place of one with the same members, whose result was live.
+        views: The views of its trigger so far.
+        members: Its members after the last micro-batch.
+        is_changed: True if its members changed after it was last emitted.
+        firings: How often it was emitted.
+        emitted: The names of the members that it had when it was last emitted.
+        results: Its results so far, where a refinement reads them all.
+        is_successor: True if it succeeds other windows.
+        must_move: True if it succeeds a window with the same members, whose result is live and moves to it.
     """
 
     state: Any = None
@@ -37,12 +47,12 @@ class Lived:
     firings: int = 0
     emitted: set[Hashable] = field(default_factory=set)
     results: list[tuple[Any, ...]] = field(default_factory=list)
-    is_heir: bool = False
-    is_moved: bool = False
+    is_successor: bool = False
+    must_move: bool = False
 
 
 class EarlyMeaning:
-    """What must be emitted, micro-batch by micro-batch.
+    """The expected early results of a query, micro-batch by micro-batch.
 
     Attributes:
         live: The last results of each window.
@@ -50,147 +60,222 @@ class EarlyMeaning:
 
     def __init__(self, query: Query) -> None:
         assert isinstance(query.emit, EarlyEmission)
-        self.query, self.emit = query, query.emit
+        self.query = query
+        self.emit = query.emit
         self.meaning = query.meaning(query.first)
-        self.live: dict[tuple[Hashable, Window], Counter[Row]] = {}
-        self._lived: dict[tuple[Hashable, Window], Lived] = {}
-        self._before: dict[Hashable, Progress] = {}
-        self._last = Progress()
+        self.live: dict[KeyWindow, Counter[Row]] = {}
+        self._histories: dict[KeyWindow, WindowHistory] = {}
+        self._previous_progress: dict[Hashable, Progress] = {}
+        self._previous_input_progress = Progress()
 
-    def take(self, known: Known, arrival: Arrival) -> Counter[Row]:
+    def insertions(self, known: Known, arrival: Arrival) -> Counter[Row]:
         """Return the rows that a micro-batch inserts, after its input was added to `known`."""
-        came: Counter[Row] = Counter()
-        open_windows = set()
+        inserted = Counter[Row]()
         windows = list(self._windows(known))
-        gone_windows = self._lived.keys() - {(key, window) for key, window, _ in windows}
+        vanished = self._histories.keys() - {(key, window) for key, window, _ in windows}
+        open_windows = set[KeyWindow]()
         for key, window, members in windows:
-            events, now, before = list(members.values()), known.of(key), self._before.get(key, self._last)
-            if reference.is_closed(self.meaning, window, events, before.watermark):
+            previous = self._previous_progress.get(key, self._previous_input_progress)
+            if self._is_closed(window, members, previous):
                 continue
-            if (key, window) not in self._lived:
-                replaced = {other: self._lived[key, other] for of, other in gone_windows if of == key}
-                self._lived[key, window] = self._new(key, window, members, replaced, known)
-            lived = self._lived[key, window]
+            if (key, window) not in self._histories:
+                replaced = {
+                    vanished_window: self._histories[key, vanished_window]
+                    for vanished_key, vanished_window in vanished
+                    if vanished_key == key
+                }
+                self._histories[key, window] = self._begin(key, window, members, replaced, known)
+            history = self._histories[key, window]
+            progress = known.progress_of(key)
+            if self._is_closed(window, members, progress):
+                inserted += self._emit(key, window, history, members, Timing.FINAL)
+                continue
             open_windows.add((key, window))
-            if reference.is_closed(self.meaning, window, events, now.watermark):
-                came += self._emit(key, window, lived, members, Timing.FINAL)
-                open_windows.remove((key, window))
-            elif self._fires(window, lived, members, now, arrival):
-                came += self._emit(key, window, lived, members, Timing.EARLY)
-        for gone in self._lived.keys() - open_windows:
-            if any(row.more[-2] == Timing.EARLY for row in self.live.get(gone, ())):
-                del self.live[gone]
-            del self._lived[gone]
-        self._before, self._last = {key: known.of(key) for key in known.events}, known.now
-        return came
+            if self._fires(window, history, members, progress, arrival):
+                inserted += self._emit(key, window, history, members, Timing.EARLY)
 
-    def _new(
-        self, key: Hashable, window: Window, members: Members, gone: Mapping[Window, Lived], known: Known
-    ) -> Lived:
-        """Return the history of a new window: an empty one, or that of the windows which it replaces."""
+        for key_window in self._histories.keys() - open_windows:
+            self._forget(key_window)
+        self._previous_progress = {key: known.progress_of(key) for key in known.events}
+        self._previous_input_progress = known.progress
+        return inserted
+
+    def _is_closed(self, window: Window, members: Members, progress: Progress) -> bool:
+        return reference.is_closed(self.meaning, window, list(members.values()), progress.watermark)
+
+    def _forget(self, key_window: KeyWindow) -> None:
+        """Forget a window that is closed, or that vanished: its early results are retracted."""
+        if any(row.more[-2] == Timing.EARLY for row in self.live.get(key_window, ())):
+            del self.live[key_window]
+        del self._histories[key_window]
+
+    def _begin(
+        self,
+        key: Hashable,
+        window: Window,
+        members: Members,
+        vanished: Mapping[Window, WindowHistory],
+        known: Known,
+    ) -> WindowHistory:
+        """Return the history of a new window: an empty one, or that of the windows that it succeeds."""
         extent = self.meaning.kind.extent(window)
         trigger = self.emit.trigger
-        before = heritage(window, members, gone, {id for id, _ in known.named[key]})
-        if not self.meaning.kind.waits_for_events or not before:
-            return Lived(trigger.create_state(extent))
-        sources = [gone[other] for other in before]
-        inherited = {id: event for source in sources for id, event in source.members.items()}
-        is_moved = len(before) == 1 and inherited.keys() == members.keys() and bool(self.live.get((key, before[0])))
-        return Lived(
-            trigger.merge([source.state for source in sources], extent),
+        event_names = {name for name, _ in known.named_events[key]}
+        predecessors = predecessors_of(window, members, vanished, event_names)
+        if not self.meaning.kind.waits_for_events or not predecessors:
+            return WindowHistory(trigger.create_state(extent))
+        histories = [vanished[predecessor] for predecessor in predecessors]
+        inherited: Members = {}
+        for history in histories:
+            inherited |= history.members
+        has_one_predecessor = len(predecessors) == 1 and inherited.keys() == members.keys()
+        return WindowHistory(
+            trigger.merge([history.state for history in histories], extent),
             members=inherited,
             is_changed=True,
-            firings=max(source.firings for source in sources),
-            is_heir=True,
-            is_moved=is_moved,
+            firings=max(history.firings for history in histories),
+            is_successor=True,
+            must_move=has_one_predecessor and bool(self.live.get((key, predecessors[0]))),
         )
 
     def _windows(self, known: Known) -> Iterator[tuple[Hashable, Window, Members]]:
-        for key, named in known.named.items():
-            events = [event for _, event in named]
-            for window in reference.windows(self.meaning.kind, events, known.of(key).horizon):
-                members = {id: one for id, one in named if reference.belongs(self.meaning.kind, one, window)}
+        """Yield the windows of each key that have members."""
+        kind = self.meaning.kind
+        for key, named_events in known.named_events.items():
+            events = [event for _, event in named_events]
+            for window in reference.windows(kind, events, known.progress_of(key).horizon):
+                members = {name: event for name, event in named_events if reference.belongs(kind, event, window)}
                 if members:
                     yield key, window, members
 
-    def _fires(self, window: Window, lived: Lived, members: Members, now: Progress, arrival: Arrival) -> bool:
-        came = [event for id, event in members.items() if id not in lived.members]
-        left = len(lived.members.keys() - members.keys())
-        lived.is_changed |= self._seen(window, members) != self._seen(window, lived.members)
-        lived.members = members
+    def _fires(
+        self, window: Window, history: WindowHistory, members: Members, progress: Progress, arrival: Arrival
+    ) -> bool:
+        """Call the trigger of an open window, and return True if it emits a result."""
+        view = self._view(window, history.members, members, progress, arrival)
+        history.views.append(view)
+        history.is_changed |= self._seen(window, members) != self._seen(window, history.members)
+        history.members = members
+
         trigger = self.emit.trigger
-        values = {name: [PAYLOAD[name][0](event.payload) for event in came] for name in trigger.reads}
-        newest = max((event.start for event in came), default=EARLIEST)
+        extent = self.meaning.kind.extent(window)
+        decision = Decision.WAIT
+        if history.state is not FINISHED:
+            history.state, decision = trigger.step(history.state, extent, view)
+            if decision.is_finished:
+                history.state = FINISHED
+        if not history.is_successor:
+            place = len(history.views) - 1
+            assert decision.fires == (place in life(trigger, extent, history.views).firings)
+
+        moves = history.must_move
+        history.must_move = False
+        return moves or (history.is_changed and decision.fires)
+
+    def _view(
+        self, window: Window, previous_members: Members, members: Members, progress: Progress, arrival: Arrival
+    ) -> TriggerView:
+        """Return the view of a micro-batch that the trigger of a window gets."""
+        trigger = self.emit.trigger
+        added = [event for name, event in members.items() if name not in previous_members]
         results = {}
         if trigger.reads_results:
             aligned = replace(self.meaning, timestamps=TimestampPolicy.ALIGN)
             (row,) = reference.evaluate_window(aligned, window, list(members.values()))
             results = {RESULT: row.value[0]}
-        of_members = (len(came), left, newest)
-        view = TriggerView(now.max_event_time, now.watermark, now.clock, *of_members, arrival.signals, values, results)
-        lived.views.append(view)
-        extent = self.meaning.kind.extent(window)
-        decision = Decision.WAIT
-        if lived.state is not FINISHED:
-            lived.state, decision = trigger.step(lived.state, extent, view)
-            if decision.is_finished:
-                lived.state = FINISHED
-        if not lived.is_heir:
-            assert decision.fires == (len(lived.views) - 1 in life(trigger, extent, lived.views).firings)
-        is_moved, lived.is_moved = lived.is_moved, False
-        return is_moved or (lived.is_changed and decision.fires)
+        values: dict[str, list[Any]] = {}
+        for column in trigger.reads:
+            read, _ = PAYLOAD[column]
+            values[column] = [read(event.payload) for event in added]
+        return TriggerView(
+            progress.max_event_time,
+            progress.watermark,
+            progress.clock,
+            len(added),
+            len(previous_members.keys() - members.keys()),
+            max((event.start for event in added), default=EARLIEST),
+            arrival.signals,
+            values,
+            results,
+        )
 
-    def _seen(self, window: Window, members: Mapping[Hashable, Event[Any]]) -> dict[Hashable, Any]:
+    def _seen(self, window: Window, members: Members) -> dict[Hashable, Any]:
+        """Return the members as modules read them: their payloads, or the clipped events where they read times."""
         if not any(computation.module.reads_times for computation in self.meaning.computations):
-            return {id: event.payload for id, event in members.items()}
-        return {
-            id: reference.clip(event, self.meaning.kind.extent(window), self.meaning.clip)
-            for id, event in members.items()
-        }
+            return {name: event.payload for name, event in members.items()}
+        extent = self.meaning.kind.extent(window)
+        return {name: reference.clip(event, extent, self.meaning.clip) for name, event in members.items()}
 
-    def _emit(self, key: Hashable, window: Window, lived: Lived, members: Members, timing: Timing) -> Counter[Row]:
-        refinement, is_rest = self.emit.refinement, self.emit.refinement is Refinement.DISCARD
-        wanted = [event for id, event in members.items() if not is_rest or id not in lived.emitted]
-        output = reference.evaluate_window(self.meaning, window, wanted) if wanted else []
-        if output and isinstance(refinement, ResultRefinement):
-            lived.results.append(output[0].value)
-            value = self._refined(refinement, lived.results, is_final=timing is Timing.FINAL)
-            output = [] if value is None else [replace(output[0], value=value)]
-        rows: Counter[Row] = Counter()
-        for one in output:
-            values = values_of(self.query.modules[0].result_field(), one.value) if self.query.is_operator else one.value
-            extent, lifetime = (one.window.start, one.window.end), (one.start, one.end)
-            rows[Row(key, extent, lifetime, plain(values), (str(timing), lived.firings))] += 1
-        lived.firings, lived.is_changed, lived.emitted = lived.firings + 1, False, set(members)
+    def _emit(
+        self, key: Hashable, window: Window, history: WindowHistory, members: Members, timing: Timing
+    ) -> Counter[Row]:
+        """Return the rows that a window emits."""
+        rows = Counter[Row]()
+        for result in self._results(window, history, members, timing):
+            values = result.value
+            if self.query.is_operator:
+                values = values_of(self.query.modules[0].result_field(), values)
+            extent = (result.window.start, result.window.end)
+            lifetime = (result.start, result.end)
+            rows[Row(key, extent, lifetime, plain(values), (str(timing), history.firings))] += 1
+        history.firings += 1
+        history.is_changed = False
+        history.emitted = set(members)
         self.live[key, window] = rows
         return rows
+
+    def _results(
+        self, window: Window, history: WindowHistory, members: Members, timing: Timing
+    ) -> Sequence[OutputEvent]:
+        """Return the results of a window after refinement."""
+        refinement = self.emit.refinement
+        read = list(members.values())
+        if refinement is Refinement.DISCARD:  # each result is of the members that no earlier one has
+            read = [event for name, event in members.items() if name not in history.emitted]
+        if not read:
+            return []
+        output = reference.evaluate_window(self.meaning, window, read)
+        if not output or not isinstance(refinement, ResultRefinement):
+            return output
+        history.results.append(output[0].value)
+        value = self._refined(refinement, history.results, is_final=timing is Timing.FINAL)
+        return [] if value is None else [replace(output[0], value=value)]
 
     def _refined(
         self, refinement: ResultRefinement, results: list[tuple[Any, ...]], *, is_final: bool
     ) -> tuple[Any, ...] | None:
         """Refine all results of a window from the first one on; return what is emitted of the last one."""
         names = [RESULT, *(f"m{place}" for place in range(1, len(self.query.modules)))]
-        state, emitted = None, None
+        state = None
+        emitted = None
         for number, values in enumerate(results, 1):
             result = dict(zip(names, values, strict=True))
             state, emitted = refinement.refine(state, result, is_final and number == len(results))
         return None if emitted is None else tuple(emitted[name] for name in names)
 
 
-def heritage(window: Window, members: Members, gone: Mapping[Window, Lived], known: set[Hashable]) -> list[Window]:
-    """Return the windows in whose place a new one is, by the definition.
+def predecessors_of(
+    window: Window, members: Members, vanished: Mapping[Window, WindowHistory], event_names: set[Hashable]
+) -> list[Window]:
+    """Return the windows that a new one succeeds, by the definition.
 
-    It is in the place of the one with which it shares the most members, or of several such of the one whose start is
-    nearest; and in that of each other one of which no member is elsewhere, unless it shares a member with one before.
+    It succeeds the one with which it shares the most members, or of several such the one whose start is nearest; and
+    each other one of which no member is elsewhere, unless it shares a member with one before.
+
+    Args:
+        window: The new window.
+        members: The members of the new window.
+        vanished: The windows of its key that are no longer there.
+        event_names: The names of all events of the key.
     """
-    shared = {other: lived.members.keys() & members.keys() for other, lived in gone.items()}
-    candidates = [other for other in sorted(gone) if shared[other]]
+    shared = {other: history.members.keys() & members.keys() for other, history in vanished.items()}
+    candidates = [other for other in sorted(vanished) if shared[other]]
     candidates.sort(key=lambda other: abs(other.start - window.start))
     candidates.sort(key=lambda other: len(shared[other]), reverse=True)
-    chosen: list[Window] = []
-    for other in candidates:
-        elsewhere = (gone[other].members.keys() & known) - members.keys()
-        is_shared = any(shared[other] & shared[one] for one in chosen)
-        if not chosen or not (elsewhere or is_shared):
-            chosen.append(other)
-    return sorted(chosen)
+    predecessors: list[Window] = []
+    for candidate in candidates:
+        elsewhere = (vanished[candidate].members.keys() & event_names) - members.keys()
+        is_shared = any(shared[candidate] & shared[predecessor] for predecessor in predecessors)
+        if not predecessors or not (elsewhere or is_shared):
+            predecessors.append(candidate)
+    return sorted(predecessors)

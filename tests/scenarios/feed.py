@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from muntin import INFINITY, Aggregate, IncrementalAggregate, Module, tumbling
 from muntin_engine.state.cells import MemoryCells
@@ -50,38 +50,39 @@ class Result:
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
-    def told(self) -> list[str]:
+    def changes(self) -> list[str]:
         """The changes as text, `+[0,10) 3`: inserted, retracted with a minus, shortened with a tilde."""
-        return list(map(_spelled, self.rows))
+        return [_as_text(change) for change in self.rows]
 
     @property
     def reasons(self) -> list[str]:
-        """Why rows were refused."""
-        return [one["reason"] for one in self.refused]
+        """The reasons for which rows were refused."""
+        return [row["reason"] for row in self.refused]
 
     @property
     def late_by(self) -> list[int | None]:
-        """By how much the late rows are late."""
-        return [one["late_by"] for one in self.refused if one["reason"] == "late"]
+        """The lateness of late rows."""
+        return [row["late_by"] for row in self.refused if row["reason"] == "late"]
 
     @property
     def messages(self) -> list[str]:
-        """Why rows were refused, in a sentence."""
-        return [one["message"] for one in self.refused]
+        """The messages about refused rows."""
+        return [row["message"] for row in self.refused]
 
 
 class Feed:
-    """A query in one bucket, which has its state in cells, and decoded in the process."""
+    """A query in one bucket, whose state is in cells, and decoded in the process."""
 
     def __init__(self, query: Query, evaluator: str | None = None, cells: MemoryCells | None = None) -> None:
         """Open a query.
 
         Args:
             query: The query.
-            evaluator: The name of the evaluator; None if the planner chooses.
-            cells: The state that it goes on with.
+            evaluator: Name of the evaluator; None if the planner chooses.
+            cells: State that it continues with; by default none.
         """
-        self.query, self.plan = query, query.plan(evaluator, buckets=1)
+        self.query = query
+        self.plan = query.plan(evaluator, buckets=1)
         self.cells = MemoryCells() if cells is None else cells
         self.task = query.task(self.plan)
 
@@ -97,23 +98,31 @@ class Feed:
         """Run a micro-batch.
 
         Args:
-            rows: The rows.
-            watermark: A watermark of the input.
-            clock: A reading of the clock.
-            signals: The signals that are given.
-            of_keys: The watermarks of single keys.
-            tasks: How many map tasks have the rows.
+            rows: Rows.
+            watermark: Watermark of the input.
+            clock: Reading of the clock.
+            signals: Signals that are given.
+            of_keys: Watermarks of single keys.
+            tasks: Number of map tasks that have the rows.
         """
-        given = [*rows]
-        given += [mark(watermark, 0)] if watermark is not None else []
-        given += [mark(clock) | {"change": "clock"}] if clock is not None else []
-        given += [mark(0) | {"change": "signal", "signal": name} for name in signals]
+        input_rows = [*rows]
+        if watermark is not None:
+            input_rows.append(mark(watermark))
+        if clock is not None:
+            input_rows.append(mark(clock) | {"change": "clock"})
+        for name in signals:
+            input_rows.append(mark(0) | {"change": "signal", "signal": name})
         for key, time in (of_keys or {}).items():
-            given.append({**mark(min(time, INFINITY - 1)), "change": "punctuate_key", "key": key})
-        parts = [self.query.projected(given[first::tasks]) for first in range(tasks)]
-        sent = [one for part in parts for batch in distribute(self.task, [part]) for one in batch.to_pylist()]
+            input_rows.append({**mark(min(time, INFINITY - 1)), "change": "punctuate_key", "key": key})
+
+        map_output: list[dict[str, Any]] = []
+        for task in range(tasks):
+            task_rows = self.query.projected(input_rows[task::tasks])
+            for batch in distribute(self.task, [task_rows]):
+                map_output += batch.to_pylist()
+
         result = Result()
-        for blob in run_bucket(self.task, self.task.buckets[0], self.cells, collect(sent, 1)):
+        for blob in run_bucket(self.task, self.task.buckets[0], self.cells, collect(map_output, 1)):
             if blob.data is None:
                 result.counts[blob.stream] += blob.rows
             elif blob.stream == "results":
@@ -124,7 +133,7 @@ class Feed:
         return result
 
     def restart(self) -> None:
-        """Go on in new processes, which have the cells alone."""
+        """Continue in new processes, which have the cells alone."""
         self.task = replace(self.task, worker=replace(self.task.worker, cache_bytes=0))
 
     @property
@@ -138,13 +147,16 @@ class Feed:
         return sum(map(len, self.cells.cells.values()))
 
 
-def _spelled(given: Mapping[str, Any]) -> str:
-    start, end = extent(given.get("lifetime") or given["window"])
-    sign = {"insert": "+", "retract": "-", "revise": "~"}[given.get("change", "insert")]
-    until = f"{end}->{given['new_end']}" if sign == "~" else f"{end}"
-    named = {"key", "window", "lifetime", "change", "event_id", "new_end"}
-    values = [plain(value) for name, value in given.items() if name not in named]
-    return " ".join([f"{sign}[{start},{until})", *map(str, values)]).replace(str(INFINITY), "inf")
+SIGNS: Final = {"insert": "+", "retract": "-", "revise": "~"}
+NO_VALUES: Final = frozenset({"key", "window", "lifetime", "change", "event_id", "new_end"})
+
+
+def _as_text(change: Mapping[str, Any]) -> str:
+    start, end = extent(change.get("lifetime") or change["window"])
+    sign = SIGNS[change.get("change", "insert")]
+    until = f"{end}->{change['new_end']}" if sign == "~" else f"{end}"
+    values = [str(plain(value)) for name, value in change.items() if name not in NO_VALUES]
+    return " ".join([f"{sign}[{start},{until})", *values]).replace(str(INFINITY), "inf")
 
 
 def query(window: Any = None, *modules: Module, **policies: Any) -> Query:
@@ -167,7 +179,7 @@ class Members(Aggregate[int, list[int]]):
 
 
 class RunningTotal(IncrementalAggregate[int, int, int]):
-    """Counts its calls, and the payloads that it is given."""
+    """A running total that counts its calls, and the payloads that it reads."""
 
     name, version = "test.running_total", "2.1.0"
 
@@ -192,7 +204,7 @@ class RunningTotal(IncrementalAggregate[int, int, int]):
 
 
 class Merged(RunningTotal):
-    """The same over slices."""
+    """A running total whose states are merged, so that it runs over slices."""
 
     name = "test.merged_total"
 
@@ -202,7 +214,7 @@ class Merged(RunningTotal):
 
 
 class Deducted(Merged):
-    """The same with `deduct`."""
+    """A running total over slices with `deduct`."""
 
     name = "test.deducted_total"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from random import Random
 from typing import Any, Final
 
@@ -60,7 +59,6 @@ from tests.scenarios.streams import (
     WHOLE,
     as_it_comes,
     greatest_disorder,
-    hasty,
     in_one_order,
     longest_delay,
     punctuated_by_key,
@@ -68,6 +66,7 @@ from tests.scenarios.streams import (
     stream_of,
     told_apart,
     with_composite_keys,
+    with_hasty_punctuation,
 )
 from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_closed
 
@@ -82,8 +81,14 @@ CHANGES: Final[tuple[tuple[LifetimeChange, ...], ...]] = (
     *((Align(tumbling(10)), Shorten(4), Align(tumbling(3))), (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True))),
     *((Shift(WAIT),), (Shift(BACK), Extend(MORE), Shorten(3)), (SetDuration(MORE),), (Extend(WAIT),)),
 )
-LENGTHS: Final = tuple(some for some in CHANGES if not any(isinstance(one, PointsAtEnd) for one in some))
-"""Those under which each event stays one."""
+
+
+def _keeps_events(changes: Sequence[LifetimeChange]) -> bool:
+    return not any(isinstance(change, PointsAtEnd) for change in changes)
+
+
+LENGTHS: Final = tuple(filter(_keeps_events, CHANGES))
+"""Changes of lifetimes under which each event stays one."""
 
 
 def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **given: Any) -> Query:
@@ -110,19 +115,22 @@ def early(
     refinement = random.choice(refinements)
     if refinement is Refinement.DISCARD:
         query = replace(query, lifetimes=random.choice(("intervals", "points")))
-    drawn = (random_trigger(random, depth=2) if draw is None else draw(random) for _ in count())
-    trigger = next(one for one in drawn if not (query.is_operator and one.reads_results))
-    late, progress = random.choice((Lateness(), Lateness(), correct(6), ADJUST)), random.choice((Punctuated(), BY_KEY))
+    trigger = random_trigger(random, depth=2) if draw is None else draw(random)
+    while query.is_operator and trigger.reads_results:
+        trigger = random_trigger(random, depth=2) if draw is None else draw(random)
+    late = random.choice((Lateness(), Lateness(), correct(6), ADJUST))
+    progress = random.choice((Punctuated(), BY_KEY))
     if late is ADJUST and query.lifetimes in ("points", "samples"):
         query = replace(query, lifetimes="intervals")
-    query, age = replace(query, emit=EarlyEmission(trigger, refinement)), random.choice((None, None, None, 3))
+    query = replace(query, emit=EarlyEmission(trigger, refinement))
+    age = random.choice((None, None, None, 3))
     if isinstance(query.window, CalendarWindows):
-        return on_its_axis(_with_keys(random, query, _coming(random, query)))
+        return on_its_axis(_with_keys(random, query, _arriving_late(random, query)))
     if age is not None and refinement is Refinement.RETRACT and query.lifetimes != "samples":
         query = replace(query, forget_keys_after=age)  # whose final results are compared alone
-        return _with_keys(random, query, _coming(random, query))
+        return _with_keys(random, query, _arriving_late(random, query))
     query = replace(query, late=late, progress=progress)
-    return _with_keys(random, query, _coming(random, query))
+    return _with_keys(random, query, _arriving_late(random, query))
 
 
 def early_where_events_cut(random: Random) -> Scenario:
@@ -148,20 +156,20 @@ def by_key(random: Random) -> Scenario:
         forget_keys_after=random.choice(ages),
     )
     query = replace(query, lifetimes="named") if query.lifetimes == "samples" and (ages[0] or query.keys > 1) else query
-    return _with_keys(random, query, _coming(random, query))
+    return _with_keys(random, query, _arriving_late(random, query))
 
 
 def corrected(random: Random) -> Scenario:
     """Draw a watermark that is hasty, and late rows that correct results until the input is as far as it says."""
     emit = random.choice((EmitPolicy.FINAL, EmitPolicy.SPECULATIVE))
     query = query_of(random, emit=emit, late=correct(6))
-    return as_it_comes(random, query, _coming(random, query))
+    return as_it_comes(random, query, _arriving_late(random, query))
 
 
 def adjusted(random: Random) -> Scenario:
     """Draw late insertions, which start at the watermark then."""
     query = query_of(random, late=ADJUST, lifetimes=random.choice(("intervals", "named")))
-    return as_it_comes(random, query, _coming(random, query))
+    return as_it_comes(random, query, _arriving_late(random, query))
 
 
 def paced(random: Random) -> Scenario:
@@ -170,7 +178,8 @@ def paced(random: Random) -> Scenario:
     is_union = number > 1 or random.random() < 0.5
     query = _of_union(query_of(random)) if is_union else query_of(random)
     streams = _streams(random, query, number)
-    delay, disorder = max(map(longest_delay, streams)), max(map(greatest_disorder, streams))
+    delay = max(map(longest_delay, streams))
+    disorder = max(map(greatest_disorder, streams))
     policies = (
         bounded_delay(delay),
         bounded_disorder(disorder),
@@ -184,7 +193,7 @@ def paced(random: Random) -> Scenario:
 
 
 def united(random: Random) -> Scenario:
-    """Draw a union of streams the lifetimes of whose events change, each in its own way, and then all alike."""
+    """Draw a union of streams whose events change their lifetimes: those of each stream, and then all alike."""
     window = random.choice((tumbling(10), hopping(9, 6), hopping(12, 5), snapshot(), session(4)))
     modules = random.choice([*COLUMNAR.values(), *MERGED.values()])
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "points"))
@@ -193,8 +202,8 @@ def united(random: Random) -> Scenario:
     query = Query(window, modules, lifetimes=lifetimes, changes=random.choice(CHANGES))
     query = _of_union(query) if is_union else query
     streams = _streams(random, query, number)
-    own = tuple(random.choice(CHANGES[:8]) for _ in streams) if is_union else ()
-    return as_it_comes(random, replace(query, sources=own), *streams)
+    source_changes = tuple(random.choice(CHANGES[:8]) for _ in streams) if is_union else ()
+    return as_it_comes(random, replace(query, sources=source_changes), *streams)
 
 
 def of_inputs(random: Random) -> Scenario:
@@ -297,18 +306,17 @@ def _arriving(random: Random, join: Join, *, is_narrow: bool = False) -> list[Sc
     """Draw the streams of a join, or of events that are results, in disorder, cut into micro-batches."""
     streams = []
     for side, name in join.places:
-        seed, own = random.randrange(10**9), join.sides[side]
-        stream = until_closed(
-            shuffle(stream_of(random, own, is_narrow=is_narrow), seed, early_revisions=random.random() < 0.5)
-        )
+        seed = random.randrange(10**9)
+        in_order = stream_of(random, join.sides[side], is_narrow=is_narrow)
+        stream = until_closed(shuffle(in_order, seed, early_revisions=random.random() < 0.5))
         stream = renumbered(stream, "abc".index(name), max(1, join.united[side]))
         streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
     return streams
 
 
-def _coming(random: Random, query: Query) -> Script:
+def _arriving_late(random: Random, query: Query) -> Script:
     stream = in_one_order(random, query)
-    return hasty(random, stream) if query.late is ADJUST else stream
+    return with_hasty_punctuation(random, stream) if query.late is ADJUST else stream
 
 
 def _with_keys(random: Random, query: Query, stream: Script) -> Scenario:

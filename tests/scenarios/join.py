@@ -30,7 +30,7 @@ from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
 from tests.scenarios.join_meaning import Condition, Side, final_rows, rows
-from tests.scenarios.known import Arrival, joined, replaced, under
+from tests.scenarios.known import Arrival, changed_events, lasting_samples, replaced_samples
 from tests.scenarios.lifetimes import watermark
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row, Run, differ
@@ -109,9 +109,9 @@ class Join:
         """The expected output, as it learns of micro-batches."""
         return Joined(self)
 
-    def hasty(self, tick: int) -> int:
-        """Return the punctuation of an input that is complete up to a tick: there is no allowed lateness."""
-        return tick
+    def punctuation_time(self, watermark: int) -> int:
+        """Return the time of punctuation that makes a watermark: the same, without allowed lateness."""
+        return watermark
 
     def at_version(self, number: int) -> Join:
         """Return this query: it has no modules that are upgraded."""
@@ -185,11 +185,12 @@ class Joined:
         count = 0
         for side, history in zip(self.query.sides, self._histories, strict=True):
             if side.lifetimes == "samples":
-                count += replaced([list(fold(changes).items()) for changes in history.accepted.values()], side)
+                histories = [list(fold(changes).items()) for changes in history.accepted.values()]
+                count += replaced_samples(histories, side)
         return count
 
     @property
-    def now(self) -> Progress:
+    def progress(self) -> Progress:
         """The progress of both streams together."""
         return Progress(min(self._watermarks))
 
@@ -209,7 +210,7 @@ class Joined:
         """True if changes wait for others of their event."""
         return any(history.waiting for history in self._histories)
 
-    def take(self, arrival: Arrival, run: Run) -> None:
+    def check(self, arrival: Arrival, run: Run) -> None:
         """Add a micro-batch that was run, and compare the output with the expected one.
 
         Raises:
@@ -249,11 +250,11 @@ class Joined:
         for key, key_changes in self._histories[side].accepted.items():
             named: list[tuple[Hashable, Event[Any]]] = list(fold(key_changes).items())
             if query.lifetimes == "samples":
-                named = list(joined(named, query))
+                named = list(lasting_samples(named, query))
             events[key] = []
             for _, event in named:
                 if query.keeps(event.payload):
-                    events[key] += under(self.query.changes[side], event)
+                    events[key] += changed_events(self.query.changes[side], event)
         return events
 
 

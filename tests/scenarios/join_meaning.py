@@ -1,11 +1,13 @@
-"""What a join has to have emitted, by definition: independent of how an engine finds it."""
+"""The final output of a join, by definition: independent of how an engine finds it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from operator import and_
 from typing import Any, Final, TypeAlias
 
 from muntin import INFINITY, Event, JoinKind
@@ -14,7 +16,7 @@ from muntin_engine.testing import join
 
 @dataclass(frozen=True)
 class Side:
-    """One input: how its events come.
+    """One input of a join.
 
     Attributes:
         has_ids: True if its events may be revised.
@@ -26,7 +28,7 @@ class Side:
 
 
 Condition: TypeAlias = Callable[[Any, Any], bool | None]
-"""Of the payloads of a left and a right event: whether they meet; None if that is not known, and then they do not."""
+"""A condition on the payloads of a left and a right event; None is unknown, and then they do not meet."""
 
 NEW: Final = "new"
 """The payload of right events that may still come. They may be such that all left events meet them."""
@@ -51,34 +53,41 @@ def final_rows(
     Each event that may change does so as far as it may, in both directions, and new right events cover everything from
     their watermark on, or nothing.
     """
-    worlds = [_worlds(*given) for given in zip(sides, histories, watermarks, strict=True)]
+    left_worlds = _worlds(sides[0], histories[0], watermarks[0])
+    right_worlds = _worlds(sides[1], histories[1], watermarks[1])
     if watermarks[1] < INFINITY:
         starts = {watermarks[1]}
         if kind is JoinKind.CLIP:  # it matters where right events start, and not what they cover
             starts |= {max(event.start + 1, watermarks[1]) for event in histories[0]}
-        worlds[1] += [[*world, *(Event(start, INFINITY, NEW) for start in starts)] for world in worlds[1]]
-    met = None if on is None else lambda left, right: right == NEW or on(left, right)
-    found = [rows(kind, left, right, met) for left, right in product(*worlds)]
-    common = found[0]
-    for other in found[1:]:
-        common = common & other
-    return common
+        new_events = [Event(start, INFINITY, NEW) for start in starts]
+        right_worlds += [[*world, *new_events] for world in right_worlds]
+
+    meets = None if on is None else lambda left, right: right == NEW or on(left, right)
+    return reduce(and_, (rows(kind, left, right, meets) for left, right in product(left_worlds, right_worlds)))
 
 
 def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[list[Event[Any]]]:
+    """Return the most different histories of an input that are still legal after its watermark."""
     as_is = list(events)
-    if watermark == INFINITY or not (side.has_ids or side.is_edge):
+    if watermark == INFINITY:
         return [as_is]
     if side.is_edge:
-        cut = [Event(e.start, min(e.end, max(e.start + 1, watermark)), e.payload) for e in as_is]
-        # each that the watermark has not passed may give way to another, which has nothing in common with it
-        replaced = [[event for event in world if event.start < watermark] for world in (as_is, cut)]
-        return [as_is, cut, *replaced]
+        cut = [ending_at(event, min(event.end, max(event.start + 1, watermark))) for event in as_is]
+        # A sample that the watermark has not passed may be replaced by another, which has nothing in common with it.
+        passed = [event for event in as_is if event.start < watermark]
+        passed_and_cut = [event for event in cut if event.start < watermark]
+        return [as_is, cut, passed, passed_and_cut]
+    if not side.has_ids:
+        return [as_is]
     may_move = [event for event in as_is if event.end >= watermark]
     fixed = [event for event in as_is if event.end < watermark]
-    short = [Event(e.start, watermark, e.payload) for e in may_move if e.start < watermark]
-    long = [Event(e.start, INFINITY, e.payload) for e in may_move]
-    return [as_is, fixed + short, fixed + long]
+    shortest = [ending_at(event, watermark) for event in may_move if event.start < watermark]
+    longest = [ending_at(event, INFINITY) for event in may_move]
+    return [as_is, fixed + shortest, fixed + longest]
+
+
+def ending_at(event: Event[Any], end: int) -> Event[Any]:
+    return Event(event.start, end, event.payload)
 
 
 def lasting(samples: Sequence[Event[Any]]) -> list[Event[Any]]:

@@ -1,4 +1,4 @@
-"""What is known of a query's input after some micro-batches, by definition: its events, and how far each key is."""
+"""The input of a query after some micro-batches, by definition: its events, and how complete it is for each key."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.query import Query
 
 Histories = Mapping[Hashable, Sequence[Event[Any]]]
+"""The events of each key."""
+
+NamedEvents = Sequence[tuple[Hashable, Event[Any]]]
+"""Events, each with what names it."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """What arrives in a micro-batch.
+    """The input of a micro-batch.
 
     Attributes:
         batches: The steps of each stream.
@@ -40,87 +44,212 @@ class Arrival:
     signals: frozenset[str] = frozenset()
 
 
-class Known:
-    """The input of a query as far as it came.
+class KnownProgress:
+    """How complete the input of a query is: the whole of it, and single keys that are ahead.
+
+    There are four kinds of watermark. A stream *reports* up to where its rows are complete, by punctuation or by the
+    policy of the query. The *stream watermark* is that of its events, after the changes of lifetimes of this stream.
+    The *input watermark* is the least of these, after the changes of lifetimes of the whole query. *Key watermarks* are
+    ahead of it.
 
     Attributes:
-        history: The changes so far.
-        now: How far the input is.
-        late: How many changes came too late, and were not adjusted.
-        shed: How many insertions found no room.
+        input: The progress of the whole input.
     """
 
     def __init__(self, query: Query) -> None:
-        self.history, self.now = StreamHistory(is_strict=False), Progress()
-        self.late = self.shed = 0
         self._query = query
-        self._rows: list[list[list[Row]]] = [[] for _ in range(max(1, len(query.sources)))]
-        self._reached = [EARLIEST] * len(self._rows)
-        self._of_keys: dict[Hashable, Progress] = {}
-        self._told_of: dict[Hashable, int] = {}
-        self._closed: dict[Hashable, Progress] = {}
+        self.input = Progress()
+        stream_count = max(1, len(query.sources))
+        self._inserted_rows: list[list[list[Row]]] = [[] for _ in range(stream_count)]  # by stream and micro-batch
+        self._stream_watermarks = [EARLIEST] * stream_count
+        self._of_patterns: dict[Hashable, Progress] = {}
+        self._key_punctuation: dict[Hashable, int] = {}  # the latest of each pattern that has not ended
+        self._of_ended_keys: dict[Hashable, Progress] = {}
+
+    def add(self, arrival: Arrival, accepted: Sequence[Batch]) -> None:
+        """Add a micro-batch.
+
+        Args:
+            arrival: The micro-batch as it came: rows that are rejected advance the progress too.
+            accepted: Its batches without the rejected rows, which no progress policy sees.
+        """
+        query = self._query
+        for stream, batch in enumerate(accepted):
+            self._advance_stream(stream, batch)
+        input_watermark = self._after_changes(min(self._stream_watermarks))
+
+        punctuation_times = [input_watermark, *map(self._after_changes, self._stream_watermarks)]
+        for batch in accepted:
+            for punctuation in batch.of_keys:
+                self._advance_keys(punctuation)
+                punctuation_times.append(punctuation.time)
+
+        reported = None if input_watermark == EARLIEST else input_watermark
+        of_rows = progress_of(query.first, Batch(tuple(self._changes_of(arrival)), reported))
+        horizon = of_rows.horizon
+        for time in map(query.punctuation_time, punctuation_times):
+            if time != INFINITY:
+                horizon = max(horizon, time)
+        newest = self._newest(of_rows.newest, input_watermark)
+        self.input = self.input.advance(Progress(self._closing_time(input_watermark), horizon, newest, arrival.clock))
+
+    def of_pattern(self, pattern: Hashable) -> Progress:
+        """Return the progress that the punctuation of a key, or of a pattern of keys, implies."""
+        return self._of_patterns[pattern]
+
+    def of_key(self, key: Hashable, changes: Sequence[Insertion[Any] | Revision[Any]]) -> Progress:
+        """Return the progress of a key.
+
+        Args:
+            key: The key.
+            changes: The changes of the key so far.
+        """
+        progress = self.input
+        for pattern, pattern_progress in self._of_patterns.items():
+            if matches(pattern, key):
+                progress = progress.advance(pattern_progress)
+        if progress.watermark < INFINITY:
+            return progress
+        if self._query.rows and self.input.watermark < INFINITY:
+            progress = progress._replace(horizon=self._end_of_rows(key, changes))
+        if not self._of_patterns:
+            return progress
+        # A key that has ended does not see times that come later.
+        return self._of_ended_keys.setdefault(key, progress)
+
+    def _end_of_rows(self, key: Hashable, changes: Sequence[Insertion[Any] | Revision[Any]]) -> int:
+        """Return the horizon of a key that ends before the input does, where windows follow its own rows alone."""
+        horizon = self.input.watermark
+        for change in changes:
+            horizon = max(horizon, change.event.end)
+        for pattern, time in self._key_punctuation.items():
+            if matches(pattern, key):
+                horizon = max(horizon, time)
+        return horizon
+
+    def _advance_stream(self, stream: int, batch: Batch) -> None:
+        query = self._query
+        source_changes = query.sources[stream] if query.sources else ()
+        stream_watermark = watermark(source_changes, self._reported(stream, batch), event_ends_move=query.has_ids)
+        self._stream_watermarks[stream] = max(self._stream_watermarks[stream], stream_watermark)
+
+    def _reported(self, stream: int, batch: Batch) -> int:
+        """Return up to where the rows of a stream are complete: by its punctuation, or by a progress policy."""
+        policy = self._query.progress
+        rows: list[Row] = []
+        for step in batch.changes:
+            if isinstance(step.change, Insertion):
+                rows.append(Row("insert", step.change.event.start))
+        self._inserted_rows[stream].append(rows)
+        if isinstance(policy, Punctuated) or batch.punctuation == INFINITY:
+            return EARLIEST if batch.punctuation is None else batch.punctuation
+        return implied(policy, None, self._inserted_rows[stream])
+
+    def _advance_keys(self, punctuation: KeyPunctuation) -> None:
+        pattern = punctuation.key
+        time = punctuation.time
+        if time != INFINITY:
+            self._key_punctuation[pattern] = max(time, self._key_punctuation.get(pattern, EARLIEST))
+        progress = Progress(self._closing_time(time), newest=self._query.punctuation_time(time))
+        self._of_patterns[pattern] = self._of_patterns.get(pattern, Progress()).advance(progress)
+
+    def _after_changes(self, tick: int) -> int:
+        """Return the watermark after the changes of lifetimes of the whole query."""
+        return watermark(self._query.changes, tick, event_ends_move=self._query.has_ids)
+
+    def _changes_of(self, arrival: Arrival) -> Iterator[KeyedChange]:
+        """Yield all changes of a micro-batch under the lifetimes that the query sees."""
+        query = self._query
+        for batch, source_changes in zip(arrival.batches, query.sources or ((),), strict=True):
+            lifetime_changes = (*source_changes, *query.changes)
+            for step in batch.changes:
+                if lifetime_changes:
+                    yield from _insertions_under(lifetime_changes, step)
+                else:
+                    yield step
+
+    def _newest(self, newest_start: int, input_watermark: int) -> int:
+        """Return the newest time, which the max event time reaches: of a row, or of punctuation.
+
+        Args:
+            newest_start: The newest start of a row.
+            input_watermark: The watermark of the whole input.
+        """
+        query = self._query
+        punctuation_time = query.punctuation_time(input_watermark)
+        if query.late.corrects and query.emit is EmitPolicy.FINAL:
+            # What punctuation completes is emitted, and corrected until the watermark has passed it too.
+            return punctuation_time
+        if query.late.corrects or input_watermark != INFINITY:
+            return max(newest_start, punctuation_time)
+        return newest_start
+
+    def _closing_time(self, tick: int) -> int:
+        """Return up to where windows have closed: the last end of one, where output changes there alone."""
+        query = self._query
+        may_change_in_steps = isinstance(query.emit, EarlyEmission) and not query.ends_move
+        if may_change_in_steps and (query.late.corrects or steps_of(query.plan())):
+            return last_end(query.first, tick)
+        return tick
+
+
+class Known:
+    """The input of a query so far.
+
+    Attributes:
+        history: The changes so far.
+        late: The number of changes that came too late, and were not adjusted.
+        shed: The number of insertions that found no room.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.history = StreamHistory(is_strict=False)
+        self.late = 0
+        self.shed = 0
+        self._query = query
+        self._progress = KnownProgress(query)
         self._held: dict[Hashable, list[Event[Any]]] = {}
 
-    def take(self, arrival: Arrival) -> None:
-        """Take a micro-batch."""
-        query, before = self._query, self.now
-        batches = [self._taken(batch) for batch in arrival.batches]
-        moved = [
-            step
-            for batch, own in zip(arrival.batches, query.sources or ((),), strict=True)
-            for change in batch.changes
-            for step in _under((*own, *query.changes), change)
-        ]
-        for batch in batches:
+    def add(self, arrival: Arrival) -> None:
+        """Add a micro-batch."""
+        accepted = [self._accepted(batch) for batch in arrival.batches]
+        for batch in accepted:
             for step in batch.changes:
                 self.history.add(step)
-        for place, batch in enumerate(batches):
-            own = query.sources[place] if query.sources else ()
-            told = watermark(own, self._told(place, batch), event_ends_move=query.has_ids)
-            self._reached[place] = max(self._reached[place], told)
-        reached = [watermark(query.changes, told, event_ends_move=query.has_ids) for told in self._reached]
-        least = watermark(query.changes, min(self._reached), event_ends_move=query.has_ids)
-        said = progress_of(query.first, Batch(tuple(moved), None if least == EARLIEST else least))
-        marks = [mark for batch in batches for mark in batch.of_keys]
-        for mark in marks:
-            if mark.time != INFINITY:
-                self._told_of[mark.key] = max(mark.time, self._told_of.get(mark.key, EARLIEST))
-            own_progress = Progress(self._counted(mark.time), newest=query.hasty(mark.time))
-            self._of_keys[mark.key] = self._of_keys.get(mark.key, Progress()).advance(own_progress)
-        seen = [query.hasty(time) for time in (least, *reached, *(mark.time for mark in marks))]
-        horizon = max([said.horizon, *(time for time in seen if time != INFINITY)])
-        newest = max(said.newest, query.hasty(least)) if query.late.corrects else said.newest
-        newest = query.hasty(least) if query.late.corrects and query.emit is EmitPolicy.FINAL else newest
-        newest = newest if least == INFINITY else max(newest, query.hasty(least))
-        self.now = before.advance(Progress(self._counted(least), horizon, newest, arrival.clock))
-        if not query.changes and not any(query.sources):  # else events come under other times
-            self.history.add(Punctuation(self.now.watermark))
-            for mark in marks:
-                self.history.add(KeyPunctuation(mark.key, self._of_keys[mark.key].watermark))
-        if query.most_held is not None:
-            self._held = {key: [e for e in events if self._is_held(e, events)] for key, events in self._held.items()}
+        self._progress.add(arrival, accepted)
 
-    def of(self, key: Hashable) -> Progress:
-        """Return how far a key is: one that has closed itself hears nothing of times that are seen later."""
-        now = self.now
-        for pattern, progress in self._of_keys.items():
-            now = now.advance(progress) if matches(pattern, key) else now
-        if self._query.rows and now.watermark == INFINITY > self.now.watermark:  # it ends with its own rows
-            own = (change.event.end for change in self.history.accepted.get(key, ()))
-            told = (time for pattern, time in self._told_of.items() if matches(pattern, key))
-            now = now._replace(horizon=max([self.now.watermark, *own, *told], default=EARLIEST))
-        return self._closed.setdefault(key, now) if now.watermark == INFINITY and self._of_keys else now
+        changes_lifetimes = bool(self._query.changes) or any(self._query.sources)
+        if not changes_lifetimes:  # otherwise the history has other times than the progress
+            self.history.add(Punctuation(self.progress.watermark))
+            for batch in accepted:
+                for punctuation in batch.of_keys:
+                    key_watermark = self._progress.of_pattern(punctuation.key).watermark
+                    self.history.add(KeyPunctuation(punctuation.key, key_watermark))
+        if self._query.most_held is not None:
+            for key, events in self._held.items():
+                self._held[key] = [event for event in events if self._is_held(event, events)]
 
-    def over(self) -> Iterator[tuple[Hashable, Hashable, int]]:
-        """Yield the key, id and start of each event that ended before its key is, or was retracted and started before.
+    @property
+    def progress(self) -> Progress:
+        """The progress of the whole input."""
+        return self._progress.input
 
-        No legal change can reach them any more, so a revision of one is of an event that is unknown.
+    def progress_of(self, key: Hashable) -> Progress:
+        """Return the progress of a key."""
+        return self._progress.of_key(key, self.history.accepted.get(key, ()))
+
+    def settled_events(self) -> Iterator[tuple[Hashable, Hashable, int]]:
+        """Yield the key, id and start of each event that no legal change reaches any more.
+
+        It ended before the watermark of its key, or was retracted and started before. A revision of it is one of an
+        event that is unknown.
         """
         for key, changes in self.history.accepted.items():
-            live, reached = fold(changes), self.of(key).watermark
+            live = fold(changes)
+            key_watermark = self.progress_of(key).watermark
             for id, start in dict.fromkeys((change.id, change.event.start) for change in changes):
                 end = live[id, start].end if (id, start) in live else start
-                if end < reached < INFINITY:
+                if end < key_watermark < INFINITY:
                     yield key, id, start
 
     @property
@@ -130,14 +259,15 @@ class Known:
 
     @property
     def replaced(self) -> int:
-        """The number of samples that gave way to another one of their time."""
+        """The number of samples that were replaced by another one of their time."""
         if self._query.lifetimes != "samples":
             return 0
-        return replaced([list(fold(changes).items()) for changes in self.history.accepted.values()], self._query)
+        histories = [list(fold(changes).items()) for changes in self.history.accepted.values()]
+        return replaced_samples(histories, self._query)
 
     @property
     def is_determined(self) -> bool:
-        """True if what must be live follows from what came: of what is final, it does while a row of an event lacks."""
+        """True if what must be live follows from what came: final output does while a row of an event is missing."""
         return not self.history.waiting or self._query.emit is EmitPolicy.FINAL
 
     @property
@@ -148,88 +278,100 @@ class Known:
     @property
     def events(self) -> Histories:
         """The events of each key that the filter lets in, with the lifetimes that the query sees."""
-        return {key: [event for _, event in named] for key, named in self.named.items()}
+        return {key: [event for _, event in events] for key, events in self.named_events.items()}
 
     @property
-    def named(self) -> Mapping[Hashable, Sequence[tuple[Hashable, Event[Any]]]]:
-        """The same, each event with what names it."""
-        query, found = self._query, {}
-        names = ("x", "order", *query.rows.reads) if query.rows else ()
+    def named_events(self) -> Mapping[Hashable, NamedEvents]:
+        """The events of each key as in `events`, each with what names it."""
+        query = self._query
+        columns = ("x", "order", *query.rows.reads) if query.rows else ()
+        events_by_key: dict[Hashable, list[tuple[Hashable, Event[Any]]]] = {}
         for key, changes in self.history.accepted.items():
-            named: list[tuple[Hashable, Event[Any]]] = list(fold(changes).items())
+            events: NamedEvents = list(fold(changes).items())
             if query.lifetimes == "samples":
-                named = list(joined(named, query))
-            named = [(id, other) for id, event in named for other in self._seen(id, event)]
-            found[key] = [
-                (id, replace(event, payload=columns_of(event.payload, names)) if names else event)
-                for id, event in named
-                if query.keeps(event.payload)
-            ]
-        return found
+                events = lasting_samples(events, query)
+            events_by_key[key] = []
+            for id, event in events:
+                if not query.keeps(event.payload):
+                    continue
+                payload = columns_of(event.payload, columns) if columns else event.payload
+                for seen_event in changed_events(self._lifetime_changes(id), event):
+                    events_by_key[key].append((id, replace(seen_event, payload=payload)))
+        return events_by_key
 
-    def _seen(self, id: Any, event: Event[Any]) -> Iterator[Event[Any]]:
-        own = self._query.sources[query_place(id, len(self._rows))] if self._query.sources else ()
-        yield from under((*own, *self._query.changes), event)
+    def _lifetime_changes(self, id: Any) -> tuple[LifetimeChange, ...]:
+        """Return the changes of the lifetime of an event: those of its stream, and of the query."""
+        query = self._query
+        if not query.sources:
+            return query.changes
+        return (*query.sources[stream_of(id, len(query.sources))], *query.changes)
 
-    def _taken(self, batch: Batch) -> Batch:
-        """Return a batch without what is refused; late insertions start where their key is, if they are adjusted."""
-        changes = list(batch.changes)
+    def _accepted(self, batch: Batch) -> Batch:
+        """Leave out rejected rows; late insertions start at the watermark of their key, if they are adjusted."""
+        changes: Sequence[KeyedChange] = batch.changes
         if self._query.late.policy is LatePolicy.ADJUST:
-            moved = [_adjusted(step, self.of(step.key).watermark) for step in changes]
-            changes = [step for step in moved if step is not None]
-            self.late += len(moved) - len(changes)
+            changes = self._adjusted(changes)
         if self._query.most_held is not None:
-            kept = [step for key in {step.key for step in changes} for step in self._kept(key, changes)]
-            changes = [step for step in changes if step in kept]
-            self.shed += len(batch.changes) - len(changes)
+            changes = self._with_room(changes, self._query.most_held)
         return replace(batch, changes=tuple(changes))
 
-    def _kept(self, key: Hashable, changes: Sequence[KeyedChange]) -> list[KeyedChange]:
-        """Return the insertions of a key for which it has room: of those that come together the earliest."""
-        held = self._held.setdefault(key, [])
-        own = [step for step in changes if step.key == key]
-        own.sort(key=lambda step: (step.change.event.start, step.change.event.end, _rank(step.change.event.payload)))
-        kept = own[: max(0, (self._query.most_held or 0) - len(held))]
-        held += [step.change.event for step in kept]
-        return kept
+    def _adjusted(self, changes: Sequence[KeyedChange]) -> list[KeyedChange]:
+        """Start late insertions at the watermark of their key; those that end there or before are late."""
+        adjusted: list[KeyedChange] = []
+        for step in changes:
+            event = step.change.event
+            key_watermark = self.progress_of(step.key).watermark
+            if event.start >= key_watermark:
+                adjusted.append(step)
+            elif event.end > key_watermark:
+                insertion = Insertion(step.change.id, replace(event, start=key_watermark))
+                adjusted.append(replace(step, change=insertion))
+            else:
+                self.late += 1
+        return adjusted
+
+    def _with_room(self, changes: Sequence[KeyedChange], most_held: int) -> list[KeyedChange]:
+        """Shed the insertions for which a key has no room: of those that come together the latest."""
+        accepted: list[KeyedChange] = []
+        for key in {step.key for step in changes}:
+            held = self._held.setdefault(key, [])
+            key_changes = [step for step in changes if step.key == key]
+            key_changes.sort(key=_order_of_arrival)
+            room = max(0, most_held - len(held))
+            for step in key_changes[:room]:
+                accepted.append(step)
+                held.append(step.change.event)
+        changes_with_room = [step for step in changes if step in accepted]
+        self.shed += len(changes) - len(changes_with_room)
+        return changes_with_room
 
     def _is_held(self, event: Event[Any], events: Sequence[Event[Any]]) -> bool:
-        """Return True if a window that is open has an event: of a grid, or the last rows of a window of so many."""
-        window, reached = self._query.first, self.now.watermark
+        """True if an open window has an event: one of a grid, or a window of the last rows."""
+        window = self._query.first
+        input_watermark = self.progress.watermark
         if isinstance(window, HoppingWindows):
-            first = (event.end - 1 - window.offset) // window.hop * window.hop + window.offset
-            return first + window.size > reached
-        passed = sorted((other for other in events if other.start < reached), key=lambda other: other.start)
-        return reached < INFINITY and (event.start >= reached or event in passed[-window.evicts.size :])  # type: ignore[attr-defined]
-
-    def _told(self, place: int, batch: Batch) -> int:
-        """Return up to where the rows of a stream are complete: as they say, or as a policy derives from them."""
-        policy, rows = self._query.progress, self._rows[place]
-        inserted = [step.change.event.start for step in batch.changes if isinstance(step.change, Insertion)]
-        rows.append([Row("insert", start) for start in inserted])
-        if isinstance(policy, Punctuated) or batch.punctuation == INFINITY:
-            return EARLIEST if batch.punctuation is None else batch.punctuation
-        return implied(policy, None, rows)
-
-    def _counted(self, tick: int) -> int:
-        """Return where windows have closed: the last end of one, where output changes there alone."""
-        query = self._query
-        may_step = isinstance(query.emit, EarlyEmission) and not query.ends_move
-        is_step = may_step and (query.late.corrects or bool(steps_of(query.plan())))
-        return last_end(query.first, tick) if is_step else tick
+            last_start = (event.end - 1 - window.offset) // window.hop * window.hop + window.offset
+            return last_start + window.size > input_watermark
+        if input_watermark == INFINITY:
+            return False
+        passed = [other for other in events if other.start < input_watermark]
+        passed.sort(key=lambda other: other.start)
+        last_rows = passed[-window.evicts.size :]  # type: ignore[attr-defined]
+        return event.start >= input_watermark or event in last_rows
 
 
-def query_place(id: Any, count: int) -> int:
-    """Return the stream of which an event is, by its name among the events of its key."""
+def stream_of(id: Any, count: int) -> int:
+    """Return the place of an event's stream, by its name among the events of its key.
+
+    Args:
+        id: The name of the event.
+        count: The number of streams.
+    """
     number = id[0] if isinstance(id, tuple) else id
     return int(number) % count
 
 
-Named = Sequence[tuple[Hashable, Event[Any]]]
-"""Events, each with what names it."""
-
-
-def joined(named: Named, query: Query) -> Named:
+def lasting_samples(samples: NamedEvents, query: Query) -> NamedEvents:
     """Let each sample last until the next; of several at one time, the last by order, and then by its value, holds.
 
     Null comes first. The value of a sample that the filter leaves out is not known, its order is.
@@ -241,13 +383,31 @@ def joined(named: Named, query: Query) -> Named:
         return _rank(order), _rank(value)
 
     holding: dict[int, tuple[Hashable, Event[Any]]] = {}
-    for id, event in named:
-        known = holding.get(event.start)
-        if known is None or rank(event) > rank(known[1]):
+    for id, event in samples:
+        previous = holding.get(event.start)
+        if previous is None or rank(event) > rank(previous[1]):
             holding[event.start] = (id, event)
-    ordered = [holding[start] for start in sorted(holding)]
-    ends = [*sorted(holding)[1:], INFINITY]
-    return [(id, replace(event, end=end)) for (id, event), end in zip(ordered, ends, strict=True)]
+    starts = sorted(holding)
+    lasting: list[tuple[Hashable, Event[Any]]] = []
+    for start, end in zip(starts, [*starts[1:], INFINITY], strict=True):
+        id, event = holding[start]
+        lasting.append((id, replace(event, end=end)))
+    return lasting
+
+
+def replaced_samples(histories: Iterable[NamedEvents], query: Query) -> int:
+    """Return how many samples that the filter lets in another one of their time replaces."""
+    count = 0
+    for samples in histories:
+        holding = {id for id, _ in lasting_samples(samples, query)}
+        count += len([id for id, event in samples if id not in holding and query.keeps(event.payload)])
+    return count
+
+
+def _order_of_arrival(step: KeyedChange) -> tuple[Any, ...]:
+    """Return the sort key of changes that come together."""
+    event = step.change.event
+    return event.start, event.end, _rank(event.payload)
 
 
 def _rank(number: int | None) -> tuple[bool, int]:
@@ -255,34 +415,27 @@ def _rank(number: int | None) -> tuple[bool, int]:
     return number is not None, number or 0
 
 
-def replaced(histories: Iterable[Named], query: Query) -> int:
-    """Return how many samples that the filter lets in another one of their time replaces."""
-    count = 0
-    for named in histories:
-        holding = {id for id, _ in joined(named, query)}
-        count += len([id for id, event in named if id not in holding and query.keeps(event.payload)])
-    return count
-
-
 def last_end(window: WindowSpecification, tick: int) -> int:
     """Return the last end of a window that a watermark has reached, if events are members of what they overlap."""
+    if tick in (EARLIEST, INFINITY):
+        return tick
     if isinstance(window, CumulateWindows | LandmarkWindows):
         start = window.offset if isinstance(window, CumulateWindows) else window.since
-        return tick if tick in (EARLIEST, INFINITY) else tick - (tick - start) % window.step
-    if tick in (EARLIEST, INFINITY) or window.reach:
+        return tick - (tick - start) % window.step
+    if window.reach:
         return tick
     if isinstance(window, CalendarWindows):
         longest = (window.size + window.hop) * (1 if window.unit == "day" else 31) * 86_400
-        cuts = reference.windows(window, [Event(tick - 2 * longest, tick + 1, None)], tick + 1)
-        return max(cut.end for cut in cuts if cut.end <= tick)
+        windows = reference.windows(window, [Event(tick - 2 * longest, tick + 1, None)], tick + 1)
+        return max(cut.end for cut in windows if cut.end <= tick)
     if not isinstance(window, HoppingWindows):
         return tick
-    first = window.offset + window.size
-    return next(at for at in range(tick, tick - window.hop, -1) if (at - first) % window.hop == 0)
+    first_end = window.offset + window.size
+    return tick - (tick - first_end) % window.hop
 
 
-def under(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
-    """Yield an event as it is under changes of lifetimes, if it has one then."""
+def changed_events(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
+    """Yield an event with its changed lifetime, if it has one then."""
     life: Life | None = Life(event.start, event.end, event.payload)
     for change in changes:
         life = None if life is None else changed(change, life)
@@ -290,23 +443,12 @@ def under(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Even
         yield Event(*life)
 
 
-def _under(changes: Sequence[LifetimeChange], step: KeyedChange) -> Iterator[KeyedChange]:
-    """Yield insertions of all lifetimes that a change tells of, as they are under changes of lifetimes."""
-    if not changes:
-        yield step
-        return
+def _insertions_under(changes: Sequence[LifetimeChange], step: KeyedChange) -> Iterator[KeyedChange]:
+    """Yield an insertion for each lifetime that a change tells of, after changes of lifetimes."""
     change = step.change
-    ends = (change.event.end, *((change.new_end,) if isinstance(change, Revision) and not change.is_retraction else ()))
+    ends = [change.event.end]
+    if isinstance(change, Revision) and not change.is_retraction:
+        ends.append(change.new_end)
     for end in ends:
-        for event in under(changes, replace(change.event, end=end)):
+        for event in changed_events(changes, replace(change.event, end=end)):
             yield replace(step, change=Insertion(change.id, event))
-
-
-def _adjusted(step: KeyedChange, reached: int) -> KeyedChange | None:
-    """Return an insertion that starts where its key is, if it started before; None if it ends there or before."""
-    event = step.change.event
-    if event.start >= reached:
-        return step
-    return (
-        None if event.end <= reached else replace(step, change=Insertion(step.change.id, replace(event, start=reached)))
-    )

@@ -1,8 +1,9 @@
-"""Streams whose lifetimes change: their meaning on whole histories, and random legal rows that lead to a history."""
+"""Changes of lifetimes by definition, and random streams: legal rows that lead to a history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from random import Random
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from muntin_engine.time.lifetimes import (
 
 
 class Life(NamedTuple):
-    """An event, as it is when all has been said of it."""
+    """An event after all of its changes."""
 
     start: int
     end: int
@@ -31,7 +32,7 @@ class Life(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the stream; what a change does not read is null."""
+    """A row of the stream; columns that a change does not read are null."""
 
     change: str
     id: int | None = None
@@ -41,8 +42,8 @@ class Row(NamedTuple):
     payload: int | None = None
 
 
-def length_said(column: LengthColumn, payload: int) -> int:
-    """Return the length that an event of these streams says, which is no less than the least one."""
+def length_of(column: LengthColumn, payload: int) -> int:
+    """Return the length in the column of an event of these streams, which is no less than the least one."""
     return column.least + payload * 7 % 11
 
 
@@ -51,7 +52,7 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
     start, end, payload = life
     length = change.length
     if isinstance(length, LengthColumn):
-        length = length_said(length, payload)
+        length = length_of(length, payload)
     if isinstance(change, Shift):
         assert length is not None
         return Life(start + length, INFINITY if end == INFINITY else end + length, payload)
@@ -71,10 +72,10 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
     kind = change.windows
     furthest = 400 if end == INFINITY else max(400, end)
     covered = [window for window in _windows(kind, furthest) if window.start < end and start < window.end]
-    ends = covered[-1].end
+    new_end = covered[-1].end
     if isinstance(change, ShareWindows):
-        ends = min(window.start for window in _windows(kind, furthest + 1_000) if window.start > covered[-1].start)
-    return Life(covered[0].start, INFINITY if end == INFINITY else ends, payload)
+        new_end = min(window.start for window in _windows(kind, furthest + 1_000) if window.start > covered[-1].start)
+    return Life(covered[0].start, INFINITY if end == INFINITY else new_end, payload)
 
 
 def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
@@ -99,39 +100,41 @@ def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: 
 
 
 def random_lives(random: Random, count: int, *, are_revised: bool) -> list[tuple[Life | None, list[Row]]]:
-    """Return events, None if they are deleted in the end, each with the rows that say so in the order they were made.
+    """Draw events, None if they are deleted in the end, each with its rows in their order.
 
     A revision repeats the payload, and the end so far, which is null where there was none.
     """
-    found: list[tuple[Life | None, list[Row]]] = []
+    events: list[tuple[Life | None, list[Row]]] = []
     for id in range(count):
         start = random.randint(-20, 60)
         ends = [random.choice([INFINITY, start + random.randint(1, 30), start + random.randint(1, 5)])]
-        rows = [Row("insert", id, start, _said(ends[0]), None, id)]
+        rows = [Row("insert", id, start, _end(ends[0]), None, id)]
         for _ in range(random.choice([0, 0, 1, 2, 3]) if are_revised else 0):
             ends.append(start + random.randint(1, 40))
-            rows.append(Row("revise", id, start, _said(ends[-2]), ends[-1], id))
+            rows.append(Row("revise", id, start, _end(ends[-2]), ends[-1], id))
         is_deleted = are_revised and random.random() < 0.2
         if is_deleted:
-            rows.append(Row("retract", id, start, _said(ends[-1]), None, id))
-        found.append((None if is_deleted else Life(start, ends[-1], id), rows))
-    return found
+            rows.append(Row("retract", id, start, _end(ends[-1]), None, id))
+        events.append((None if is_deleted else Life(start, ends[-1], id), rows))
+    return events
 
 
 def random_stream(random: Random, rows: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
     """Yield the rows of events in any order, in micro-batches with legal punctuation after each."""
-    order = [row for some in rows for row in some]
+    order = list(chain.from_iterable(rows))
     random.shuffle(order)
     while order:
         size = random.randint(1, 6)
-        batch, order = order[:size], order[size:]
+        batch = order[:size]
+        order = order[size:]
         unfinished = {row.id for row in order}
-        bound = min((_sync_time(row) for some in rows for row in some if row.id in unfinished), default=200)
+        of_unfinished = [row for row in chain.from_iterable(rows) if row.id in unfinished]
+        bound = min(map(_sync_time, of_unfinished), default=200)
         yield [*batch, Row("punctuate", start=min(bound, random.randint(-40, 200)))]
     yield [Row("punctuate", start=200)]
 
 
-def _said(end: int) -> int | None:
+def _end(end: int) -> int | None:
     return None if end == INFINITY else end
 
 

@@ -1,4 +1,4 @@
-"""Packets on several links, each in disorder and at a pace of its own, on the engine, without Spark."""
+"""Packets on several links, each in disorder and at its own pace, on the engine, without Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Flow(NamedTuple):
 
 
 class Side(NamedTuple):
-    """An input of a join: the union of some links, by what its packets meet others, and how long each can be met."""
+    """An input of a join: a union of links, the key by which packets meet, and how long each can be met."""
 
     links: Sequence[str]
     key: Callable[[Flow], tuple[int, ...]]
@@ -48,41 +48,36 @@ class Pair(NamedTuple):
 
 
 def random_flows(seed: int, links: str, count: int = 60) -> list[Flow]:
-    """Return packets of twenty minutes on links that have a letter each; on the last one there is nearly nothing."""
+    """Draw packets of twenty minutes on links that have a letter each; on the last one there is nearly nothing."""
     random = Random(seed)
-    return [
-        Flow(
-            links[-1] if random.random() < 0.05 else random.choice(links),
-            random.randrange(3),
-            random.randrange(3),
-            random.choice((random.randrange(20 * MINUTE), random.randrange(20) * MINUTE)),
-        )
-        for _ in range(count)
-    ]
+    flows: list[Flow] = []
+    for _ in range(count):
+        link = links[-1] if random.random() < 0.05 else random.choice(links)
+        source = random.randrange(3)
+        target = random.randrange(3)
+        time = random.choice((random.randrange(20 * MINUTE), random.randrange(20) * MINUTE))
+        flows.append(Flow(link, source, target, time))
+    return flows
 
 
 def arriving(flows: Sequence[Flow], seed: int) -> Iterator[tuple[str, list[Flow], int]]:
-    """Yield a link, what comes on it next, and its watermark after that; links run ahead of each other at random."""
+    """Yield a link, its next packets, and its watermark after them; links run ahead of each other at random."""
     random = Random(seed)
-    left = {}
+    waiting: dict[str, list[Batch]] = {}
     for link in sorted({flow.link for flow in flows}):
-        changes = [
-            KeyedChange(None, Insertion(number, Event.point(flow.at, flow)))
-            for number, flow in enumerate(flows)
-            if flow.link == link
-        ]
-        script = Script((*sorted(changes, key=lambda step: step.change.event.start), Punctuation(INFINITY)))
+        in_order = sorted((flow.at, number) for number, flow in enumerate(flows) if flow.link == link)
+        changes = [KeyedChange(None, Insertion(number, Event.point(at, flows[number]))) for at, number in in_order]
         disorder = random.choice((band_disorder, block_disorder))
-        script = split(disorder(script, 2 * MINUTE, random.randrange(99)), seed)
-        left[link] = list(script.batches())
-    pace = {link: random.choice((1, 5)) for link in left}
-    while left:
-        (link,) = random.choices(list(left), [pace[link] for link in left])
-        batch = left[link].pop(0)
+        script = disorder(Script((*changes, Punctuation(INFINITY))), 2 * MINUTE, random.randrange(99))
+        waiting[link] = list(split(script, seed).batches())
+    pace = {link: random.choice((1, 5)) for link in waiting}
+    while waiting:
+        (link,) = random.choices(list(waiting), [pace[link] for link in waiting])
+        batch = waiting[link].pop(0)
         watermark = EARLIEST if batch.punctuation is None else batch.punctuation
         yield link, [step.change.event.payload for step in batch.changes], watermark
-        if not left[link]:
-            del left[link]
+        if not waiting[link]:
+            del waiting[link]
 
 
 def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
@@ -99,50 +94,63 @@ def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator
     )
     runs = [Run(join, join.plan(name, buckets=1), AS_IT_IS) for name in join.evaluators]
     assert len(runs) > 1
-    links, keys = [(link, side.key) for side in sides for link in side.links], dict[str, Hashable]()
-    for link, some, watermark in arriving(flows, seed):
+    links = [*left.links, *right.links]
+    side_of_link = dict.fromkeys(left.links, left) | dict.fromkeys(right.links, right)
+    keys = dict[str, Hashable]()
+    for link, link_flows, watermark in arriving(flows, seed):
+        steps: list[tuple[Hashable, Insertion[Any]]] = []
+        for flow in link_flows:
+            number = flows.index(flow)
+            steps.append((side_of_link[link].key(flow), Insertion(number, Event.point(flow.at, number))))
         batches = [Batch(())] * len(links)
-        ((place, key),) = [(place, key) for place, (of, key) in enumerate(links) if of == link]
-        numbered = [(flow, flows.index(flow)) for flow in some]
-        steps = [(key(flow), Insertion(number, Event.point(flow.at, number))) for flow, number in numbered]
-        batches[place] = batch_of(steps, watermark, keys)
-        found = [_taken(run, batches) for run in runs]
-        assert all(one == found[0] for one in found)
-        yield [Pair(flows[of[0]], flows[of[1]], at) for of, at in found[0].elements()], min(runs[0].promised.values())
+        batches[links.index(link)] = batch_of(steps, watermark, keys)
+        outputs = [_insertions(run, batches) for run in runs]
+        assert all(output == outputs[0] for output in outputs)
+        pairs = [Pair(flows[first], flows[second], at) for (first, second), at in outputs[0].elements()]
+        yield pairs, min(runs[0].output_watermarks.values())
     assert all(run.last["events_held"] == 0 for run in runs)
 
 
-def _taken(run: Run, batches: Sequence[Batch]) -> Counter[tuple[tuple[Any, ...], int]]:
-    """Return the values of the rows that a micro-batch inserts, and where these start; it refuses none."""
-    run.take(Arrival(tuple(batches)))
+def _insertions(run: Run, batches: Sequence[Batch]) -> Counter[tuple[tuple[Any, ...], int]]:
+    """Process a micro-batch, which refuses no row, and return the values and starts of the rows that it inserts."""
+    run.process(Arrival(tuple(batches)))
     assert not run.refused
     return Counter((row.values, row.lifetime[0]) for row in run.inserted.elements())
 
 
 def batch_of(steps: Sequence[tuple[Hashable, Insertion[Any]]], watermark: int, keys: dict[str, Hashable]) -> Batch:
-    """Return a micro-batch of one stream; keys are text, by which `keys` has what they were."""
-    keys.update((str(key), key) for key, _ in steps)
-    told = None if watermark == EARLIEST else watermark
-    return Batch(tuple(KeyedChange(str(key), change) for key, change in steps), told)
+    """Return a micro-batch of one stream.
+
+    Args:
+        steps: Keys and changes.
+        watermark: Watermark after them.
+        keys: Keys by the text that stands for them in the batch; those of the steps are added.
+    """
+    for key, _ in steps:
+        keys[str(key)] = key
+    punctuation = None if watermark == EARLIEST else watermark
+    return Batch(tuple(KeyedChange(str(key), change) for key, change in steps), punctuation)
 
 
 def count(
     arrivals: Iterator[tuple[Sequence[tuple[Hashable, int]], str, int]], window: WindowKind, links: Sequence[str] = ""
 ) -> Counter[tuple[Any, ...]]:
-    """Return (key, start of the window, events) of what a count over windows emits; each window once.
+    """Count events over windows, and return (key, start of the window, count) of each window, which is emitted once.
 
     Args:
-        arrivals: The keys and times of events, the link that they are of, and its watermark.
-        window: The windows.
-        links: Those of the input, if it is a union.
+        arrivals: Keys and times of events, their link, and its watermark.
+        window: Windows.
+        links: Links of the input, if it is a union.
     """
     query = Query(window, (Count(),), lifetimes="points", sources=((),) * len(links))
-    run, keys, rows = Run(query, query.plan(buckets=1), AS_IT_IS), dict[str, Hashable](), Counter[tuple[Any, ...]]()
+    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    keys = dict[str, Hashable]()
+    rows = Counter[tuple[Any, ...]]()
     for events, link, watermark in arrivals:
         batches = [Batch(())] * max(1, len(links))
         steps = [(key, Insertion(None, Event.point(at, 1))) for key, at in events]
         batches[links.index(link)] = batch_of(steps, watermark, keys)
-        run.take(Arrival(tuple(batches)))
+        run.process(Arrival(tuple(batches)))
         assert not run.refused
         rows.update((keys[str(row.key)], row.window[0], *row.values) for row in run.inserted.elements())
     return rows

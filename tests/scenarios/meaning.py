@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from muntin import (
@@ -51,86 +51,116 @@ COMPARED: Final = frozenset(DEFINED) - {CalendarWindows}
 
 
 class Windowed:
-    """What must be live of a query over windows, rows or events that are followed; its input is all one.
+    """The expected output of a query over windows, rows or events that are followed; its input is all one.
 
     Attributes:
         known: The input so far.
     """
 
     def __init__(self, query: Query) -> None:
-        self.query, self.known = query, Known(query)
+        self.query = query
+        self.known = Known(query)
         self._early = EarlyMeaning(query) if isinstance(query.emit, EarlyEmission) else None
-        self._taken = 0
+        self._batches_compared = 0
 
-    def take(self, arrival: Arrival, run: Run) -> None:
-        """Take a micro-batch that was run, and compare what came of it.
+    def check(self, arrival: Arrival, run: Run) -> None:
+        """Add a micro-batch that was run, and compare the output with the expected one.
 
         Raises:
             AssertionError: The output is another.
         """
-        self.known.take(arrival)
+        self.known.add(arrival)
         if self._early is not None and self.query.forget_keys_after is None:
-            inserted = self._early.take(self.known, arrival)
-            differ(run.inserted, inserted)
-            if self.query.emit.refinement is Refinement.RETRACT:  # type: ignore[union-attr]
-                live = {row: count for rows in self._early.live.values() for row, count in rows.items()}
-                differ(run.output, Counter(live))
+            self._check_early(self._early, arrival, run)
             return
         if self.known.is_determined:
-            self._compare(run)
-        self._taken += 1
-        if not self.known.is_waiting and self._early is None and self._taken % 3 == 0:  # it looks at every window
-            for place, bucket in enumerate(run.promised):
-                own = {key: some for key, some in self.known.events.items() if run.bucket_of(key) == place}
-                least = min(least_promise(self.query, window, own, self.known) for window in self.query.named.values())
-                promised = run.promised[bucket]
-                assert promised >= least, f"the output watermark is {promised}, and could be {least}"
+            self._check_live(run)
+        self._batches_compared += 1
+        # The least output watermark follows from every window there is: not each micro-batch is worth that.
+        if not self.known.is_waiting and self._early is None and self._batches_compared % 3 == 0:
+            self._check_output_watermarks(run)
 
-    def _compare(self, run: Run) -> None:
-        wanted, got, query = self._wanted(), run.output, self.query
-        if self._early is not None:
-            got = Counter()
-            for row, count in run.output.items():
-                if row.more[-2] == "final":
-                    got[row._replace(more=row.more[:-2])] += count
+    def _check_early(self, meaning: EarlyMeaning, arrival: Arrival, run: Run) -> None:
+        """Compare what a micro-batch inserts, and what is live where results are retracted."""
+        differ(run.inserted, meaning.insertions(self.known, arrival))
+        if meaning.emit.refinement is not Refinement.RETRACT:
+            return
+        live = Counter[Row]()
+        for rows in meaning.live.values():
+            live += rows
+        differ(run.output, live)
+
+    def _check_live(self, run: Run) -> None:
+        query = self.query
+        expected: Counter[Any] = self._expected_rows()
+        output: Counter[Any] = run.output if self._early is None else _final_rows(run.output)
         if query.is_time_bound:
-            wanted, got = (edges(output, query.first) for output in (wanted, got))
-        differ(got, wanted)
+            expected = edges(expected, query.first)
+            output = edges(output, query.first)
+        differ(output, expected)
         if query.has_second_output:
-            differ(run.evicted, self._evicted())
+            differ(run.evicted, self._expected_evicted_rows())
 
-    def _wanted(self) -> Counter[Row]:
+    def _check_output_watermarks(self, run: Run) -> None:
+        for place, output_watermark in enumerate(run.output_watermarks.values()):
+            bucket_events = {key: events for key, events in self.known.events.items() if run.bucket_of(key) == place}
+            least = INFINITY
+            for window in self.query.named.values():
+                least = min(least, least_output_watermark(self.query, window, bucket_events, self.known))
+            assert output_watermark >= least, f"the output watermark is {output_watermark}, and could be {least}"
+
+    def _expected_rows(self) -> Counter[Row]:
         """Return the live output by the reference; of early results, the final ones."""
-        query, wanted = self.query, Counter[Row]()
+        query = self.query
         policy = EmitPolicy.FINAL if isinstance(query.emit, EarlyEmission) else query.emit
-        policy = EmitPolicy.SPECULATIVE if query.late.corrects else policy
-        field = query.modules[0].result_field()
+        if query.late.corrects:
+            policy = EmitPolicy.SPECULATIVE
+        result_field = query.modules[0].result_field()
+        expected = Counter[Row]()
         for name, window in query.named.items():
-            meaning = query.meaning(window)
+            further_columns = (name,) if name else ()
             for key, events in self.known.events.items():
-                now = self.known.of(key)
-                if now.watermark == INFINITY and isinstance(window, WindowKind) and type(window) in COMPARED:
-                    for life in lives_of(events, query.forget_keys_after):
-                        cut = pairs_of(window, life.events, now.horizon)
-                        assert cut == pairs_defined(window, life.events, now.horizon), f"{window} cuts {life.events}"
-                for row in live_output(meaning, policy, events, now):
-                    values = values_of(field, row.value) if query.is_operator else row.value
-                    lifetime, more = (row.start, row.end), (name,) if name else ()
-                    of_window = (row.window.start, row.window.end) if query.is_windowed else lifetime
-                    wanted[Row(key, of_window, lifetime, plain(values), more)] += 1
-        return wanted
+                progress = self.known.progress_of(key)
+                if progress.watermark == INFINITY:
+                    self._check_windows(window, events, progress.horizon)
+                for result in live_output(query.meaning(window), policy, events, progress):
+                    values = values_of(result_field, result.value) if query.is_operator else result.value
+                    lifetime = (result.start, result.end)
+                    extent = (result.window.start, result.window.end) if query.is_windowed else lifetime
+                    expected[Row(key, extent, lifetime, plain(values), further_columns)] += 1
+        return expected
 
-    def _evicted(self) -> Counter[Row]:
-        meaning, wanted, module = self.query.meaning(self.query.first), Counter[Row](), self.query.modules[0]
+    def _check_windows(self, window: WindowSpecification, events: Sequence[Event[Any]], horizon: int) -> None:
+        """Hold the windows of a whole stream against the definition of their kind."""
+        if not isinstance(window, WindowKind) or type(window) not in COMPARED:
+            return
+        for life in lives_of(events, self.query.forget_keys_after):
+            pairs = pairs_of(window, life.events, horizon)
+            assert pairs == pairs_defined(window, life.events, horizon), f"{window} cuts {life.events}"
+
+    def _expected_evicted_rows(self) -> Counter[Row]:
+        module = self.query.modules[0]
         assert isinstance(module, RowOperator)
         field = module.evicted_field()
         assert field is not None
+        meaning = self.query.meaning(self.query.first)
+        expected = Counter[Row]()
         for key, events in self.known.events.items():
-            now = self.known.of(key)
-            for row in evaluate_evicted(meaning, events, now.watermark, now.horizon):
-                extent = (row.window.start, row.window.end)
-                wanted[Row(key, extent, extent, plain(values_of(field, row.value)))] += 1
-        return wanted
+            progress = self.known.progress_of(key)
+            for result in evaluate_evicted(meaning, events, progress.watermark, progress.horizon):
+                extent = (result.window.start, result.window.end)
+                expected[Row(key, extent, extent, plain(values_of(field, result.value)))] += 1
+        return expected
+
+
+def _final_rows(output: Counter[Row]) -> Counter[Row]:
+    """Return the final results among early ones, without the columns that say so."""
+    final = Counter[Row]()
+    for row, count in output.items():
+        timing = row.more[-2]
+        if timing == "final":
+            final[row._replace(more=row.more[:-2])] += count
+    return final
 
 
 def edges(output: Counter[Row], window: Any) -> Counter[Any]:
@@ -138,15 +168,17 @@ def edges(output: Counter[Row], window: Any) -> Counter[Any]:
 
     A window whose extent is not known while it lasts is left out.
     """
-    found: Counter[Any] = Counter()
+    has_extent = not (isinstance(window, WindowKind) and window.ends_move)
+    values_at: Counter[Any] = Counter()
     for row, count in output.items():
-        of = None if isinstance(window, WindowKind) and window.ends_move else row.window
-        for tick, change in zip(row.lifetime, (count, -count), strict=True):
-            found[row._replace(window=of or (0, 0), lifetime=(tick, tick))] += change
-    return Counter({row: count for row, count in found.items() if count})
+        start, end = row.lifetime
+        edge = row if has_extent else row._replace(window=(0, 0))
+        values_at[edge._replace(lifetime=(start, start))] += count
+        values_at[edge._replace(lifetime=(end, end))] -= count
+    return Counter({edge: count for edge, count in values_at.items() if count})
 
 
-def least_promise(query: Query, window: WindowSpecification, histories: Histories, known: Known) -> int:
+def least_output_watermark(query: Query, window: WindowSpecification, histories: Histories, known: Known) -> int:
     """Return the output watermark that a bucket must reach: what it may still emit starts there or later.
 
     Args:
@@ -155,52 +187,68 @@ def least_promise(query: Query, window: WindowSpecification, histories: Historie
         histories: The events of the keys of the bucket.
         known: The whole input.
     """
-    watermark, is_point = known.now.watermark, query.timestamps is TimestampPolicy.POINT_AT_END
+    watermark = known.progress.watermark
+    is_point = query.timestamps is TimestampPolicy.POINT_AT_END
     if watermark == EARLIEST or not isinstance(window, KINDS):
         return EARLIEST
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
         return EARLIEST
     if watermark == INFINITY or query.is_time_bound:
         return watermark
-    least = watermark
-    if isinstance(window, HoppingWindows):
-        places = (watermark - window.offset - window.size) // window.hop + 1
-        least = places * window.hop + window.offset + (window.size if is_point else 0)
-    elif isinstance(window, CountWindows) and is_point:
-        least = watermark + 1
-    elif isinstance(window, CumulateWindows):
-        behind = watermark - window.offset
-        step, size = (behind // length * length + window.offset for length in (window.step, window.size))
-        least = step + window.step if is_point else size
-    elif isinstance(window, LandmarkWindows):
-        steps = max(0, (watermark - window.since) // window.step)
-        least = window.since + (steps + 1) * window.step if is_point else window.since
-    elif isinstance(window, TrailingWindows):
-        least = watermark + 1 if is_point else watermark - window.length + 1
-        least = EARLIEST if window.every > 1 and query.ends_move else least
-    elif isinstance(window, GlobalWindows):
-        least = INFINITY if is_point else EARLIEST
-    elif isinstance(window, CalendarWindows):
-        days = (window.size + window.hop + 2) * (1 if window.unit == "day" else 31)
-        later = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)
-        least = later[0].end if is_point else later[0].start
+    if isinstance(window, TrailingWindows) and window.every > 1 and query.ends_move:
+        return EARLIEST
+    next_start, next_end = _next_window(window, watermark)
+    least = next_end if is_point else next_start
     for events in histories.values():
         for start, end in _unsettled(query, window, events, known):
             least = min(least, end if is_point else start)
-    return min(least, watermark) if is_point and query.forget_keys_after is not None else least
+    if is_point and query.forget_keys_after is not None:
+        return min(least, watermark)
+    return least
+
+
+def _next_window(window: WindowKind, watermark: int) -> tuple[int, int]:
+    """Return the start and end of the first window that events which come later may have."""
+    if isinstance(window, HoppingWindows):
+        start = ((watermark - window.offset - window.size) // window.hop + 1) * window.hop + window.offset
+        return start, start + window.size
+    if isinstance(window, CountWindows):
+        return watermark, watermark + 1
+    if isinstance(window, CumulateWindows):
+        since_offset = watermark - window.offset
+        period = since_offset // window.size * window.size + window.offset
+        step = since_offset // window.step * window.step + window.offset
+        return period, step + window.step
+    if isinstance(window, LandmarkWindows):
+        steps = max(0, (watermark - window.since) // window.step)
+        return window.since, window.since + (steps + 1) * window.step
+    if isinstance(window, TrailingWindows):
+        return watermark - window.length + 1, watermark + 1
+    if isinstance(window, GlobalWindows):
+        return EARLIEST, INFINITY
+    if isinstance(window, CalendarWindows):
+        days = (window.size + window.hop + 2) * (1 if window.unit == "day" else 31)
+        windows = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)
+        return windows[0].start, windows[0].end
+    return watermark, watermark
 
 
 def _unsettled(
     query: Query, window: WindowSpecification, events: Sequence[Event[Any]], known: Known
-) -> Iterable[tuple[int, int]]:
+) -> Iterator[tuple[int, int]]:
     """Yield the extents of the windows that may still change; for count windows, also of those still to come."""
-    now, meaning = known.now, query.meaning(window)
-    for life, cut, members in reference.windows_with_members(meaning, events, now.horizon):
-        if now.watermark < life.end and not reference.is_closed(meaning, cut, members, now.watermark):
+    watermark = known.progress.watermark
+    meaning = query.meaning(window)
+    for life, cut, members in reference.windows_with_members(meaning, events, known.progress.horizon):
+        if watermark < life.end and not reference.is_closed(meaning, cut, members, watermark):
             yield meaning.kind.extent_start(cut.start), cut.end
-    for life in lives_of(events, query.forget_keys_after) if isinstance(window, CountWindows) else ():
-        assert isinstance(window, CountWindows)
+    if not isinstance(window, CountWindows):
+        return
+    for life in lives_of(events, query.forget_keys_after):
+        if watermark >= life.end:
+            continue
         counted = {event.start if window.by == "start" else event.end for event in life.events} - {INFINITY}
-        places = range(0, len(counted) if now.watermark < life.end else 0, window.every)
-        waiting = [place for place in places if place > len(counted) - window.count]
-        yield from ((sorted(counted)[place], INFINITY) for place in waiting)
+        ticks = sorted(counted)
+        for place in range(0, len(ticks), window.every):
+            if place > len(ticks) - window.count:  # it waits for more ticks
+                yield ticks[place], INFINITY

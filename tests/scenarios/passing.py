@@ -90,23 +90,23 @@ class Passing(Join):
 
     @property
     def expected(self) -> Passed:
-        """What has to be live of it, as it learns of micro-batches."""
+        """The expected output, as it learns of micro-batches."""
         return Passed(self)
 
 
 class Passed(Joined):
-    """What must be live of events that are the results: those that are there, and nothing can change."""
+    """The expected output where events are the results: those that are there, and that nothing can change."""
 
     query: Passing
 
-    def _wanted(self) -> Counter[Row]:
-        wanted = Counter[Row]()
+    def _expected_rows(self) -> Counter[Row]:
+        expected = Counter[Row]()
         for key, events in self._events(0).items():
             for event in events:
                 if self.query.is_eager or self._is_final(event):
                     extent = (event.start, event.end)
-                    wanted[Row(key, extent, extent, (event.payload,))] += 1
-        return wanted
+                    expected[Row(key, extent, extent, (event.payload,))] += 1
+        return expected
 
     def _is_final(self, event: Event[Any]) -> bool:
         """Return True if no change may come any more that moves the end of an event, or deletes it.

@@ -45,7 +45,7 @@ from tests.engine.plan.plans import plans_by_evaluator
 from tests.modules.several_inputs import both, is_of_both
 from tests.modules.state_shapes import columnar_schema_version, schema_version
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
-from tests.scenarios.lifetimes import length_said
+from tests.scenarios.lifetimes import length_of
 from tests.scenarios.remembered import remembered
 
 Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
@@ -181,9 +181,11 @@ class Query:
         """True if the end of an event may become another one."""
         return self.has_ids or self.lifetimes == "samples"
 
-    def hasty(self, tick: int) -> int:
-        """Return the punctuation of an input that is complete up to a tick: ahead of it by the allowed lateness."""
-        return tick if tick in (EARLIEST, INFINITY) else tick + self.late.allowed
+    def punctuation_time(self, watermark: int) -> int:
+        """Return the time of punctuation that makes a watermark: ahead of it by the allowed lateness."""
+        if watermark in (EARLIEST, INFINITY):
+            return watermark
+        return watermark + self.late.allowed
 
     @property
     def has_clock(self) -> bool:
@@ -352,7 +354,7 @@ class Query:
         """Return the lengths in a row, by which lifetimes change."""
         lengths: dict[str, Any] = {}
         for column in self.input.length_columns:
-            lengths[column.name] = None if payload is None else length_said(column, payload)
+            lengths[column.name] = None if payload is None else length_of(column, payload)
         return lengths
 
     @property

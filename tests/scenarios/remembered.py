@@ -41,10 +41,10 @@ class Remembered:
         return self._known[asked]
 
     def _compute(self, members: Sequence[Any], *window: Window) -> Any:
-        given: Any = members
+        state: Any = members
         if self._module.is_incremental:
-            given = self._module.add_events(self._module.create_state(*window), members, *window)
-        result = self._module.compute_result(given, *window)
+            state = self._module.add_events(self._module.create_state(*window), members, *window)
+        result = self._module.compute_result(state, *window)
         return list(result) if self._module.is_operator else result
 
 

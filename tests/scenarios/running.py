@@ -99,9 +99,9 @@ class Run:
         counts: Numbers of rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
         refused: Rows of side outputs, each with its stream, reason and lateness, as JSON.
         inserted: Rows that the last micro-batch inserted.
-        told: Changes of the output that the last micro-batch emitted, as rows of their table.
+        output_changes: Changes of the output that the last micro-batch emitted, as rows of their table.
         last: Metrics of the last micro-batch.
-        promised: Output watermark of each bucket.
+        output_watermarks: Output watermark of each bucket.
         cells: State of each bucket.
     """
 
@@ -119,11 +119,11 @@ class Run:
         self._used: set[Hashable] = set()
         self.evicted: Counter[Row] = Counter()
         self.inserted: Counter[Row] = Counter()
-        self.told: list[dict[str, Any]] = []
+        self.output_changes: list[dict[str, Any]] = []
         self.last: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.refused: Counter[tuple[str, str, int | None, str]] = Counter()
-        self.promised = dict.fromkeys(self.task.buckets, EARLIEST)
+        self.output_watermarks = dict.fromkeys(self.task.buckets, EARLIEST)
         self.cells = {bucket: MemoryCells() for bucket in self.task.buckets}
 
     @property
@@ -136,7 +136,7 @@ class Run:
         """True if no bucket keeps anything but its metadata."""
         return all(list(cells.cells) == [METADATA] for cells in self.cells.values())
 
-    def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def process(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch.
 
         Args:
@@ -168,7 +168,7 @@ class Run:
             for blob_rows in self._distributed(task_rows):
                 map_output += blob_rows.to_pylist()
         self.inserted = Counter()
-        self.told = []
+        self.output_changes = []
         self.last = Counter()
         changed_windows = set[tuple[Hashable, tuple[int, int]]]()
         for bucket in random.sample(self.task.buckets, len(self.task.buckets)):
@@ -211,18 +211,18 @@ class Run:
 
     def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that are no events: punctuation of streams and of keys, clock readings, and signals."""
-        hasty = self._query.hasty
+        punctuation_time = self._query.punctuation_time
         for stream, batch in enumerate(arrival.batches):
             place = self._query.places[stream]
             for punctuation in batch.of_keys:
-                row = mark(min(hasty(punctuation.time), LATEST), *place)
+                row = mark(min(punctuation_time(punctuation.time), LATEST), *place)
                 if _is_whole(punctuation):
                     yield row | keyed(punctuation.key) | {"change": "punctuate_key"}
                 else:
                     yield row | ranged(punctuation) | {"change": "punctuate_keys"}
             has_punctuation_row = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
             if batch.punctuation is not None and has_punctuation_row:
-                yield mark(hasty(batch.punctuation), *place)
+                yield mark(punctuation_time(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
             yield mark(arrival.clock) | {"change": "clock"}
         for name in arrival.signals:
@@ -266,20 +266,22 @@ class Run:
 
     def _run(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> set[tuple[Hashable, tuple[int, int]]]:
         """Evaluate a micro-batch of a bucket, and return the keys and windows of emitted changes."""
-        promised = self.promised[bucket]
+        output_watermark = self.output_watermarks[bucket]
         changed_windows: set[tuple[Hashable, tuple[int, int]]] = set()
         lost = Counter[Row]()
         gained = Counter[Row]()
         for blob in run_bucket(self.task, bucket, self.cells[bucket], collect(rows, len(self.task.inputs))):
             if blob.stream == "output_watermark":
-                assert blob.rows >= promised, f"the output watermark goes back from {promised} to {blob.rows}"
-                self.promised[bucket] = blob.rows
+                assert blob.rows >= output_watermark, (
+                    f"the output watermark goes back from {output_watermark} to {blob.rows}"
+                )
+                self.output_watermarks[bucket] = blob.rows
             elif blob.stream == "results":
                 for change in from_blob(blob.data or b"").to_pylist():
-                    self.told.append(change)
+                    self.output_changes.append(change)
                     row = self._result(change)
                     kind = change.get("change") or "insert"
-                    changed_row = self._apply(change, row, kind, promised)
+                    changed_row = self._apply(change, row, kind, output_watermark)
                     changed_windows.add((row.key, row.window))
                     if kind == "insert":
                         self.inserted[row] += 1
@@ -306,14 +308,14 @@ class Run:
         assert late_by is None or (late_by > 0 and row["reason"] == "late"), f"{row} is not late"
         self.refused[stream, row["reason"], late_by, row["row"]] += 1
 
-    def _apply(self, change: Mapping[str, Any], row: Row, kind: str, promised: int) -> Row:
+    def _apply(self, change: Mapping[str, Any], row: Row, kind: str, output_watermark: int) -> Row:
         """Apply a change to the live output, and return the row as it is then."""
         start, end = row.lifetime
         new_end = change.get("new_end")
         if new_end is None:
             new_end = INFINITY
         sync_time = min(end, new_end) if kind == "revise" else start
-        assert sync_time >= promised, f"{change} lies before the output watermark {promised}"
+        assert sync_time >= output_watermark, f"{change} lies before the output watermark {output_watermark}"
         if "event_id" not in change:
             self._bag[row] += 1
             return row

@@ -151,8 +151,8 @@ class Scenario:
                     illegal[output] += 1
                     illegal_rows.append(row)
             arrival = Arrival(batches, clock, signals)
-            run.take(arrival, illegal_rows)
-            meaning.take(arrival, run)
+            run.process(arrival, illegal_rows)
+            meaning.check(arrival, run)
         known = meaning.known
         counts = run.counts
         assert counts["late"] == illegal["late"] + known.late, f"late: {counts}, not {illegal}, {known.late}"
@@ -161,7 +161,7 @@ class Scenario:
         expected = illegal.total() + known.late + known.shed + known.unknown + known.replaced
         of_events = f"{known.unknown} of unknown events and {known.replaced} replaced"
         assert refused == expected, f"refused: {counts}, not {illegal}, {of_events}"
-        if known.now.watermark == INFINITY:
+        if known.progress.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
         if not known.is_waiting and not query.repeats_points:
             accounted = counts["accepted"] + counts["filtered"] + refused
@@ -169,7 +169,8 @@ class Scenario:
 
     def _illegal(self, random: Random, run: Run, meaning: Windowed | Joined) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
-        query, watermark = self.query, meaning.known.now.watermark
+        query = self.query
+        watermark = meaning.known.progress.watermark
         assert isinstance(query, Query)
         assert isinstance(meaning, Windowed)
         row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
@@ -184,14 +185,15 @@ class Scenario:
             far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
-        over = list(meaning.known.over()) if query.lifetimes == "named" else []
-        if over:
-            key, id, start = random.choice(over)
-            now, reach = meaning.known.of(key), max(window.reach for window in query.named.values())
-            seen = range(now.watermark, now.horizon - reach + 1)
-            if seen:  # later ends would move the horizon
-                row = run.row(key, id, start, random.choice(seen), 1)
-                yield "rejected", row | {"change": "revise", "new_end": random.choice(seen)}
+        settled = list(meaning.known.settled_events()) if query.lifetimes == "named" else []
+        if settled:
+            key, id, start = random.choice(settled)
+            progress = meaning.known.progress_of(key)
+            reach = max(window.reach for window in query.named.values())
+            ends = range(progress.watermark, progress.horizon - reach + 1)  # later ones would move the horizon
+            if ends:
+                row = run.row(key, id, start, random.choice(ends), 1)
+                yield "rejected", row | {"change": "revise", "new_end": random.choice(ends)}
 
 
 def _with(streams: tuple[Script, ...], place: int, stream: Script) -> tuple[Script, ...]:

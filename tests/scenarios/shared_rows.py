@@ -1,9 +1,10 @@
-"""Three queries of one stream, asked alone and in one pass, without Spark."""
+"""Three queries of one stream, each in a pass of its own and all in one pass, without Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,6 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
-from muntin_engine.tasks.output_blobs import OutputBlob
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
@@ -36,32 +36,36 @@ class Row(NamedTuple):
     x: int | None = None
 
 
-class Asked(NamedTuple):
-    """A query, and what it takes of the stream.
+class StreamQuery(NamedTuple):
+    """A query of the stream.
 
     Attributes:
-        task: The query, as it is asked alone.
-        columns: The fields of rows, by the names of its projection.
-        takes: Says which rows are its own; None if all are.
+        task: Query in a pass of its own.
+        columns: Fields of rows, by the names of the query's projection.
+        condition: Condition on the rows that the query reads; None if it reads all.
     """
 
     task: TaskPayload
     columns: dict[str, str]
-    takes: Callable[[Row], bool] | None = None
+    condition: Callable[[Row], bool] | None = None
+
+    def reads(self, row: Row) -> bool:
+        """True if the query reads a row."""
+        return self.condition is None or self.condition(row)
 
 
 _CHANGED: Final = {"start": "since", "end": "until", "id": "id", "change": "what", "new_end": "now", "i0": "x"}
 QUERIES: Final = (
-    Asked(
+    StreamQuery(
         task_of(names={"k0": "line", **_CHANGED}, has_ids=True, has_changes=True, buckets=4),
         {"k0": "line", "start": "start", "end": "end", "id": "id", "change": "change", "new_end": "new_end", "i0": "x"},
     ),
-    Asked(
+    StreamQuery(
         task_of(Sums(), evaluator="columnar", is_point=True, results=NUMBERS, has_changes=True, buckets=2),
         {"k0": "station", "start": "start", "change": "change", "i0": "x"},
         lambda row: row.change in ("insert", "punctuate", "close"),
     ),
-    Asked(
+    StreamQuery(
         task_of(
             Total(), is_point=True, results=NUMBERS, policy=bounded_delay(4), buckets=1, plan={"window": session(3)}
         ),
@@ -69,71 +73,81 @@ QUERIES: Final = (
         lambda row: row.change == "insert" and row.line != "a",
     ),
 )
-"""They differ in keys, lifetimes, windows, progress, evaluator and buckets, and in the rows that they take."""
+"""The queries differ in keys, lifetimes, windows, progress, evaluator, buckets, and in the rows that they read."""
 
-TASKS: Final = [replace(asked.task, place=place) for place, asked in enumerate(QUERIES)]
+TASKS: Final = [replace(query.task, place=place) for place, query in enumerate(QUERIES)]
 _TYPES: Final = {"change": pa.string(), "line": pa.string(), "station": pa.string()}
 
 
-def arrow(values: Iterable[Any], name: str) -> pa.Array:
-    return pa.array(list(values), _TYPES.get(name, pa.int64()))
+def column_of(rows: Sequence[Row], field: str) -> pa.Array:
+    """Return a field of rows as an Arrow array."""
+    return pa.array([getattr(row, field) for row in rows], _TYPES.get(field, pa.int64()))
 
 
-def own_rows(asked: Asked, rows: Sequence[Row]) -> pa.RecordBatch:
-    """Return the rows that a query reads when it is asked alone."""
-    own = [row for row in rows if asked.takes is None or asked.takes(row)]
-    columns = {name: arrow((getattr(row, part) for row in own), part) for name, part in asked.columns.items()}
-    return pa.record_batch(columns)
+def query_rows(query: StreamQuery, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return the rows that a query reads in a pass of its own."""
+    rows_read = [row for row in rows if query.reads(row)]
+    return pa.record_batch({name: column_of(rows_read, field) for name, field in query.columns.items()})
 
 
-OWNED: Final = tuple(
-    OwnColumns(tuple(asked.columns), tuple(asked.columns.values()), None if asked.takes is None else f"q{place}")
-    for place, asked in enumerate(QUERIES)
-)
+def _own_columns(query: StreamQuery, place: int) -> OwnColumns:
+    condition = None if query.condition is None else f"q{place}"
+    return OwnColumns(tuple(query.columns), tuple(query.columns.values()), condition)
+
+
+OWN_COLUMNS: Final = tuple(_own_columns(query, place) for place, query in enumerate(QUERIES))
 
 
 def shared_rows(rows: Sequence[Row]) -> pa.RecordBatch:
     """Return the rows as one pass reads them: a column of the stream is there once, whoever reads it."""
-    columns = {name: arrow((getattr(row, name) for row in rows), name) for name in Row._fields}
-    for place, asked in enumerate(QUERIES):
-        columns[f"q{place}"] = pa.array([asked.takes is None or asked.takes(row) for row in rows], pa.bool_())
+    columns = {field: column_of(rows, field) for field in Row._fields}
+    for place, query in enumerate(QUERIES):
+        columns[f"q{place}"] = pa.array(map(query.reads, rows), pa.bool_())
     return pa.record_batch(columns)
 
 
 COUNTED: Final = frozenset({"accepted", "late", "shed", "rejected", "filtered"})
-"""The counts of what becomes of a row."""
+"""The counts of rows, by what became of them."""
 
-Told = list[tuple[str, int, Any]]
+BucketOutput = list[tuple[str, int, Any]]
+"""The stream, number of rows, and decoded rows of each blob."""
 
 
-def told(blobs: Iterable[OutputBlob]) -> Told:
-    return [(blob.stream, blob.rows, None if blob.data is None else from_blob(blob.data).to_pylist()) for blob in blobs]
+def bucket_output(
+    task: TaskPayload, bucket: int, cells: MemoryCells, map_output: Sequence[dict[str, Any]]
+) -> BucketOutput:
+    """Run a bucket over its rows among those of all map tasks."""
+    output: BucketOutput = []
+    bucket_rows = [row for row in map_output if row["bucket"] == bucket]
+    for blob in run_bucket(task, bucket, cells, collect(bucket_rows)):
+        rows = None if blob.data is None else from_blob(blob.data).to_pylist()
+        output.append((blob.stream, blob.rows, rows))
+    return output
 
 
 @dataclass
 class Alone:
-    """A query of its own, with the cells of its buckets; each micro-batch is as a new process takes it."""
+    """A query in a pass of its own, with the cells of its buckets; each micro-batch comes to a new process."""
 
-    asked: Asked
+    query: StreamQuery
     cells: dict[int, MemoryCells] = field(default_factory=dict)
 
-    def take(self, parts: Sequence[Sequence[Row]]) -> dict[int, Told]:
-        """Evaluate a micro-batch whose rows come in several tasks; return the output of each bucket by its place."""
-        task = self.asked.task
-        sent = [
-            row for part in parts for out in distribute(task, [own_rows(self.asked, part)]) for row in out.to_pylist()
-        ]
-        return {
-            place: told(
-                run_bucket(
-                    task,
-                    bucket,
-                    self.cells.setdefault(place, MemoryCells()),
-                    collect(row for row in sent if row["bucket"] == bucket),
-                )
-            )
-            for place, bucket in enumerate(task.buckets)
-        }
+    def process(self, tasks: Sequence[Sequence[Row]]) -> dict[int, BucketOutput]:
+        """Evaluate a micro-batch, and return the output of each bucket by its place.
+
+        Args:
+            tasks: Rows of each map task.
+        """
+        payload = self.query.task
+        map_output: list[dict[str, Any]] = []
+        for task_rows in tasks:
+            for batch in distribute(payload, [query_rows(self.query, task_rows)]):
+                map_output += batch.to_pylist()
+        outputs: dict[int, BucketOutput] = {}
+        for place, bucket in enumerate(payload.buckets):
+            cells = self.cells.setdefault(place, MemoryCells())
+            outputs[place] = bucket_output(payload, bucket, cells, map_output)
+        return outputs
 
 
 @dataclass
@@ -142,35 +156,38 @@ class Together:
 
     cells: dict[int, MemoryCells] = field(default_factory=dict)
 
-    def take(self, parts: Sequence[Sequence[Row]], pieces: int = 1) -> list[dict[int, Told]]:
-        """Evaluate a micro-batch and return the output of each query; a task's rows come in several Arrow batches."""
-        sent = []
-        for part in parts:
-            size = -(-len(part) // pieces) or 1
-            batches = [shared_rows(part[start : start + size]) for start in range(0, len(part), size)]
-            sent += [row for out in distribute_to_all(TASKS, OWNED, batches) for row in out.to_pylist()]
-        assert {row["bucket"] for row in sent} == {bucket for task in TASKS for bucket in task.buckets}
-        return [
-            {
-                place: told(
-                    run_bucket(
-                        task,
-                        bucket,
-                        self.cells.setdefault(bucket, MemoryCells()),
-                        collect(row for row in sent if row["bucket"] == bucket),
-                    )
-                )
-                for place, bucket in enumerate(task.buckets)
-            }
-            for task in TASKS
-        ]
+    def process(self, tasks: Sequence[Sequence[Row]], pieces: int = 1) -> list[dict[int, BucketOutput]]:
+        """Evaluate a micro-batch, and return the output of each query by the place of the bucket.
+
+        Args:
+            tasks: Rows of each map task.
+            pieces: Number of Arrow batches that the rows of a task come in.
+        """
+        map_output: list[dict[str, Any]] = []
+        for task_rows in tasks:
+            size = -(-len(task_rows) // pieces) or 1
+            batches = [shared_rows(task_rows[start : start + size]) for start in range(0, len(task_rows), size)]
+            for batch in distribute_to_all(TASKS, OWN_COLUMNS, batches):
+                map_output += batch.to_pylist()
+        all_buckets = set(chain.from_iterable(payload.buckets for payload in TASKS))
+        assert {row["bucket"] for row in map_output} == all_buckets
+
+        outputs: list[dict[int, BucketOutput]] = []
+        for payload in TASKS:
+            query_outputs: dict[int, BucketOutput] = {}
+            for place, bucket in enumerate(payload.buckets):
+                cells = self.cells.setdefault(bucket, MemoryCells())
+                query_outputs[place] = bucket_output(payload, bucket, cells, map_output)
+            outputs.append(query_outputs)
+        return outputs
 
 
 def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
-    """Return micro-batches of insertions, revisions, retractions, bad and late rows, punctuation; closed at last."""
+    """Draw micro-batches of insertions, revisions, retractions, bad and late rows, punctuation; closed at last."""
     stream: list[list[Row]] = []
     living: list[Row] = []
-    now, number = 0, 0
+    now = 0
+    number = 0
     for _ in range(batches):
         rows: list[Row] = []
         for _ in range(random.randint(0, 8)):
@@ -186,7 +203,8 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
                 x=random.randint(0, 9),
             )
             rows.append(inserted)
-            living += [inserted] if inserted.change == "insert" else []
+            if inserted.change == "insert":
+                living.append(inserted)
         for event in random.sample(living, min(2, len(living))):
             living.remove(event)
             changed = event._replace(change=random.choice(["revise", "retract"]), x=None)
@@ -200,32 +218,35 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
 
 
 def check_one_pass(seed: int, batches: int = 5) -> int:
-    """Ask all queries of a random stream, alone and together, and compare after each micro-batch.
+    """Run all queries over a random stream, alone and together, and compare after each micro-batch.
 
-    Each micro-batch of the pass is as a new process takes it, in random tasks and Arrow batches.
+    Each micro-batch of the one pass comes to a new process, in random tasks and Arrow batches.
 
     Returns:
         The number of results of all queries.
     """
     random = Random(seed)
-    alone, together = [Alone(asked) for asked in QUERIES], Together()
+    alone = [Alone(query) for query in QUERIES]
+    together = Together()
     results = 0
     uncounted = [0] * len(QUERIES)
     for rows in random_stream(random, batches):
-        parts = random.randint(1, 3)
-        cut = [rows[part::parts] for part in range(parts)]
-        wanted = [query.take(cut) for query in alone]
-        assert together.take(cut, pieces=random.randint(1, 3)) == wanted
+        task_count = random.randint(1, 3)
+        tasks = [rows[task::task_count] for task in range(task_count)]
+        outputs = [run.process(tasks) for run in alone]
+        assert together.process(tasks, pieces=random.randint(1, 3)) == outputs
         together = Together(together.cells)
-        for place, (asked, of) in enumerate(zip(QUERIES, wanted, strict=True)):
-            uncounted[place] += len(own_rows(asked, [row for row in rows if row.change not in ("punctuate", "close")]))
-            uncounted[place] -= sum(count for blobs in of.values() for name, count, _ in blobs if name in COUNTED)
-        results += sum(
-            rows for of in wanted for blobs in of.values() for stream, rows, _ in blobs if stream == "results"
-        )
+        event_rows = [row for row in rows if row.change not in ("punctuate", "close")]
+        for place, query_outputs in enumerate(outputs):
+            uncounted[place] += len(query_rows(QUERIES[place], event_rows))
+            for stream, count, _ in chain.from_iterable(query_outputs.values()):
+                if stream in COUNTED:
+                    uncounted[place] -= count
+                elif stream == "results":
+                    results += count
     assert uncounted == [0] * len(QUERIES), "each row counts once, and nothing waits any more"
-    for query, task in zip(alone, TASKS, strict=True):
-        for place, bucket in enumerate(task.buckets):
-            assert together.cells[bucket].cells.keys() == query.cells[place].cells.keys()
-    assert len(together.cells) == sum(len(task.buckets) for task in TASKS)
+    for run, payload in zip(alone, TASKS, strict=True):
+        for place, bucket in enumerate(payload.buckets):
+            assert together.cells[bucket].cells.keys() == run.cells[place].cells.keys()
+    assert len(together.cells) == sum(len(payload.buckets) for payload in TASKS)
     return results

@@ -1,4 +1,4 @@
-"""Small states take every way that large ones take."""
+"""Limits of the engine that are made small, so that small states take every way that large ones take."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL: Final[Mapping[str, object]] = {
     **{"MOST_CELLS": 4, "MOST_WINDOWS": 3, "MOST_PIECES": 1, "MOST_OBJECTS": 2, "RUN": 3, "LARGE": 48},
     **{"ENTRY_BYTES": 64, "MOST_ALIKE": 2, "MOST_DEAD": 256, "MOST_ROWS": 2, "MOST_CANDIDATES": 3, "MOST_CHUNKS": 1},
 }
-"""From where on something is split, merged, hashed or written as a change; whichever modules have such a constant."""
+"""Sizes from which on something is split, merged, hashed or written as a change; several modules may have one."""
 
 
 @cache
@@ -28,10 +28,15 @@ def constants() -> tuple[tuple[str, object], ...]:
     names = (module.name for module in walk_packages(muntin_engine.__path__, "muntin_engine."))
     rooms = ("muntin_engine.evaluators", "muntin_engine.state", "muntin_engine.tasks", "muntin_engine.wire")
     modules = [import_module(name) for name in names if name.startswith(rooms)]
-    found = [(f"{one.__name__}.{name}", value) for one in modules for name, value in SMALL.items() if name in vars(one)]
-    unknown = SMALL.keys() - {place.rpartition(".")[2] for place, _ in found}
+    places: list[tuple[str, object]] = []
+    unknown = set(SMALL)
+    for module in modules:
+        for name, value in SMALL.items():
+            if name in vars(module):
+                places.append((f"{module.__name__}.{name}", value))
+                unknown.discard(name)
     assert not unknown, f"the engine has other limits now, and no {unknown}"
-    return tuple(found)
+    return tuple(places)
 
 
 @contextmanager
@@ -40,6 +45,7 @@ def treated(seed: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if seed % 3 == 2:
             patch.setattr(fast_assigners, "SPECIAL", {})
-        for name, value in constants() if seed % 2 else ():
-            patch.setattr(name, value)
+        if seed % 2:
+            for name, value in constants():
+                patch.setattr(name, value)
         yield

@@ -31,7 +31,7 @@ def steps(
     """
     run = run or Run(query, query.plan(evaluator), replace(AS_IT_IS, restarts=restarts))
     for batches in zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
-        run.take(Arrival(batches))
+        run.process(Arrival(batches))
         yield run
 
 

@@ -24,7 +24,8 @@ from tests.scenarios.windows import until_closed
 def scenario_of(
     random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
 ) -> Scenario:
-    seed, nulls = random.randrange(10**9), random.choice((0.0, nulls))
+    seed = random.randrange(10**9)
+    nulls = random.choice((0.0, nulls))
     mishaps = Mishaps(
         seed,
         disorder=random.random() < 0.8,
@@ -51,7 +52,8 @@ def stream_of(
 
     In a narrow one many events start together, and there are two payloads.
     """
-    is_hot, numbers = random.random() < 0.06, count(1)
+    is_hot = random.random() < 0.06
+    numbers = count(1)
 
     def payload(drawn: Random) -> object:
         if has_ties:  # their order tells them apart
@@ -84,28 +86,29 @@ def _may_be_far(query: Query) -> bool:
 
 
 def lasting(steps: Sequence[Step], length: int, *, has_ties: bool = True) -> Iterator[Step]:
-    """Yield steps whose events last so long; without ties, a key has one sample at a time.
+    """Yield steps whose events have a length; without ties, a key has one sample at a time.
 
     Retractions of points stay.
     """
-    known = set()
+    sampled = set[tuple[Hashable, int]]()
     for step in steps:
         if not isinstance(step, KeyedChange):
             yield step
             continue
         change = step.change
-        name, point = (step.key, change.event.start), Event.point(change.event.start, change.event.payload)
+        name = (step.key, change.event.start)
+        point = Event.point(change.event.start, change.event.payload)
         if isinstance(change, Revision):
             if change.is_retraction:
                 yield KeyedChange(step.key, Revision(change.id, point, point.start))
-        elif length < INFINITY or has_ties or name not in known:
-            known.add(name)
+        elif length < INFINITY or has_ties or name not in sampled:
+            sampled.add(name)
             end = INFINITY if length == INFINITY else change.event.start + length
             yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))
 
 
 def moved(stream: Script, far: int) -> Script:
-    """Return a stream so far away on the axis."""
+    """Move a stream along the axis."""
 
     def at(tick: int) -> int:
         return tick if tick in (EARLIEST, INFINITY) else tick + far
@@ -135,7 +138,9 @@ def in_one_order(random: Random, query: Query, *, has_ties: bool = False) -> Scr
 
 def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenario:
     """Return a scenario of streams that arrive as they are."""
-    restarts, crashes, seed = random.choice((0.0, 0.3, 1.0)), random.choice((0.0, 0.2)), random.randrange(10**9)
+    restarts = random.choice((0.0, 0.3, 1.0))
+    crashes = random.choice((0.0, 0.2))
+    seed = random.randrange(10**9)
     # streams of joins come in disorder, and changed lifetimes need to know the end that is revised
     blind = 0.0 if isinstance(query, Join) or query.changes or any(query.sources) else 0.3
     mishaps = Mishaps(seed, disorder=False, cuts=None, restarts=restarts, crashes=crashes, blind=blind)
@@ -143,20 +148,26 @@ def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenar
 
 
 def rising(steps: Sequence[Step]) -> list[Step]:
-    """Leave out watermarks that say nothing new."""
-    kept: list[Step] = []
+    """Leave out watermarks that are no news."""
+    rising_steps: list[Step] = []
     latest = EARLIEST
     for step in steps:
         if isinstance(step, Punctuation):
             if step.time <= latest:
                 continue
             latest = step.time
-        kept.append(step)
-    return kept
+        rising_steps.append(step)
+    return rising_steps
 
 
 def renumbered(stream: Script, place: int, count: int) -> Script:
-    """Return a stream whose ids are no other's of so many streams; those of one event stay alike."""
+    """Renumber the ids of a stream, so that no two of several streams share one.
+
+    Args:
+        stream: Stream, in which the changes of an event keep one id.
+        place: Place of the stream among all.
+        count: Number of streams.
+    """
 
     def step_of(step: Step) -> Step:
         if not isinstance(step, KeyedChange):
@@ -167,7 +178,13 @@ def renumbered(stream: Script, place: int, count: int) -> Script:
 
 
 def told_apart(stream: Script, place: int, count: int) -> Script:
-    """Return a stream whose ids and payloads are no other's of so many streams; of a payload the rest tells which."""
+    """Renumber ids and payloads of a stream, so that no two of several streams share one.
+
+    Args:
+        stream: Stream.
+        place: Place of the stream among all: the remainder of a payload by their number.
+        count: Number of streams.
+    """
 
     def step_of(step: Step) -> Step:
         if not isinstance(step, KeyedChange):
@@ -178,9 +195,10 @@ def told_apart(stream: Script, place: int, count: int) -> Script:
     return renumbered(Script(tuple(map(step_of, stream.steps))), place, count)
 
 
-def hasty(random: Random, stream: Script) -> Script:
-    """Return the insertions of a stream with punctuation that many of them ignore."""
-    script, latest = Script(allow_illegal=True), -30
+def with_hasty_punctuation(random: Random, stream: Script) -> Script:
+    """Return the insertions of a stream with punctuation behind which many of them come."""
+    script = Script(allow_illegal=True)
+    latest = -30
     for step in stream.changes():
         if isinstance(step.change, Insertion):
             script = replace(script, steps=(*script.steps, step))
@@ -203,43 +221,59 @@ PARTS: Final[list[Hashable]] = [
 
 def with_composite_keys(stream: Script) -> Script:
     """Return a stream whose keys have two columns; the events of an id stay those of one key."""
-    changes = {
-        step: replace(step, key=(REGIONS.get(step.key, "us"), SENSORS[hash(step.change.id) % 3]))
-        for step in stream.changes()
-    }
-    return replace(stream, steps=tuple(changes[s] if isinstance(s, KeyedChange) else s for s in stream.steps))
+
+    def with_two_columns(step: Step) -> Step:
+        if not isinstance(step, KeyedChange):
+            return step
+        return replace(step, key=(REGIONS.get(step.key, "us"), SENSORS[hash(step.change.id) % 3]))
+
+    return replace(stream, steps=tuple(map(with_two_columns, stream.steps)))
 
 
 def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashable], share: float = 0.4) -> Script:
-    """Return a stream with punctuation of some keys, as far as the rest of it allows, or closing them."""
+    """Draw punctuation of keys, up to the next change of such a key; without one the key may end."""
     steps = list[Step]()
+    latest: dict[Hashable, int] = {}
     for place, step in enumerate(stream.steps):
         if random.random() < share:
-            pattern, rest = random.choice(patterns), stream.steps[place:]
-            syncs = [s.change.sync_time for s in rest if isinstance(s, KeyedChange) and matches(pattern, s.key)]
-            least = min(syncs, default=random.choice((INFINITY, 45)))
-            time = 45 if least == INFINITY and syncs else least - random.choice((0, 1, 4)) * (least != INFINITY)
-            told = [s.time for s in steps if isinstance(s, KeyPunctuation) and s.key == pattern]
-            if time > max(told, default=EARLIEST):
+            pattern = random.choice(patterns)
+            time = _punctuation_time(random, stream.steps[place:], pattern)
+            if time > latest.get(pattern, EARLIEST):
+                latest[pattern] = time
                 steps.append(KeyPunctuation(pattern, time))
         steps.append(step)
     return replace(stream, steps=tuple(steps))
 
 
+def _punctuation_time(random: Random, next_steps: Sequence[Step], pattern: Hashable) -> int:
+    """Draw a time before the next changes of some keys."""
+    of_keys = [step for step in next_steps if isinstance(step, KeyedChange) and matches(pattern, step.key)]
+    least = min((step.change.sync_time for step in of_keys), default=random.choice((INFINITY, 45)))
+    if least == INFINITY:
+        return 45 if of_keys else INFINITY
+    return least - random.choice((0, 1, 4))
+
+
 def longest_delay(stream: Script) -> int:
-    """Return how far behind the newest start a change of a stream comes."""
-    return max([0, *(max(started) - sync for started, sync in _arrivals(stream) if started)])
+    """Return the greatest distance of a change behind the newest start before it."""
+    longest = 0
+    for earlier_starts, sync_time in _arrivals(stream):
+        longest = max(longest, max(earlier_starts, default=sync_time) - sync_time)
+    return longest
 
 
 def greatest_disorder(stream: Script) -> int:
-    """Return how many rows that start later come before a change of a stream."""
-    return max([0, *(sum(start > sync for start in started) for started, sync in _arrivals(stream))])
+    """Return the greatest number of rows that come before a change and start after it."""
+    greatest = 0
+    for earlier_starts, sync_time in _arrivals(stream):
+        greatest = max(greatest, sum(start > sync_time for start in earlier_starts))
+    return greatest
 
 
 def _arrivals(stream: Script) -> Iterator[tuple[list[int], int]]:
     """Yield for each change the starts that came before it, and its own sync time."""
-    started: list[int] = []
+    earlier_starts: list[int] = []
     for step in stream.changes():
-        yield started, step.change.sync_time
+        yield earlier_starts, step.change.sync_time
         if isinstance(step.change, Insertion):
-            started.append(step.change.event.start)
+            earlier_starts.append(step.change.event.start)

@@ -33,7 +33,9 @@ ADJUSTED = query(late=Lateness(LatePolicy.ADJUST))
 CORRECTED = query(tumbling(10), Total(), emit=EmitPolicy.SPECULATIVE, late=correct(5), lifetimes="points")
 POINTS = query(tumbling(10), Total(), lifetimes="points")
 SAMPLES = query(lifetimes="samples")
-LATE, UNKNOWN, REPLACED = "event time", "no event", "another sample at 2 holds"
+LATE = "event time"
+UNKNOWN = "no event"
+REPLACED = "another sample at 2 holds"
 
 CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]]]]] = {
     "a lifetime without a tick": (
@@ -217,27 +219,27 @@ CASES: Final[dict[str, tuple[Query, list[tuple[list[Any], int | None, list[str]]
 def test_rows_are_taken_or_refused_with_a_reason(name: str) -> None:
     asked, batches = CASES[name]
     feed = Feed(asked, "general")
-    for rows, watermark, wanted in batches:
+    for rows, watermark, expected in batches:
         result = feed.batch(*rows, watermark=watermark)
-        told = sorted([*result.messages, *result.told])
-        assert len(told) == len(wanted), f"after {rows}: {told}"
-        for one, start in zip(told, sorted(wanted), strict=True):
-            assert one.startswith(start), f"after {rows}: {told}"
+        output = sorted([*result.messages, *result.changes])
+        assert len(output) == len(expected), f"after {rows}: {output}"
+        for text, start in zip(output, sorted(expected), strict=True):
+            assert text.startswith(start), f"after {rows}: {output}"
 
 
 def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -> None:
     limited = query(tumbling(10), lifetimes="intervals", most_held=2)
     feed = Feed(limited, "general")
-    given = replace(feed.plan.inputs[0], fails_when_full=True)
-    feed.task = replace(feed.task, plan=replace(feed.task.plan, inputs=(given,)))
+    plan_input = replace(feed.plan.inputs[0], fails_when_full=True)
+    feed.task = replace(feed.task, plan=replace(feed.task.plan, inputs=(plan_input,)))
     feed.batch(row(None, 1, 2, 1), row(None, 2, 3, 1))
     before = dict(feed.cells.cells)
     with pytest.raises(StateError, match=r"'k'.* has no room: 2 held, 1 new in .*, most_held=2, when_full='fail'"):
         feed.batch(row(None, 3, 4, 1))
     assert feed.cells.cells == before
-    more = Feed(replace(limited, most_held=3), "general", feed.cells)
-    more.batch(row(None, 3, 4, 1))
-    assert more.batch(watermark=10).told == ["+[0,10) (1, 1, 1)"]
+    larger = Feed(replace(limited, most_held=3), "general", feed.cells)
+    larger.batch(row(None, 3, 4, 1))
+    assert larger.batch(watermark=10).changes == ["+[0,10) (1, 1, 1)"]
 
 
 # Watermarks of single keys
@@ -247,5 +249,5 @@ def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_
     """The first trigger ends without firing at 3, the second fires at 5; the input is at 1, and the key at 7."""
     emit = early(each(GiveUp(3), past_part(0.5)))
     feed = Feed(query(tumbling(10), emit=emit, lifetimes="points", progress=BY_KEY), "general")
-    assert feed.batch(at(1, 4), of_keys={"k": 7}).told == []
-    assert feed.batch().told == ["+[0,10) early 0 (4,)"]
+    assert feed.batch(at(1, 4), of_keys={"k": 7}).changes == []
+    assert feed.batch().changes == ["+[0,10) early 0 (4,)"]

@@ -75,9 +75,9 @@ def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
 ) -> None:
     feed = fed(count_by_start(count), ENDS, clip=clip, emit=emit)
     feed.batch(row(0, 5), watermark=6)
-    found = list(sizes(feed, 30))
-    assert max(found) <= 6 * count
-    assert found[-1] == found[10]
+    sizes_of_state = list(sizes(feed, 30))
+    assert max(sizes_of_state) <= 6 * count
+    assert sizes_of_state[-1] == sizes_of_state[10]
 
 
 def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
@@ -86,7 +86,8 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
     endless       [------------------------------>          windows 5-10
                               [------------------>          windows 20-30, 30-40
     """
-    feed, results = fed(count_by_start(2), ENDS), []
+    feed = fed(count_by_start(2), ENDS)
+    results = []
     feed.batch(row(0, 5), watermark=6)
     for number in range(1, 20):
         end = None if number == 3 else 10 * number + 1
@@ -100,7 +101,7 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
 
 
 def extents(result: Result) -> list[tuple[int, int]]:
-    return [(one["window"]["start"], one["window"]["end"]) for one in result.rows]
+    return [(row["window"]["start"], row["window"]["end"]) for row in result.rows]
 
 
 @pytest.mark.parametrize("window", [tumbling(10), snapshot()], ids=str)
@@ -121,7 +122,8 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
 @pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)
 def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit: EmitPolicy, lifetimes: Any) -> None:
     feed = fed(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
-    held_bytes, forgotten = list[int](), 0
+    held_bytes = list[int]()
+    forgotten = 0
     for batch in range(50):
         rows = [row(number, 10 * batch, 10 * batch + 1, 1, f"{batch} {number}") for number in range(10)]
         forgotten += feed.batch(*rows, watermark=10 * batch).counts["keys_forgotten"]
@@ -134,7 +136,8 @@ def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit:
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emit: EmitPolicy) -> None:
-    feed, forgotten = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10), 0
+    feed = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10)
+    forgotten = 0
     for batch in range(100):
         result = feed.batch(*(at(40 * batch + place) for place in range(0, 15, 3)), watermark=40 * batch)
         forgotten += result.counts["keys_forgotten"]
@@ -146,9 +149,10 @@ def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emi
 def test_an_event_that_has_not_ended_keeps_its_key() -> None:
     feed = fed(count_by_start(2), Total(), forget_keys_after=10)
     feed.batch(row(1, 0, None, 1), watermark=0)
-    told = [feed.batch(watermark=1000), feed.batch(revision(1, 0, INFINITY, 1000), watermark=1000)]
-    told += [feed.batch(watermark=1009), feed.batch(watermark=1010)]
-    assert [one.counts["keys_forgotten"] for one in told] == [0, 0, 0, 1]
+    assert feed.batch(watermark=1000).counts["keys_forgotten"] == 0
+    assert feed.batch(revision(1, 0, INFINITY, 1000), watermark=1000).counts["keys_forgotten"] == 0
+    assert feed.batch(watermark=1009).counts["keys_forgotten"] == 0
+    assert feed.batch(watermark=1010).counts["keys_forgotten"] == 1
 
 
 # Two hours of a stream with lulls, a dead source and blocks in disorder (thesis, chapter 5). A tick is a second, and a
@@ -184,14 +188,16 @@ def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | N
         bounded_delay(45).with_idle(120) if lag is None else bounded_delay(45).with_idle(120, lag=lag)
     )
     feed = Feed(Query(tumbling(60), (Total(),), lifetimes="points", progress=policy, sources=((), (), ())), "general")
-    coming: dict[int, list[Row]] = {}
-    for second, one in arrivals(Random(7)):
-        coming.setdefault(second // 30, []).append(one)
-    found: Counter[int] = Counter()
+    rows_by_second: dict[int, list[Row]] = {}
+    for second, arrival in arrivals(Random(7)):
+        rows_by_second.setdefault(second // 30, []).append(arrival)
+    counts: Counter[int] = Counter()
     for number in range(DURATION // 30 + 20):
-        result = feed.batch(*coming.get(number, []), clock=(number + 1) * 30)
+        result = feed.batch(*rows_by_second.get(number, []), clock=(number + 1) * 30)
         assert not result.refused
-        found.update({one["window"]["start"]: one["result"] for one in result.rows})
+        counts.update({arrival["window"]["start"]: arrival["result"] for arrival in result.rows})
         assert feed.bytes < 40_000
     assert feed.is_empty
-    assert found == Counter(one["start"] // 60 * 60 for _, one in arrivals(Random(7)) if one["change"] == "insert")
+    assert counts == Counter(
+        arrival["start"] // 60 * 60 for _, arrival in arrivals(Random(7)) if arrival["change"] == "insert"
+    )

@@ -109,7 +109,7 @@ def test_the_second_change_of_a_window_updates_its_state() -> None:
     assert module.calls["added"] == 50 + 51
     feed.batch(row(61, 61, 62, 1), revision(3, 3, 4, 3))
     assert [module.calls[name] for name in ("added", "removed", "create_state")] == [102, 1, 2]
-    assert feed.batch(row(62, 62, 63, 5)).told[-1].endswith(" 56")
+    assert feed.batch(row(62, 62, 63, 5)).changes[-1].endswith(" 56")
 
 
 def test_a_change_calls_a_module_for_the_windows_that_it_affects_alone() -> None:
@@ -149,7 +149,8 @@ def test_modules_are_called_for_windows_that_fire_and_those_share_the_work() -> 
 def test_over_slices_calls_grow_with_windows_and_not_with_their_ratio(ratio: int, module: Any, per_batch: int) -> None:
     """100 slices of 2 rows each, in batches of one slice or of fifty; as many windows, and those around the ends."""
     aggregate = module()
-    feed, results = fed(hopping(10 * ratio, 10), aggregate, "sliced"), 0
+    feed = fed(hopping(10 * ratio, 10), aggregate, "sliced")
+    results = 0
     for first in range(0, 100, per_batch):
         rows = points(*(10 * n + place for n in range(first, first + per_batch) for place in (0, 3)))
         results += len(feed.batch(*rows, watermark=10 * first).rows)
@@ -187,7 +188,8 @@ class CountingCells(MemoryCells):
     def taken(self) -> tuple[list[str], list[str]]:
         """Return the cells that were read and written since this was called."""
         found = self.read, list(self.written)
-        self.read, self.written = [], Counter()
+        self.read = []
+        self.written = Counter()
         return found
 
 
@@ -225,13 +227,13 @@ def test_a_batch_reads_the_metadata_alone_and_writes_what_it_brought(evaluator: 
 
 @EVERY_STATE
 def test_a_batch_writes_what_it_brought_and_not_the_window(evaluator: str) -> None:
-    written = {}
+    bytes_written = {}
     for size in (10, 100, 6000):
         feed, cells = counting(evaluator, hopping(size, 10))
         for batch in range(30):
             feed.batch(*(at(10 * batch, n, f"k{n}") for n in range(20)), watermark=10 * batch - 5)
-        written[size] = cells.written.total()
-    assert written[6000] < 4 * written[100] < 8 * written[10]
+        bytes_written[size] = cells.written.total()
+    assert bytes_written[6000] < 4 * bytes_written[100] < 8 * bytes_written[10]
 
 
 def test_a_hot_key_costs_its_slices_and_not_its_rows() -> None:
@@ -251,7 +253,7 @@ def test_a_large_key_is_written_as_its_changes_and_now_and_then_as_a_whole(size:
         assert max(held) < 20_000 + 10 * held[0]  # a log is not rewritten for less than 16 KiB
     else:
         assert cells.written.total() - cells.written["metadata"] < 3.5 * held[-1]
-    assert sum(one["result"] for one in feed.batch(watermark=INFINITY).rows) == (100 if size == 100 else 6_000)
+    assert sum(result["result"] for result in feed.batch(watermark=INFINITY).rows) == (100 if size == 100 else 6_000)
 
 
 # Live events, and idle keys
@@ -280,14 +282,14 @@ def calls_of(feed: Feed, *rows: Row, **said: Any) -> int:
     ids=str,
 )
 def test_a_row_touches_as_much_of_many_live_events_as_of_few(window: Any, emit: EmitPolicy) -> None:
-    found = []
+    costs = []
     for live in (500, 4_000):
         feed = fed(window, RunningTotal(), "general", emit=emit, lifetimes="intervals")
         feed.batch(*(row(None, 4 * n, 4 * n + 5, n) for n in range(live)), watermark=0)
         for n in range(3):  # the first ones find out how long events last, and what starts first
             feed.batch(row(None, 2 * live + 40 * n, 2 * live + 40 * n + 9, 1))
-        found.append(calls_of(feed, row(None, 2 * live + 1, 2 * live + 10, 1)))
-    few, many = found
+        costs.append(calls_of(feed, row(None, 2 * live + 1, 2 * live + 10, 1)))
+    few, many = costs
     assert many < 1.2 * few, f"a batch of one row makes {few:,} calls with 500 live events and {many:,} with 4,000"
 
 
@@ -300,12 +302,12 @@ def test_keys_with_nothing_to_do_cost_nothing(evaluator: str, emit: EmitPolicy) 
     idle keys      [-)                         1 to 3, in [0, 100)
     another key    ! ! ! ! ! ! ! !             a point every 10 ticks
     """
-    found = []
+    costs = []
     for idle in (50, 1_000):
         feed = fed(tumbling(100), Total(), evaluator, emit=emit)
         feed.batch(*(at(1, 1, f"k{n}") for n in range(idle)))
         for tick in (10, 20, 30):
             feed.batch(at(tick), watermark=tick)
-        found.append(calls_of(feed, at(40), watermark=40))
-    few, many = found
+        costs.append(calls_of(feed, at(40), watermark=40))
+    few, many = costs
     assert many < 1.2 * few, f"a batch of one row makes {few:,} calls beside 50 idle keys and {many:,} beside 1,000"

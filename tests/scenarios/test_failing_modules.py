@@ -54,7 +54,7 @@ class Fragile(IncrementalAggregate[int, list[int], int]):
         return [*state, *payloads]
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        return [one for one in state if one not in payloads]
+        return [payload for payload in state if payload not in payloads]
 
     def combine(self, state: list[int], other: list[int]) -> list[int]:
         return state + other
@@ -69,7 +69,7 @@ class Fleeting(Fragile):
     name = "test.fragile"
 
     def deduct(self, state: list[int], other: list[int]) -> list[int]:
-        return [one for one in state if one not in other]
+        return [payload for payload in state if payload not in other]
 
 
 METHODS = ["create_state", "add_events", "combine", "compute_result"]
@@ -147,13 +147,13 @@ def test_a_state_that_cannot_be_stored_is_told_with_its_module_key_and_window(
 ) -> None:
     """What one batch brings can be written; the states become too deep when entries are merged."""
     feed = Feed(query(window, module, emit=emit, lifetimes="points"), evaluator)
-    said = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{why}"
+    message = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{why}"
 
     def feed_all() -> None:
         for batch in range(12):
             feed.batch(at(1, 1, "a"), *(row(None, 25, 26, 1 + (batch + n) % 9, "b") for n in range(20)), at(25, 1, "c"))
 
-    with pytest.raises(StateError, match=said) as caught:
+    with pytest.raises(StateError, match=message) as caught:
         feed_all()
     place = "key: ('b',)\n  window: [2" if isinstance(module, Chain) else "key: ('a',)\n  window: [0, 10)"
     assert place in str(caught.value)
@@ -188,4 +188,4 @@ def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit:
     feed = Feed(query(tumbling(10), Shown(), emit=emit), "general")
     rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
     rows += feed.batch(*[revision(2, 4, 5, 4, 2)] * (emit is EmitPolicy.EAGER), watermark=10).rows
-    assert next(one["result"] for one in rows if one.get("change") != "insert") == plain
+    assert next(result["result"] for result in rows if result.get("change") != "insert") == plain

@@ -104,9 +104,9 @@ class Told(ColumnarAggregate[int, float]):
         return {"sum": payloads, "all": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        every = components["all"]
-        assert isinstance(every, Ragged)
-        assert np.add.reduceat(every.values, every.offsets[:-1]).tolist() == components["sum"].tolist()
+        values = components["all"]
+        assert isinstance(values, Ragged)
+        assert np.add.reduceat(values.values, values.offsets[:-1]).tolist() == components["sum"].tolist()
         if self.where == "compute_results" and 7 in components["sum"]:
             return self.answer(components["sum"])
         return components["sum"] / 1
@@ -115,7 +115,8 @@ class Told(ColumnarAggregate[int, float]):
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
     modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
-    module, evaluator = modules.get(kind, Told(answer, kind)), kind if kind in modules else "columnar"
+    module = modules.get(kind, Told(answer, kind))
+    evaluator = kind if kind in modules else "columnar"
     feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
     with pytest.raises(error) as caught:
         feed.batch(at(3, 5, "a"), at(13, 6, "b"), at(23, 7, "b"), at(23, 8, "c"), watermark=INFINITY)
@@ -141,7 +142,7 @@ def test_a_result_that_raises_when_it_is_read_is_named_with_its_place(kind: str)
     def answer(asked: Any) -> Any:
         if kind != "compute_results":
             return Reluctant()
-        return np.array([Reluctant() if one == 7 else 1.0 for one in asked], object)
+        return np.array([Reluctant() if value == 7 else 1.0 for value in asked], object)
 
     error = failure(kind, answer, ModuleContractError)
     assert "it raised MuteError: <MuteError, whose str() raises SystemExit>" in str(error)
@@ -154,7 +155,7 @@ def test_a_result_of_another_type_is_named_with_its_place_and_cut(kind: str) -> 
     def answer(asked: Any) -> Any:
         if kind != "compute_results":
             return "x" * 20_000_000
-        return np.array(["x" * 20_000_000 if one == 7 else 1.0 for one in asked], object)
+        return np.array(["x" * 20_000_000 if value == 7 else 1.0 for value in asked], object)
 
     error = failure(kind, answer, ModuleContractError)
     assert "of type str, declared float" in str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin import INFINITY, calendar, hopping, tumbling
+from muntin import INFINITY, Window, calendar, hopping, tumbling
 from muntin.axis import instant
 from muntin.progress import bounded_delay, ordered
 from muntin.windows import WindowKind
@@ -49,7 +49,7 @@ from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import rows, task_of
-from tests.scenarios.lifetimes import Life, Row, changed, length_said, random_lives, random_stream
+from tests.scenarios.lifetimes import Life, Row, changed, length_of, random_lives, random_stream
 from tests.scenarios.shared_rows import COUNTED
 
 pytestmark = pytest.mark.usefixtures("all_states_small")
@@ -90,28 +90,32 @@ CHANGES: dict[str, tuple[LifetimeChange, ...]] = {
 
 
 def task(
-    changes: Sequence[LifetimeChange], window: WindowKind, *, are_revised: bool = True, **given: Any
+    changes: Sequence[LifetimeChange], window: WindowKind, *, are_revised: bool = True, **input_parts: Any
 ) -> TaskPayload:
     """Return a query of one bucket whose events have other lifetimes."""
     names = NAMES if are_revised else {name: name for name in NAMES if name not in ("id", "new_end")}
     task = task_of(names=names, has_ids=are_revised, has_changes=True, buckets=1, plan={"window": window})
     (plain,) = task.plan.inputs
-    return replace(task, plan=replace(task.plan, inputs=(replace(plain, lifetime_changes=tuple(changes), **given),)))
+    changed = replace(plain, lifetime_changes=tuple(changes), **input_parts)
+    return replace(task, plan=replace(task.plan, inputs=(changed,)))
 
 
 def batch(
-    given: Iterable[Row], *, are_revised: bool = True, lengths: Iterable[LengthColumn] = (), **more: Any
+    changes: Sequence[Row], *, are_revised: bool = True, lengths: Iterable[LengthColumn] = (), **further: Any
 ) -> pa.RecordBatch:
-    """Return rows as they are projected, with the lengths that they say, and more columns."""
-    given = list(given)
-    more |= {
-        column.name: [None if row.payload is None else length_said(column, row.payload) for row in given]
-        for column in lengths
+    """Return rows as they are projected, with their lengths and further columns."""
+    columns: dict[str, Any] = {
+        "change": [row.change for row in changes],
+        "start": [row.start for row in changes],
+        "end": [row.end for row in changes],
+        "i0": [row.payload for row in changes],
     }
-    names = ("change", "id", "start", "end", "new_end", "i0")
-    columns = {name: list(values) for name, values in zip(names, zip(*given, strict=True), strict=True)}
-    taken = {name: columns[name] for name in names if are_revised or name not in ("id", "new_end")}
-    return rows(**taken, **more)
+    if are_revised:
+        columns["id"] = [row.id for row in changes]
+        columns["new_end"] = [row.new_end for row in changes]
+    for column in lengths:
+        columns[column.name] = [None if row.payload is None else length_of(column, row.payload) for row in changes]
+    return rows(**columns, **further)
 
 
 Result = tuple[int, int, list[int]]
@@ -121,137 +125,163 @@ class Run:
     """A query with the cells of its bucket, and what it emitted and rejected.
 
     Attributes:
-        came: The number of rows of events; one that takes a point back and gives another counts twice.
-        counted: The number of rows by what became of them.
+        sent: Number of rows of events; one that retracts a point and inserts another counts twice.
+        counted: Numbers of rows by what became of them.
     """
 
     def __init__(self, task: TaskPayload) -> None:
-        self.task, self.cells = task, MemoryCells()
+        self.task = task
+        self.cells = MemoryCells()
         self.results: list[Result] = []
         self.refused: list[str] = []
-        self.held = self.came = 0
+        self.held = 0
+        self.sent = 0
         self.counted = Counter[str]()
 
-    def take(self, given: pa.RecordBatch) -> None:
-        for row in given.to_pylist():
-            self.came += row["change"] not in ("punctuate", "close")
-            self.came += row["change"] == "revise" and self._moves_a_point(
-                row["i0"], row["start"], row["end"], row["new_end"]
-            )
-        sent = (row for out in distribute(self.task, [given]) for row in out.to_pylist())
-        for blob in run_bucket(self.task, 0, self.cells, collect(sent)):
-            for row in from_blob(blob.data).to_pylist() if blob.data is not None else []:
-                if blob.stream == "results":
-                    window = row["window"]
-                    end = INFINITY if window["end"] is None else window["end"]
-                    self.results.append((window["start"], end, sorted(row["m"])))
-                else:
-                    self.refused.append(f"{blob.stream}: {row['reason']}")
-            self.held = blob.rows if blob.stream == "events_held" else self.held
-            self.counted += Counter({blob.stream: blob.rows} if blob.stream in COUNTED else {})
+    def process(self, batch: pa.RecordBatch) -> None:
+        """Run a micro-batch."""
+        for row in batch.to_pylist():
+            if row["change"] not in ("punctuate", "close"):
+                self.sent += 1
+            if row["change"] == "revise" and self._moves_a_point(row):
+                self.sent += 1
+        map_output: list[dict[str, Any]] = []
+        for blob_rows in distribute(self.task, [batch]):
+            map_output += blob_rows.to_pylist()
+        for blob in run_bucket(self.task, 0, self.cells, collect(map_output)):
+            table = [] if blob.data is None else from_blob(blob.data).to_pylist()
+            if blob.stream == "results":
+                self.results += map(self._result, table)
+            else:
+                self.refused += [f"{blob.stream}: {row['reason']}" for row in table]
+            if blob.stream == "events_held":
+                self.held = blob.rows
+            if blob.stream in COUNTED and blob.rows:
+                self.counted[blob.stream] += blob.rows
 
-    def _moves_a_point(self, payload: int, start: int, *ends: int | None) -> bool:
-        lives = [Life(start, INFINITY if end is None else end, payload) for end in ends]
+    @staticmethod
+    def _result(row: Mapping[str, Any]) -> Result:
+        window = row["window"]
+        end = INFINITY if window["end"] is None else window["end"]
+        return window["start"], end, sorted(row["m"])
+
+    def _moves_a_point(self, row: Mapping[str, Any]) -> bool:
+        """True if a revision moves a point that stands at the end of its event."""
+        previous: Life | None = Life(row["start"], INFINITY if row["end"] is None else row["end"], row["i0"])
+        revised: Life | None = Life(row["start"], INFINITY if row["new_end"] is None else row["new_end"], row["i0"])
         for change in self.task.input.plan_input.lifetime_changes:
+            assert previous is not None
+            assert revised is not None
             if isinstance(change, PointsAtEnd):
-                return lives[0].end != lives[1].end and INFINITY not in (lives[0].end, lives[1].end)
-            lives = [other for life in lives if (other := changed(change, life)) is not None]
+                return previous.end != revised.end and INFINITY not in (previous.end, revised.end)
+            previous = changed(change, previous)
+            revised = changed(change, revised)
         return False
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
     for seed in range(4):
-        random, run, lengths = Random(seed), Run(task(CHANGES[name], tumbling(10))), length_columns(CHANGES[name])
-        made = random_lives(random, 8, are_revised=True)
-        for some in random_stream(random, [random.sample(said, random.randint(0, len(said))) for _, said in made]):
-            run.take(batch(some, lengths=lengths))
+        random = Random(seed)
+        run = Run(task(CHANGES[name], tumbling(10)))
+        lengths = length_columns(CHANGES[name])
+        events = random_lives(random, 8, are_revised=True)
+        incomplete = [random.sample(rows, random.randint(0, len(rows))) for _, rows in events]
+        for changes in random_stream(random, incomplete):
+            run.process(batch(changes, lengths=lengths))
             mark = Row("punctuate", start=random.randint(-40, 60))  # behind which rows are late
-            run.take(batch([mark], lengths=lengths))
-        run.take(batch([Row("close")], lengths=lengths))
-        assert run.counted.total() == run.came, (seed, run.counted)
+            run.process(batch([mark], lengths=lengths))
+        run.process(batch([Row("close")], lengths=lengths))
+        assert run.counted.total() == run.sent, (seed, run.counted)
 
 
 def test_samples_are_made_of_events_and_have_their_starts_moved() -> None:
     # a  |---)   b  |--------)    c  |-)   each until the next one
     run = Run(task((Extend(4), ToEdges(), Shift(2)), tumbling(10), are_revised=False))
-    run.take(batch([Row("insert", None, at, at + 1, None, at) for at in (4, 16, 31)], are_revised=False))
-    run.take(batch([Row("punctuate", start=40)], are_revised=False))
+    run.process(batch([Row("insert", None, at, at + 1, None, at) for at in (4, 16, 31)], are_revised=False))
+    run.process(batch([Row("punctuate", start=40)], are_revised=False))
     assert sorted(run.results) == [(0, 10, [4]), (10, 20, [4, 16]), (20, 30, [16]), (30, 40, [16, 31])]
 
 
 def test_samples_that_get_a_duration_are_events_with_ends() -> None:
     changed = task((SetDuration(5), Shorten(2)), tumbling(10), are_revised=False, is_edge=True)
     run = Run(changed)
-    run.take(batch([Row("insert", None, at, None, None, at) for at in (4, 18)], are_revised=False))
-    run.take(batch([Row("close")], are_revised=False))
+    run.process(batch([Row("insert", None, at, None, None, at) for at in (4, 18)], are_revised=False))
+    run.process(batch([Row("close")], are_revised=False))
     assert sorted(run.results) == [(0, 10, [4]), (10, 20, [18]), (20, 30, [18])]
 
 
-def read(changes: Sequence[LifetimeChange], *given: Row, **parts: Any) -> dict[str, list[Any]]:
-    table = read_rows(task(changes, tumbling(10), **parts).input, batch(given)).rows
+def read(changes: Sequence[LifetimeChange], *given: Row) -> dict[str, list[Any]]:
+    """Read rows under changes of lifetimes, and return the columns of their times."""
+    table = read_rows(task(changes, tumbling(10)).input, batch(given)).rows
     return {name: table.column(name).to_pylist() for name in ("change", "start", "end", "new_end", "problem")}
 
 
 def test_a_lifetime_beyond_the_axis_is_rejected_as_it_came() -> None:
     far = Row("insert", 1, LATEST - 5, LATEST - 2, None, 1)
-    found = read((Extend(300), Shift(-100)), far, Row("insert", 2, 5, None, None, 2))
-    assert (found["start"], found["end"]) == ([LATEST - 5, -95], [LATEST - 2, INFINITY])
-    assert [code is None for code in found["problem"]] == [False, True]
+    columns = read((Extend(300), Shift(-100)), far, Row("insert", 2, 5, None, None, 2))
+    assert columns["start"] == [LATEST - 5, -95]
+    assert columns["end"] == [LATEST - 2, INFINITY]
+    assert [code is None for code in columns["problem"]] == [False, True]
     twice = (Shift(-LATEST // 2), Shift(-LATEST // 2))
     assert read(twice, Row("insert", 1, -1, 5, None, 1))["start"] == [-1]
 
 
 def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves_the_event_out() -> None:
     shifted = (Shift(LengthColumn("length_0", "wait", -2)),)
-    given = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
+    changes = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
     waits = [-2, None, -3, 5, None]
-    found = read_rows(task(shifted, tumbling(10)).input, batch(given, length_0=waits))
-    assert found.rows.column("start").to_pylist() == [8, 10, 10, 15]
-    codes = found.rows.column("problem").to_pylist()
-    assert [code if code is None else PROBLEMS[code].reason for code in codes] == [
-        *(None, "null length", "length too small", None)
-    ]
-    assert found.progress.watermark == 28
+    input_rows = read_rows(task(shifted, tumbling(10)).input, batch(changes, length_0=waits))
+    assert input_rows.rows.column("start").to_pylist() == [8, 10, 10, 15]
+    codes = input_rows.rows.column("problem").to_pylist()
+    reasons = [code if code is None else PROBLEMS[code].reason for code in codes]
+    assert reasons == [None, "null length", "length too small", None]
+    assert input_rows.progress.watermark == 28
     filtered = task(shifted, tumbling(10), are_revised=False)
     (plain,) = filtered.plan.inputs
     columns = replace(plain.columns, conditions=(NamedColumn("wait > -3", "boolean"),))
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
     is_kept = pa.array([True, None, False, True, None])
-    left = read_rows(filtered.input, batch(given, are_revised=False, length_0=waits, kept=is_kept))
-    assert (left.rows.column("start").to_pylist(), left.counts.filtered) == ([8, 15], 2)
-    assert left.rows.column("problem").to_pylist() == [None, None]
+    input_rows = read_rows(filtered.input, batch(changes, are_revised=False, length_0=waits, kept=is_kept))
+    assert input_rows.rows.column("start").to_pylist() == [8, 15]
+    assert input_rows.counts.filtered == 2
+    assert input_rows.rows.column("problem").to_pylist() == [None, None]
 
 
-def test_what_has_a_problem_of_its_own_keeps_it() -> None:
-    found = read((SetDuration(5),), Row("insert", 1, 9, 5, None, 1), Row("insert", 2, None, 5, None, 1), Row("what"))
-    assert all(code is not None for code in found["problem"])
-    assert (found["start"], found["end"]) == ([9, None, None], [5, 5, None])
+def test_a_row_with_another_problem_keeps_it_and_its_times() -> None:
+    is_empty = Row("insert", 1, 9, 5, None, 1)
+    has_no_start = Row("insert", 2, None, 5, None, 1)
+    columns = read((SetDuration(5),), is_empty, has_no_start, Row("what"))
+    assert None not in columns["problem"]
+    assert columns["start"] == [9, None, None]
+    assert columns["end"] == [5, 5, None]
 
 
 def test_revisions_of_ends_that_do_not_count_are_left_out_and_are_never_late() -> None:
-    given = (Row("revise", 1, 0, 100, 80), Row("revise", 1, 0, None, 80), Row("retract", 1, 0, 100))
-    assert read((SetDuration(5),), *given)["change"] == ["retract"]
-    assert read((PointsAtStart(),), *given)["new_end"] == [0]
+    revisions = (Row("revise", 1, 0, 100, 80), Row("revise", 1, 0, None, 80), Row("retract", 1, 0, 100))
+    assert read((SetDuration(5),), *revisions)["change"] == ["retract"]
+    assert read((PointsAtStart(),), *revisions)["new_end"] == [0]
     same_hours = (Row("revise", 1, 0, 12, 18), Row("revise", 1, 0, 12, 31))
     assert read((Align(tumbling(10)),), *same_hours)["new_end"] == [40]
 
 
 def test_a_point_at_an_end_needs_the_end_so_far_to_be_deleted() -> None:
-    silent, told = Row("retract", 1, 3, None), Row("retract", 2, 3, 9)
-    found = read((PointsAtEnd(),), silent, told, Row("insert", 3, 3, None, None, 3))
-    assert (found["start"], found["new_end"]) == ([3, 9], [3, 9])
-    assert [code is None for code in found["problem"]] == [False, True]
-    assert read((PointsAtEnd(is_repeated=True),), silent)["change"] == []
+    without_end = Row("retract", 1, 3, None)
+    with_end = Row("retract", 2, 3, 9)
+    columns = read((PointsAtEnd(),), without_end, with_end, Row("insert", 3, 3, None, None, 3))
+    assert columns["start"] == columns["new_end"] == [3, 9]
+    assert [code is None for code in columns["problem"]] == [False, True]
+    assert read((PointsAtEnd(is_repeated=True),), without_end)["change"] == []
     run = Run(task((PointsAtEnd(),), tumbling(10), are_revised=False))
-    run.take(batch([Row("insert", None, 3, None, None, 3)], are_revised=False))
+    run.process(batch([Row("insert", None, 3, None, None, 3)], are_revised=False))
     assert run.counted == {"filtered": 1}
 
 
 def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it() -> None:
-    first, second = Row("revise", 1, 3, None, 14, 7), Row("revise", 1, 3, 14, 25, 7)
-    found = read((PointsAtEnd(is_repeated=True),), first, second)
-    assert list(zip(found["change"], found["start"], found["new_end"], strict=True)) == [
+    first = Row("revise", 1, 3, None, 14, 7)
+    second = Row("revise", 1, 3, 14, 25, 7)
+    columns = read((PointsAtEnd(is_repeated=True),), first, second)
+    assert list(zip(columns["change"], columns["start"], columns["new_end"], strict=True)) == [
         ("insert", 14, None),
         ("retract", 14, 14),
         ("insert", 25, None),
@@ -259,9 +289,9 @@ def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it(
 
 
 def test_readings_of_a_clock_are_not_moved_and_watermarks_of_keys_are() -> None:
-    given = batch([Row("clock", start=50), Row("punctuate", start=20), Row("insert", 1, 30, 35, None, 1)])
-    found = read_rows(task((Shift(100),), tumbling(10)).input, given)
-    assert (found.progress.clock, found.progress.watermark, found.progress.newest) == (50, 120, 130)
+    input_batch = batch([Row("clock", start=50), Row("punctuate", start=20), Row("insert", 1, 30, 35, None, 1)])
+    progress = read_rows(task((Shift(100),), tumbling(10)).input, input_batch).progress
+    assert progress == Progress(watermark=120, horizon=progress.horizon, newest=130, clock=50)
 
 
 @pytest.mark.parametrize(
@@ -271,79 +301,97 @@ def test_a_watermark_stays_at_the_ends_of_the_axis_and_does_not_get_there(tick: 
     assert LifetimeChanges((Shift(5),)).watermark(tick) == moved
 
 
-def test_a_policy_speaks_of_the_events_as_they_come() -> None:
+def test_a_progress_policy_reads_the_events_as_they_come() -> None:
     # starts 19 and, five behind, 14: aligned, one of 14 starts at 10, so nothing is known beyond
     tracker = replace(task((Align(tumbling(10)),), tumbling(10)).input.tracker, policy=bounded_delay(5))
     assert tracker.policy == bounded_delay(5)
     progress, _ = tracker.advance(Progress(), (), Progress(newest=10), [Observation(None, 10, 1)])
     assert progress.watermark == 0
     idle = replace(tracker, policy=ordered().with_idle(5, lag=2), changes=LifetimeChanges((Shift(1_000),)), steps=())
-    before, kept = idle.advance(Progress(), (), Progress(clock=100), [Observation(None, 7, 1)])
-    after, _ = idle.advance(before, kept, Progress(clock=110), ())
-    assert (before.watermark, after.watermark) == (1_007, 1_108)
+    progress, state = idle.advance(Progress(), (), Progress(clock=100), [Observation(None, 7, 1)])
+    assert progress.watermark == 1_007
+    progress, _ = idle.advance(progress, state, Progress(clock=110), ())
+    assert progress.watermark == 1_108
+
+
+FORTY_DAYS = 40 * 24 * HOUR
+MONTH_STARTS = [instant(datetime(2024, month, 17, month, tzinfo=UTC)) for month in range(1, 13)]
+EACH_MONTH = batch([Row("insert", start, start, start + FORTY_DAYS, None, 1) for start in MONTH_STARTS])
+"""An event of forty days in each month."""
+
+
+def windows_of(kind: WindowKind, start: int) -> list[Window]:
+    """Return the windows that an event of forty days overlaps."""
+    return list(kind.cut(Stretches(), start, start + FORTY_DAYS))
 
 
 def test_windows_of_a_calendar_align_tick_by_tick() -> None:
     kind = calendar("month", zone="Europe/Berlin")
-    starts = [instant(datetime(2024, month, 17, month, tzinfo=UTC)) for month in range(1, 13)]
-    given = batch([Row("insert", at, at, at + 40 * 24 * HOUR, None, 1) for at in starts])
-    table = read_rows(task((Align(kind),), tumbling(HOUR)).input, given).rows
-    wanted = [list(kind.cut(Stretches(), at, at + 40 * 24 * HOUR)) for at in starts]
-    assert table.column("start").to_pylist() == [windows[0].start for windows in wanted]
-    assert table.column("end").to_pylist() == [windows[-1].end for windows in wanted]
+    table = read_rows(task((Align(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
+    overlapped = [windows_of(kind, start) for start in MONTH_STARTS]
+    assert table.column("start").to_pylist() == [windows[0].start for windows in overlapped]
+    assert table.column("end").to_pylist() == [windows[-1].end for windows in overlapped]
 
 
 def test_windows_of_a_calendar_that_overlap_are_shared_tick_by_tick() -> None:
     kind = calendar("3 months", "month", zone="Europe/Berlin")
-    starts = [instant(datetime(2024, month, 17, month, tzinfo=UTC)) for month in range(1, 13)]
-    given = batch([Row("insert", at, at, at + 40 * 24 * HOUR, None, 1) for at in starts])
-    table = read_rows(task((ShareWindows(kind),), tumbling(HOUR)).input, given).rows
-    months = [list(calendar("month", zone="Europe/Berlin").cut(Stretches(), at, at + 40 * 24 * HOUR)) for at in starts]
-    wanted = [list(kind.cut(Stretches(), at, at + 40 * 24 * HOUR)) for at in starts]
-    assert table.column("start").to_pylist() == [windows[0].start for windows in wanted]
-    assert table.column("end").to_pylist() == [of[-1].end for of in months]
-    assert all(len(windows) > 3 for windows in wanted)
+    table = read_rows(task((ShareWindows(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
+    overlapped = [windows_of(kind, start) for start in MONTH_STARTS]
+    assert all(len(windows) > 3 for windows in overlapped)
+    assert table.column("start").to_pylist() == [windows[0].start for windows in overlapped]
+    last_months = [windows_of(calendar("month", zone="Europe/Berlin"), start)[-1] for start in MONTH_STARTS]
+    assert table.column("end").to_pylist() == [month.end for month in last_months]
 
 
 def test_a_checkpoint_remembers_the_changes() -> None:
-    plans = [task(changes, tumbling(10)).plan for changes in ((Shift(5),), (Shift(6), Align(tumbling(10))), ())]
-    stored = json.loads(json.dumps(plan_identity(plans[0])))
-    assert not differences_between(stored, plan_identity(plans[0]))
-    for other, words in ((plans[1], "shift(6), align_to(tumbling(10))"), (plans[2], "none")):
-        (found, *_) = differences_between(stored, plan_identity(other))
-        assert found == Difference("changes of the lifetimes of events", "shift(5)", words)
+    plan = task((Shift(5),), tumbling(10)).plan
+    stored = json.loads(json.dumps(plan_identity(plan)))
+    assert not differences_between(stored, plan_identity(plan))
+
+    others: dict[str, tuple[LifetimeChange, ...]] = {
+        "shift(6), align_to(tumbling(10))": (Shift(6), Align(tumbling(10))),
+        "none": (),
+    }
+    for words, changes in others.items():
+        difference, *_ = differences_between(stored, plan_identity(task(changes, tumbling(10)).plan))
+        assert difference == Difference("changes of the lifetimes of events", "shift(5)", words)
 
 
 def test_a_checkpoint_remembers_the_column_of_a_length() -> None:
-    plans = [task((Shift(LengthColumn("length_0", text, -5)),), tumbling(10)).plan for text in ("wait", "2 * wait")]
-    (found,) = differences_between(plan_identity(plans[0]), plan_identity(plans[1]))
-    assert (found.checkpoint, found.query) == ("shift(wait, at least -5)", "shift(2 * wait, at least -5)")
+    by_wait = task((Shift(LengthColumn("length_0", "wait", -5)),), tumbling(10)).plan
+    by_two_waits = task((Shift(LengthColumn("length_0", "2 * wait", -5)),), tumbling(10)).plan
+    (difference,) = differences_between(plan_identity(by_wait), plan_identity(by_two_waits))
+    assert difference.checkpoint == "shift(wait, at least -5)"
+    assert difference.query == "shift(2 * wait, at least -5)"
 
 
-def test_explain_says_what_becomes_of_the_watermark() -> None:
-    def told(*changes: LifetimeChange) -> str:
+def test_the_explanation_says_how_the_watermark_changes() -> None:
+    def explained(*changes: LifetimeChange) -> str:
         return dict(topics_of(task(changes, tumbling(10)).plan))["events"]
 
-    assert told(Shift(5)) == "shifted by 5 ticks; the watermark is shifted by 5 ticks"
-    assert told(SetDuration(5), ToEdges()) == (
+    assert explained(Shift(5)) == "shifted by 5 ticks; the watermark is shifted by 5 ticks"
+    assert explained(SetDuration(5), ToEdges()) == (
         "each lasts 5 ticks, then each lasts until the next one of its key starts; the watermark stays"
     )
-    assert told(Shorten(3), PointsAtEnd()) == (
+    assert explained(Shorten(3), PointsAtEnd()) == (
         "each ends 3 ticks earlier, but keeps its first tick, then each is a point at its end; "
         "the watermark stays 3 ticks behind, as revisions count that much earlier"
     )
-    assert told(SetDuration(9), Shorten(3)).endswith("; the watermark stays")
-    assert told(Extend(1), Align(tumbling(10))) == (
+    assert explained(SetDuration(9), Shorten(3)).endswith("; the watermark stays")
+    assert explained(Extend(1), Align(tumbling(10))) == (
         "each ends 1 ticks later, then each lasts as long as its windows of tumbling(10); "
         "the watermark stays at the start of the earliest of these that has not ended"
     )
     back = Shift(LengthColumn("length_0", "wait", -5))
-    assert told(back) == "shifted by wait, at least -5 ticks; the watermark is shifted by -5 ticks"
-    assert told(Shift(LengthColumn("length_0", "wait", 0))) == "shifted by wait, at least 0 ticks; the watermark stays"
-    assert told(SetDuration(LengthColumn("length_0", "wait", 1))) == (
+    assert explained(back) == "shifted by wait, at least -5 ticks; the watermark is shifted by -5 ticks"
+    assert (
+        explained(Shift(LengthColumn("length_0", "wait", 0)))
+        == "shifted by wait, at least 0 ticks; the watermark stays"
+    )
+    assert explained(SetDuration(LengthColumn("length_0", "wait", 1))) == (
         "each lasts wait, at least 1 ticks; the watermark stays"
     )
-    assert told(ShareWindows(hopping(12, 5))) == (
+    assert explained(ShareWindows(hopping(12, 5))) == (
         "each lasts from the start of its first window of hopping(12, 5) to that of the next one after its last, so "
         "that events overlap if they share one; "
         "the watermark stays at the start of the earliest of these that has not ended"

@@ -29,14 +29,15 @@ MODULES = (First[int](), Last[int](), CollectList[int]())
 
 def prices_in(arrival: Sequence[tuple[int, int]], query: Query) -> list[Any]:
     """Return the last results of prices of the tick 7 that arrive one by one, and of an earlier one that comes last."""
-    feed, live = Feed(query, "general"), dict[int, Any]()
+    feed = Feed(query, "general")
+    live = dict[int, Any]()
     rows = [row(n, 7, 8, {"x": price, "order": order}) for n, (price, order) in enumerate(arrival)]
-    for some, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
-        for told in feed.batch(*some, watermark=watermark).rows:
-            if told.get("change") == "retract":
-                del live[told["event_id"]]
+    for batch_rows, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
+        for change in feed.batch(*batch_rows, watermark=watermark).rows:
+            if change.get("change") == "retract":
+                del live[change["event_id"]]
             else:
-                live[told.get("event_id", 0)] = (told["result"], told["m1"], told["m2"])
+                live[change.get("event_id", 0)] = (change["result"], change["m1"], change["m2"])
     return list(live.values())
 
 
@@ -59,7 +60,8 @@ def test_prices_of_one_time_follow_one_another_by_their_order(emit: EmitPolicy |
 def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere() -> None:
     """Three rows of the rank 7 come as b, c, a."""
     rows = [Ranked(value, 7) for value in "bca"]
-    best, ordered = TopBy[str, int](2), TopBy[str, int](2).with_order()
+    best = TopBy[str, int](2)
+    ordered = TopBy[str, int](2).with_order()
     for module, expected in ((best, "cb"), (ordered, "bc")):
         state = module.add_events(module.add_events([], rows[:2]), rows[2:])
         assert "".join(str(row.value) for row in module.compute_result(state)) == expected

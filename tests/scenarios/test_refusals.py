@@ -82,7 +82,8 @@ class Echoes(StreamOperator[int, list[int], int]):
     name, version = "test.echoes", "1.0.0"
 
     def __init__(self, later: int = 0, wakes: Any = None) -> None:
-        self.later, self.wakes = later, wakes
+        self.later = later
+        self.wakes = wakes
 
     def create_state(self) -> list[int]:
         return []
@@ -165,7 +166,7 @@ class Drawn:
 
 
 def refusal(call: Any, *arguments: Any) -> str | None:
-    """Return what a call raises, with the line that tells it; None if it raises nothing."""
+    """Return the error of a call, with the line that says why; None if it raises none."""
     try:
         call(*arguments)
     except MuntinError as error:
@@ -174,21 +175,22 @@ def refusal(call: Any, *arguments: Any) -> str | None:
 
 
 def test_scripts_and_the_engine_refuse_the_same_queries() -> None:
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for seed in range(QUERIES):
         drawn = Drawn(seed)
-        script, engine = refusal(drawn.in_a_script), refusal(drawn.on_the_engine)
+        script = refusal(drawn.in_a_script)
+        engine = refusal(drawn.on_the_engine)
         if engine is None and script is not None and script.startswith("ModuleContractError"):
             continue  # which the next test looks at
         assert (script is None) == (engine is None), f"seed {seed}: {script}, and {engine}"
-        found["in other words"] += script != engine  # of several faults, each names the one that it finds first
-        found[(engine or "accepted").partition(":")[0]] += 1
-    assert found["in other words"] < 100
-    assert min(found["accepted"], found["PolicyError"], found["QueryError"]) > 100, found
+        outcomes["in other words"] += script != engine  # of several faults, each names the one that it finds first
+        outcomes[(engine or "accepted").partition(":")[0]] += 1
+    assert outcomes["in other words"] < 100
+    assert min(outcomes["accepted"], outcomes["PolicyError"], outcomes["QueryError"]) > 100, outcomes
 
 
 def test_scripts_and_the_engine_refuse_the_same_results() -> None:
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for seed in range(QUERIES):
         drawn = Drawn(seed)
         if refusal(drawn.on_the_engine) is None:
@@ -197,9 +199,9 @@ def test_scripts_and_the_engine_refuse_the_same_results() -> None:
             query = WindowedQuery(drawn.window, computations, drawn.clip, drawn.timestamps, forget_keys_after=drawn.age)
             assert script == refusal(drawn.followed, query), f"seed {seed}"
             told = ("before its window", "before its cause", "from next_time")
-            found[next((words for words in told if script and words in script), script or "accepted")] += 1
-    assert set(found) == {"accepted", "before its window", "before its cause", "from next_time"}
-    assert min(found.values()) > 2, found
+            outcomes[next((words for words in told if script and words in script), script or "accepted")] += 1
+    assert set(outcomes) == {"accepted", "before its window", "before its cause", "from next_time"}
+    assert min(outcomes.values()) > 2, outcomes
 
 
 def test_one_that_was_an_interval_once_is_no_point() -> None:

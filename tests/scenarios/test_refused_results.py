@@ -185,15 +185,19 @@ def on_the_engine(module: Module, window: WindowSpecification) -> None:
 
 
 def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
-    random, found = Random(7), Counter[tuple[str, bool]]()
+    random = Random(7)
+    outcomes = Counter[tuple[str, bool]]()
     for number in range(MODULES):
-        (kind, window), annotation, value = random.choice(KINDS), random.choice(TYPES), random.choice(VALUES)
+        (kind, window) = random.choice(KINDS)
+        annotation = random.choice(TYPES)
+        value = random.choice(VALUES)
         module = kind(annotation, value)
         query = WindowedQuery(window, [Computation(module)], event_ends_move=False)
-        script, engine = refused(STREAM.run, query), refused(on_the_engine, module, window)
+        script = refused(STREAM.run, query)
+        engine = refused(on_the_engine, module, window)
         assert script == engine, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
-        found[kind.__name__, bool(script)] += 1
-    assert all(found[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), found
+        outcomes[kind.__name__, bool(script)] += 1
+    assert all(outcomes[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), outcomes
 
 
 def test_a_script_says_what_the_module_returned_and_what_it_declares() -> None:

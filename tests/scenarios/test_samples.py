@@ -65,15 +65,15 @@ def test_a_join_waits_until_no_other_sample_can_come(seed: int) -> None:
 
 def samples(*payloads: int | None) -> list[KeyedChange]:
     """Return samples of one key at the time 2."""
-    return [KeyedChange("a", Insertion(number, Event(2, INFINITY, one))) for number, one in enumerate(payloads)]
+    return [KeyedChange("a", Insertion(number, Event(2, INFINITY, payload))) for number, payload in enumerate(payloads)]
 
 
 def run_of(query: Query, *batches: list[KeyedChange]) -> Run:
     """Run micro-batches, after which the stream is closed."""
     run = Run(query, query.plan(), Mishaps(crashes=0.0))
     for changes in batches:
-        run.take(Arrival((Batch(tuple(changes)),)))
-    run.take(Arrival((Batch((), INFINITY),)))
+        run.process(Arrival((Batch(tuple(changes)),)))
+    run.process(Arrival((Batch((), INFINITY),)))
     return run
 
 

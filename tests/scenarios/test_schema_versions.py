@@ -23,7 +23,7 @@ EVALUATORS = pytest.mark.parametrize("evaluator", ["general", "sliced"])
 
 
 def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
-    """Return the same state under a query of other modules, in a process that knows nothing else."""
+    """Continue from the state of a feed with other modules, in a new process."""
     emit = EmitPolicy.EAGER if evaluator == "general" else EmitPolicy.FINAL
     asked = query(tumbling(10), *modules, emit=emit, lifetimes="points")
     return Feed(asked, evaluator, None if feed is None else feed.cells)
@@ -39,24 +39,27 @@ def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
 
 @EVALUATORS
 def test_a_state_is_upgraded_once(evaluator: str) -> None:
-    feed, module, again = started(evaluator, "k"), Second(), Second()
+    feed = started(evaluator, "k")
+    module = Second()
+    again = Second()
     result = upgraded(feed, evaluator, module).batch(at(4, 4))
     if evaluator == "general":
-        assert result.told == ["-[0,10) 3", "+[0,10) 7"]
+        assert result.changes == ["-[0,10) 3", "+[0,10) 7"]
     result = upgraded(feed, evaluator, again).batch(at(8, 8), watermark=INFINITY)
-    assert [one["result"] for one in result.rows][-1:] == [15]
+    assert [row["result"] for row in result.rows][-1:] == [15]
     assert (module.upgraded, len(again.upgraded)) == ([([3], "1.0")], 0 if evaluator == "general" else 1)
 
 
 @EVALUATORS
 def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluator: str) -> None:
-    feed, last = started(evaluator, "touched", "left alone"), Third()
+    feed = started(evaluator, "touched", "left alone")
+    last = Third()
     before = dict(feed.cells.cells)
     upgraded(feed, evaluator, Second()).batch(at(4, 4, "touched"), at(4, 0, "touched"))
     changed = [name for name, data in feed.cells.cells.items() if before.get(name) != data]
     assert len(changed) == 2, "a new entry and the metadata: nothing else is written anew"
     result = upgraded(feed, evaluator, last).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
-    assert sorted(one["result"] for one in result.rows)[-2:] == [9, 12]
+    assert sorted(row["result"] for row in result.rows)[-2:] == [9, 12]
     assert {version for _, version in last.upgraded} == {"1.0", "2.0"}
 
 
@@ -64,8 +67,8 @@ def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluat
 def test_an_upgrade_that_fails_names_module_key_and_window_and_leaves_the_state(evaluator: str) -> None:
     feed = started(evaluator, "k")
     before = dict(feed.cells.cells)
-    said = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
-    with pytest.raises(ModuleFailedError, match=said) as caught:
+    message = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
+    with pytest.raises(ModuleFailedError, match=message) as caught:
         upgraded(feed, evaluator, Broken()).batch(at(4, 4))
     assert caught.value.key == ("k",)
     assert caught.value.window == Window(0, 10)
@@ -95,10 +98,11 @@ def test_versions_that_do_not_continue_are_refused(evaluator: str) -> None:
 
 def test_a_module_that_keeps_no_state_may_continue_too() -> None:
     newer, silent = (
-        type("Total", (Total,), more)() for more in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
+        type("Total", (Total,), attributes)()
+        for attributes in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
     )
     feed = started("general", "k", module=Total())
-    assert upgraded(feed, "general", newer).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", newer).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
     with pytest.raises(StateMismatchError):
         upgraded(feed, "general", silent).batch()
 
@@ -107,16 +111,18 @@ def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None
     def hashed(base: type[Module], version: str) -> Any:
         return type(base.__name__, (base,), {"version": version})()
 
-    feed, upgrading = started("general", "k", module=hashed(First, "code 7f")), hashed(Second, "code 11")
+    feed = started("general", "k", module=hashed(First, "code 7f"))
+    upgrading = hashed(Second, "code 11")
     with pytest.raises(StateMismatchError, match=r"does not continue from code 7f"):
         upgraded(feed, "general", hashed(First, "code 11")).batch()
     upgrading.upgrade_state = lambda state, version: Second.upgrade_state(upgrading, state, "1.0")
-    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).told == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
 
 
 @EVALUATORS
 def test_of_several_modules_each_is_upgraded_by_itself(evaluator: str) -> None:
-    same, newer = Second(), Second()
+    same = Second()
+    newer = Second()
     feed = upgraded(None, evaluator, same, First())
     for value in (1, 2):
         feed.batch(at(value, value), at(value, 0))

@@ -108,12 +108,13 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
     """
     emit = EarlyEmission(every_count(2), Refinement.RETRACT)
     query = Query(global_windows(), ANY["aggregate"], emit=emit, lifetimes="points", forget_keys_after=10)
-    run, ends = Run(query, query.evaluators["general"], AS_IT_IS), list[list[tuple[int, Any]]]()
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    ends = list[list[tuple[int, Any]]]()
     for at, watermark in ((0, None), (4, None), (8, None), (12, None), (40, 23), (41, 51)):
         script = Script().point(at, at, at)
         script = script if watermark is None else script.punctuate(watermark)
         for batch in script.batches():
-            run.take(Arrival((batch,)))
+            run.process(Arrival((batch,)))
             ends.append([(row.window[1], row.more) for row in run.inserted])
     assert ends == [[], [(15, ("early", 0))], [], [(23, ("early", 1))], [(23, ("final", 2))], [(52, ("early", 0))]]
 
@@ -131,9 +132,10 @@ def test_what_is_live_stays_where_its_window_is_another_lifes_now(emit: EmitPoli
     """
     query = Query(hopping(10, 3), ANY["aggregate"], emit=emit, forget_keys_after=3)
     stream = Script().insert(1, 0, 5, 1).insert(2, 20, 25, 2).batch().revise(1, 18).batch().revise(1, 5)
-    run, live = Run(query, query.evaluators["general"], AS_IT_IS), list[set[Any]]()
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    live = list[set[Any]]()
     for batch in stream.batches():
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
         live.append({(name, row) for name, row in run._live.items() if row.window[0] > 17})
     assert len(live[0]) == 3
     assert live == [live[0]] * 3
@@ -190,7 +192,7 @@ def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
     run = Run(query, query.evaluators["general"], AS_IT_IS)
     for script in (Script().insert(1, 35, 90).insert(2, 60, 80), Script().punctuate(95)):
         for batch in script.batches():
-            run.take(Arrival((batch,)))
+            run.process(Arrival((batch,)))
     assert run.is_empty
 
 
@@ -209,11 +211,11 @@ def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
             for batch in batches
         ]
         closes = [batch.punctuation is not None and batch.punctuation > 2**62 for batch in batches]
-        wanted = punctuations(policy, [None], rows)
+        watermarks = punctuations(policy, [None], rows)
         got = [batch.punctuation for batch in batches]
-        said = [at for at, is_closed in zip(wanted, closes, strict=True) if not is_closed]
+        while_open = [at for at, is_closed in zip(watermarks, closes, strict=True) if not is_closed]
         assert [at for at, is_closed in zip(got, closes, strict=True) if at is not None and not is_closed] == [
-            at for place, at in enumerate(said) if at > max([-(2**63), *said[:place]])
+            at for place, at in enumerate(while_open) if at > max([-(2**63), *while_open[:place]])
         ]
 
 
@@ -228,8 +230,8 @@ def test_the_net_asks_a_policy_once_for_each_micro_batch() -> None:
 
     known = Known(Query(WINDOWS["tumbling"], ANY["aggregate"], progress=Asked(3, of=3)))
     for batch in Script().point(1, 1).batch().point(2, 5).batch().point(3, 9).batch().point(4, 12).batches():
-        known.take(Arrival((batch,)))
-    assert (known.now.watermark, len(asked)) == (6, 4)
+        known.add(Arrival((batch,)))
+    assert (known.progress.watermark, len(asked)) == (6, 4)
 
 
 @pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.EAGER])
@@ -315,9 +317,9 @@ def test_an_id_of_any_type_equals_itself(ids: str) -> None:
     A retraction and a new insertion in one batch are one of an event that is there.
     """
     events = [EVENT._replace(id=number) for number in range(4)]
-    gone = [event._replace(new_end=EVENT.start) for event in events]
+    retractions = [event._replace(new_end=EVENT.start) for event in events]
     back = [event._replace(payload=6) for event in events]
-    batches = [([*events, *events], 5), (events, 6), ([*gone, *back], 7), ([], INFINITY)]
+    batches = [([*events, *events], 5), (events, 6), ([*retractions, *back], 7), ([], INFINITY)]
     for query in WITH_IDS.values():
         hostile = Hostile(replace(query, ids=ID_TYPES[ids]), batches, replace(AS_IT_IS, restarts=0.5))
         assert hostile.check() == 2 * len(events)

@@ -32,7 +32,7 @@ class KafkaSessions:
         limit = self.stream_time - GRACE - GAP
         is_dropped = False
         if not is_other_key:
-            near = [one for one in self.open if one[0] - GAP <= time <= one[1] + GAP]
+            near = [session for session in self.open if session[0] - GAP <= time <= session[1] + GAP]
             merged = (
                 min([time, *(first for first, _, _ in near)]),
                 max([time, *(last for _, last, _ in near)]),
@@ -40,9 +40,9 @@ class KafkaSessions:
             )
             is_dropped = merged[1] < limit
             if not is_dropped:
-                self.open = sorted([merged, *(one for one in self.open if one not in near)])
-        closed = [one for one in self.open if one[1] < limit]
-        self.open = [one for one in self.open if one[1] >= limit]
+                self.open = sorted([merged, *(session for session in self.open if session not in near)])
+        closed = [session for session in self.open if session[1] < limit]
+        self.open = [session for session in self.open if session[1] >= limit]
         return closed, is_dropped
 
 
@@ -69,8 +69,8 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
         is_other_key = random.random() < 0.3
         closed, is_dropped = kafka.take(time, is_other_key=is_other_key)
         result = feed.batch(at(time, 0 if is_other_key else 1, "other" if is_other_key else "k"))
-        mine = [change for change in result.told if not change.endswith(" 0")]
-        assert mine == [spelled(*one) for one in closed], f"after {time}, newest {newest}"
+        mine = [change for change in result.changes if not change.endswith(" 0")]
+        assert mine == [spelled(*session) for session in closed], f"after {time}, newest {newest}"
         assert not is_dropped
         assert result.reasons == []
 
@@ -82,8 +82,8 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
 def test_a_delay_of_the_grace_and_the_gap_closes_a_gap_later(delay: int, closes_at: int) -> None:
     feed = sessions(delay)
     feed.batch(at(10), at(12))
-    assert feed.batch(at(closes_at - 1, 1, "other")).told == []
-    assert feed.batch(at(closes_at, 1, "other")).told == ["+[10,17) 2"]
+    assert feed.batch(at(closes_at - 1, 1, "other")).changes == []
+    assert feed.batch(at(closes_at, 1, "other")).changes == ["+[10,17) 2"]
     kafka = KafkaSessions()
     assert [kafka.take(10), kafka.take(12), kafka.take(20, is_other_key=True)] == [([], False)] * 3
     assert kafka.take(21, is_other_key=True) == ([(10, 12, 2)], False)
@@ -105,7 +105,7 @@ def test_what_kafka_takes_behind_the_grace_is_late_unless_it_corrects(late: int)
     correcting.batch(at(20, 1, "other"))
     result = correcting.batch(at(late))
     assert result.reasons == []
-    emitted = [*result.told, *correcting.batch(at(late + GAP + GRACE + 1, 1, "other")).told]
+    emitted = [*result.changes, *correcting.batch(at(late + GAP + GRACE + 1, 1, "other")).changes]
     assert emitted == [spelled(late, late, 1)]
 
 

@@ -79,7 +79,7 @@ Batch = tuple[list[Any], dict[str, Any], list[str]]
 
 def each_one(count: int, *fires: tuple[int, str]) -> list[Batch]:
     """Return micro-batches of one row each, of which some fire."""
-    return [([at(1)], {}, [told for place, told in fires if place == number]) for number in range(count)]
+    return [([at(1)], {}, [change for place, change in fires if place == number]) for number in range(count)]
 
 
 CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
@@ -222,12 +222,12 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_windows_are_put_out_when_their_trigger_fires(name: str) -> None:
+def test_windows_are_emitted_when_their_trigger_fires(name: str) -> None:
     emission, window, batches = CASES[name]
     emit = early(emission) if isinstance(emission, Trigger) else emission
     feed = Feed(query(window, Total(), emit=emit, lifetimes="points"), "general")
-    for rows, said, wanted in batches:
-        assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}, {said}"
+    for rows, reports, expected in batches:
+        assert sorted(feed.batch(*rows, **reports).changes) == sorted(expected), f"after {rows}, {reports}"
 
 
 # Windows that events cut: the state of a trigger follows the window to the one that takes its place. With a gap of 5, a
@@ -345,35 +345,35 @@ def test_the_state_of_a_trigger_follows_windows_that_events_cut(name: str, *, re
     tested = query(window, Total(), emit=early(trigger, refinement="retract"))
     feed = Feed(tested, "general")
     number = 0
-    for rows, said, wanted in batches:
-        named = [one | {"id": number + place} for place, one in enumerate(rows)]
+    for rows, reports, expected in batches:
+        with_ids = [event | {"id": number + place} for place, event in enumerate(rows)]
         number += len(rows)
-        told = [one for one in feed.batch(*named, **said).told if one.startswith("+")]
-        assert sorted(told) == sorted(wanted), f"after {rows}, {said}"
+        insertions = [change for change in feed.batch(*with_ids, **reports).changes if change.startswith("+")]
+        assert sorted(insertions) == sorted(expected), f"after {rows}, {reports}"
         if restarts:
             feed = Feed(tested, "general", feed.cells)
 
 
-def test_what_was_live_of_a_window_that_is_replaced_is_retracted() -> None:
+def test_live_results_of_a_replaced_window_are_retracted() -> None:
     """
                   0    5    10
     1             [---------)            put out as one snapshot
     2                  [----)            cuts it at 5, until it goes
     """
     feed = Feed(query(snapshot(), Total(), emit=early(every_count(1), refinement="retract")), "general")
-    assert feed.batch(row(1, 0, 10, 1)).told == ["+[0,10) early 0 1"]
-    wanted = ["+[0,5) early 1 1", "+[5,10) early 1 3", "-[0,10) early 0 1"]
-    assert sorted(feed.batch(row(2, 5, 10, 2)).told) == wanted
-    gone = ["+[0,10) early 2 1", "-[0,5) early 1 1", "-[5,10) early 1 3"]
-    assert sorted(feed.batch(revision(2, 5, 10, 5)).told) == gone
+    assert feed.batch(row(1, 0, 10, 1)).changes == ["+[0,10) early 0 1"]
+    after_cut = ["+[0,5) early 1 1", "+[5,10) early 1 3", "-[0,10) early 0 1"]
+    assert sorted(feed.batch(row(2, 5, 10, 2)).changes) == after_cut
+    after_retraction = ["+[0,10) early 2 1", "-[0,5) early 1 1", "-[5,10) early 1 3"]
+    assert sorted(feed.batch(revision(2, 5, 10, 5)).changes) == after_retraction
 
 
-def test_a_session_whose_members_all_went_starts_anew() -> None:
+def test_a_session_whose_members_are_all_retracted_starts_anew() -> None:
     feed = Feed(query(session(5), Total(), emit=early(every_count(2), refinement="retract")), "general")
-    assert feed.batch(row(1, 1, 2, 1)).told == []
-    assert feed.batch(revision(1, 1, 2, 1)).told == []
-    assert feed.batch(row(2, 1, 2, 1)).told == []
-    assert feed.batch(row(3, 2, 3, 1)).told == ["+[1,7) early 0 2"]
+    assert feed.batch(row(1, 1, 2, 1)).changes == []
+    assert feed.batch(revision(1, 1, 2, 1)).changes == []
+    assert feed.batch(row(2, 1, 2, 1)).changes == []
+    assert feed.batch(row(3, 2, 3, 1)).changes == ["+[1,7) early 0 2"]
 
 
 @pytest.mark.parametrize("window", [session(4), tumbling(20)])
@@ -384,15 +384,15 @@ def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind)
     """
     emit = early(every_count(5), refinement="retract")
     feed = Feed(query(window, Total(), emit=emit, forget_keys_after=4), "general")
-    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).told == []
-    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).told == []
+    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).changes == []
+    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).changes == []
     end = 13 if window.name == "session" else 14
     start = 1 if window.name == "session" else 0
-    assert feed.batch(row(5, 5, 6, 1)).told == [f"+[{start},{end}) early 0 5"]
+    assert feed.batch(row(5, 5, 6, 1)).changes == [f"+[{start},{end}) early 0 5"]
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_window_that_only_is_another_lifes_now_goes_on_without_a_sign(*, restarts: bool) -> None:
+def test_a_window_that_passes_to_another_life_of_its_key_emits_nothing_for_that(*, restarts: bool) -> None:
     """
     1   [0 .. 5)~~~~~~~~18)                  reaches the other life from the third batch on
     2                      [20 .. 25)        and two more like it; the fourth comes after that
@@ -406,15 +406,15 @@ def test_a_window_that_only_is_another_lifes_now_goes_on_without_a_sign(*, resta
         ([revision(1, 0, 5, 18)], {}, []),
         ([row(5, 20, 25, 1)], {}, ["+[20,28) early 1 4", "-[20,28) early 0 2"]),
     ]
-    for rows, said, wanted in batches:
-        assert sorted(feed.batch(*rows, **said).told) == sorted(wanted), f"after {rows}"
+    for rows, reports, expected in batches:
+        assert sorted(feed.batch(*rows, **reports).changes) == sorted(expected), f"after {rows}"
         if restarts:
             feed = Feed(tested, "general", feed.cells)
 
 
 @dataclass(frozen=True)
 class Patient(Trigger):
-    """Fires after so many micro-batches with members, and knows nothing of windows that merge."""
+    """A trigger that fires after three micro-batches with members, and cannot merge."""
 
     name: ClassVar[str] = "test.patient"
 
@@ -433,8 +433,8 @@ def test_a_trigger_that_cannot_merge_is_refused_where_windows_take_the_place_of_
 
 def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:
     feed = Feed(query(TENS, Positive(), emit=early(every_count(1)), lifetimes="points"), "general")
-    assert feed.batch(at(1, -3)).told == []
-    assert [one["firing"] for one in feed.batch(at(1, 3)).rows] == [1]
+    assert feed.batch(at(1, -3)).changes == []
+    assert [result["firing"] for result in feed.batch(at(1, 3)).rows] == [1]
 
 
 def test_windows_that_are_not_touched_or_due_are_not_asked() -> None:
@@ -491,6 +491,6 @@ def test_a_window_that_lost_all_members_is_refined_as_a_new_one() -> None:
     2                  |--|
     """
     feed = Feed(query(hopping(5, 5), Total(), emit=early(every_count(1), refinement=Change())), "general")
-    assert feed.batch(row(1, 0, 9, 7)).told == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
-    assert feed.batch(revision(1, 0, 9, 3)).told == []
-    assert feed.batch(row(2, 5, 8, 2)).told == ["+[5,10) early 0 2"]
+    assert feed.batch(row(1, 0, 9, 7)).changes == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
+    assert feed.batch(revision(1, 0, 9, 3)).changes == []
+    assert feed.batch(row(2, 5, 8, 2)).changes == ["+[5,10) early 0 2"]

@@ -24,19 +24,23 @@ from tests.scenarios.test_lifetimes import Run, batch, task
 pytestmark = pytest.mark.usefixtures("all_states_small")
 
 
-def told(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
-    """Return the rows of a stream as those of a source of the union; ids are of all streams."""
-    given = batch([row if row.id is None else row._replace(id=row.id * 2 + (source == "b")) for row in rows])
-    return given.append_column("source", pa.array([source] * len(rows), pa.string()))
+def of_source(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return the rows of a source of the union; no two sources have an id in common."""
+    union_rows = [row if row.id is None else row._replace(id=row.id * 2 + (source == "b")) for row in rows]
+    return with_source(source, union_rows)
+
+
+def with_source(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    return batch(rows).append_column("source", pa.array([source] * len(rows), pa.string()))
 
 
 def test_a_row_is_late_by_the_watermark_of_the_union() -> None:
-    rules = tuple(SourceRules(source, bounded_delay(delay)) for source, delay in (("a", 0), ("b", 5)))
+    rules = (SourceRules("a", bounded_delay(0)), SourceRules("b", bounded_delay(5)))
     run = Run(task((), tumbling(10), sources=("a", "b"), rules=rules))
-    run.take(told("a", [Row("insert", 1, 50, 51, None, 1)]))
-    run.take(told("b", [Row("insert", 2, 25, 26, None, 2)]))  # the union is complete to 20
-    run.take(told("a", [Row("insert", 3, 30, 31, None, 3), Row("insert", 4, 19, 20, None, 4)]))
-    run.take(told("b", [Row("insert", 5, 45, 46, None, 5)]))
+    run.process(of_source("a", [Row("insert", 1, 50, 51, None, 1)]))
+    run.process(of_source("b", [Row("insert", 2, 25, 26, None, 2)]))  # the union is complete to 20
+    run.process(of_source("a", [Row("insert", 3, 30, 31, None, 3), Row("insert", 4, 19, 20, None, 4)]))
+    run.process(of_source("b", [Row("insert", 5, 45, 46, None, 5)]))
     assert run.results == [(20, 30, [2]), (30, 40, [3])]
     assert run.refused == ["late: late"]
 
@@ -48,39 +52,39 @@ def test_each_stream_has_its_own_policy_and_is_idle_by_it() -> None:
         SourceRules("c", ordered().with_idle(10, lag=20)),
     )
     tracker = ProgressTracker(Punctuated(), ("a", "b", "c"), rules=rules)
-    seen = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
-    now, kept = tracker.advance(Progress(), (), Progress(clock=100), seen)
-    assert now.watermark == 3
-    now, kept = tracker.advance(now, kept, Progress(clock=109), ())
-    assert now.watermark == 3
-    now, kept = tracker.advance(now, json.loads(json.dumps(kept)), Progress(clock=110), ())
-    assert now.watermark == 90, "b is left out, c follows the clock, a is at 145"
-    now, _ = tracker.advance(now, kept, Progress(clock=400), ())
-    assert now.watermark == 145
+    observations = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
+    progress, state = tracker.advance(Progress(), (), Progress(clock=100), observations)
+    assert progress.watermark == 3
+    progress, state = tracker.advance(progress, state, Progress(clock=109), ())
+    assert progress.watermark == 3
+    progress, state = tracker.advance(progress, json.loads(json.dumps(state)), Progress(clock=110), ())
+    assert progress.watermark == 90, "b is left out, c follows the clock, a is at 145"
+    progress, _ = tracker.advance(progress, state, Progress(clock=400), ())
+    assert progress.watermark == 145
 
 
-def test_what_was_said_of_each_stream_is_explained_and_remembered() -> None:
+def test_the_rules_of_each_stream_are_explained_and_stored() -> None:
     rules = (SourceRules("a", bounded_delay(5), (Shift(100),)), SourceRules("b", Punctuated()))
     plan = task((), tumbling(10), sources=("a", "b"), rules=rules).plan
     topics = dict(topics_of(plan))
     assert topics["events"] == "a: shifted by 100 ticks; the watermark is shifted by 100 ticks"
     assert topics["progress"] == "the least of a (5 ticks behind the newest start, or punctuation), b (punctuation)"
     other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
-    (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
-    assert found.subject == "rules of united streams"
+    (difference,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
+    assert difference.subject == "rules of united streams"
 
 
-def test_what_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() -> None:
+def test_an_event_that_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() -> None:
     """TH-57: a duplicate has the key, the id and the time of an event; its state goes when the watermark has passed."""
     rules = tuple(SourceRules(source, ordered()) for source in "ab")
     run = Run(task((PointsAtStart(),), tumbling(10), sources=("a", "b"), rules=rules))
     rows = [Row("insert", 0, at, at + 1, None, at) for at in (3, 3, 7, 12)]
     for source in "ab":
-        run.take(batch(rows).append_column("source", pa.array([source] * len(rows), pa.string())))
+        run.process(with_source(source, rows))
     assert run.results == [(0, 10, [3, 7])]
     assert run.refused == ["rejected: duplicate id"] * 4, "of 3 three copies, of 7 one; of 12 nothing is known yet"
     for source in "ab":
-        run.take(told(source, [Row("punctuate", start=20)]))
+        run.process(of_source(source, [Row("punctuate", start=20)]))
     assert run.results[1:] == [(10, 20, [12])]
     assert run.held == 0
 
@@ -88,10 +92,11 @@ def test_what_two_links_deliver_counts_once_and_is_forgotten_on_the_watermark() 
 def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
     """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
     stepwise = ProgressTracker(steps=(tumbling(10),))
-    now, seen = Progress(), []
+    progress = Progress()
+    watermarks = set[int]()
     for tick in range(18, 43):
-        now, _ = stepwise.advance(now, (), Progress(tick), ())
-        seen.append(now.watermark)
-    assert sorted(set(seen)) == [10, 20, 30, 40]
+        progress, _ = stepwise.advance(progress, (), Progress(tick), ())
+        watermarks.add(progress.watermark)
+    assert sorted(watermarks) == [10, 20, 30, 40]
     assert task((), tumbling(10), are_revised=False).input.tracker.steps == (tumbling(10),)
     assert task((), snapshot(), are_revised=False).input.tracker.steps == ()

@@ -89,7 +89,8 @@ def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life
 
 def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -> bool:
     """True if a plain trigger that starts at one place can fire at another."""
-    view, length = views[at], window.end - window.start
+    view = views[at]
+    length = window.end - window.start
     match trigger:
         case AfterCount(count):
             return sum(view.came for view in views[begin : at + 1]) >= count
@@ -126,8 +127,8 @@ def once(places: Iterable[int]) -> Life:
 def repeated_life(trigger: Trigger, window: Window, views: Views, begin: int) -> Life:
     firings: list[int] = []
     while begin < len(views):
-        some, end = life(trigger, window, views, begin)
-        firings += some
+        part_firings, end = life(trigger, window, views, begin)
+        firings += part_firings
         if end is None:
             break
         begin = end + 1
@@ -137,8 +138,8 @@ def repeated_life(trigger: Trigger, window: Window, views: Views, begin: int) ->
 def in_turn(triggers: Sequence[Trigger], window: Window, views: Views, begin: int) -> Life:
     firings: list[int] = []
     for trigger in triggers:
-        some, end = life(trigger, window, views, begin)
-        firings += some
+        part_firings, end = life(trigger, window, views, begin)
+        firings += part_firings
         if end is None:
             return Life(firings, None)
         begin = end + 1

@@ -45,13 +45,13 @@ class Installation:
 
     def entries(self) -> list[EntryPoint]:
         """Return the entry points of everything installed."""
-        found = [
+        found_packages = [
             entry for distribution in distributions(path=[str(self.folder)]) for entry in distribution.entry_points
         ]
-        return sorted(found, key=lambda entry: entry.value)
+        return sorted(found_packages, key=lambda entry: entry.value)
 
     def catalog(self, *allowed: str) -> Catalog:
-        """Return what discovery makes of it."""
+        """Return the result of discovery."""
         return Catalog(self.entries(), allowed or None)
 
     def imported(self) -> list[str]:

@@ -10,8 +10,8 @@ def made(base: Any, **attributes: Any) -> Any:
     """Return a module class with a name and a version.
 
     Args:
-        base: Its base class, with types in brackets.
-        attributes: What else is in its body; a name or a version of None is left out.
+        base: Base class, with types in brackets.
+        attributes: Further attributes; a name or a version of None is left out.
 
     Example:
         >>> from muntin import Aggregate
@@ -19,5 +19,7 @@ def made(base: Any, **attributes: Any) -> Any:
         2
     """
     body = {"name": "demo.made", "version": "1.0.0", **attributes}
-    given = {name: value for name, value in body.items() if value is not None or name not in ("name", "version")}
-    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(given))
+    attributes_given = {
+        name: value for name, value in body.items() if value is not None or name not in ("name", "version")
+    }
+    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(attributes_given))

@@ -152,7 +152,9 @@ def test_a_moment_is_the_instant_again(tick: int) -> None:
 
 
 def test_an_event_lasts_a_tick_or_until_more_is_known_or_from_one_time_to_another() -> None:
-    point, edge, event = Event.point(4, "hit"), Event.edge(4, 1.5), Event(0, 1_000_000, None)
+    point = Event.point(4, "hit")
+    edge = Event.edge(4, 1.5)
+    event = Event(0, 1_000_000, None)
     assert (point.start, point.end, point.duration) == (4, 5, 1)
     assert (edge.end, edge.lifetime.is_open, edge.ends_at) == (INFINITY, True, None)
     assert (event.starts_at, event.ends_at) == (moment(0), moment(1_000_000))
@@ -171,7 +173,9 @@ def test_an_end_must_lie_after_the_start(kind: type[Lifetime], end: int) -> None
 # second       [----)      they touch
 # third       [-)          it overlaps both
 def test_lifetimes_that_touch_do_not_overlap_and_sort_by_start_then_end() -> None:
-    first, second, third = Lifetime(0, 5), Lifetime(5, 10), Lifetime(4, 6)
+    first = Lifetime(0, 5)
+    second = Lifetime(5, 10)
+    third = Lifetime(4, 6)
     overlaps = [(a, b) for a, b in permutations((first, second, third), 2) if a.overlaps(b)]
     assert overlaps == [(first, third), (second, third), (third, first), (third, second)]
     assert sorted([Lifetime(2, 4), Lifetime(1, 9), Lifetime(2, 3)]) == [Lifetime(1, 9), Lifetime(2, 3), Lifetime(2, 4)]
@@ -185,7 +189,8 @@ def test_events_are_values() -> None:
         event.end = 5  # type: ignore[misc]  # that is the point
 
 
-P1, P2 = "P1", "P2"
+P1 = "P1"
+P2 = "P2"
 
 
 def meaning(*changes: Change[str]) -> Mapping[tuple[Hashable, int], Event[str]]:
@@ -252,7 +257,8 @@ def test_an_id_that_is_alive_cannot_be_inserted() -> None:
 
 
 def test_two_events_of_one_id_start_at_different_ticks() -> None:
-    first, second = Event(4, 9, P1), Event(5, 9, P2)
+    first = Event(4, 9, P1)
+    second = Event(5, 9, P2)
     table = meaning(Insertion(1, first), Insertion(1, second), Revision(1, second, 7))
     assert table == {(1, 4): first, (1, 5): Event(5, 7, P2)}
 

@@ -165,13 +165,14 @@ class GiveUp(Trigger):
 
 
 def decisions(trigger: Trigger, *views: TriggerView) -> list[str]:
-    state, found = trigger.create_state(WINDOW), []
+    state = trigger.create_state(WINDOW)
+    decisions = []
     for view in views:
         state, decision = trigger.step(state, WINDOW, view)
-        found.append(decision.value)
+        decisions.append(decision.value)
         if decision.is_finished:
             break
-    return found
+    return decisions
 
 
 @pytest.mark.parametrize(
@@ -197,8 +198,8 @@ def test_what_makes_no_trigger_is_refused_with_what_was_expected(make: Any, mess
 
 
 def test_a_decision_says_whether_it_fires_and_whether_it_is_the_last() -> None:
-    found = {decision.name: (decision.fires, decision.is_finished) for decision in Decision}
-    assert found == {"WAIT": (False, False), "FIRE": (True, False), "FIRE_LAST": (True, True), "STOP": (False, True)}
+    meanings = {decision.name: (decision.fires, decision.is_finished) for decision in Decision}
+    assert meanings == {"WAIT": (False, False), "FIRE": (True, False), "FIRE_LAST": (True, True), "STOP": (False, True)}
 
 
 def test_plain_triggers_fire_once_and_repetitions_do_not_end() -> None:

@@ -34,7 +34,7 @@ mean = Mean()
 
 
 def run(program: str) -> str:
-    """Return what a program prints that runs where there is no NumPy."""
+    """Run a program where there is no NumPy, and return its output."""
     code = WITHOUT_NUMPY + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -63,11 +63,11 @@ def test_a_columnar_aggregate_is_defined_and_described_without_numpy() -> None:
     ],
 )
 def test_computing_without_numpy_says_how_to_get_it(call: str) -> None:
-    said = run(f"""
+    output = run(f"""
         try:
             {call}
         except ImportError as error:
             print(error, error.name, type(error.__cause__).__name__, sep="; ")
     """)
     needed = "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin-sdk[columnar]'"
-    assert said == f"{needed}; numpy; ModuleNotFoundError"
+    assert output == f"{needed}; numpy; ModuleNotFoundError"

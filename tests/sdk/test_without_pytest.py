@@ -28,7 +28,7 @@ query = WindowedQuery(tumbling(10), [Computation(Largest())])
 
 
 def run(program: str) -> str:
-    """Return what a program prints that runs where neither is installed."""
+    """Run a program where neither is installed, and return its output."""
     code = WITHOUT + dedent(program)
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def run(program: str) -> str:
 
 
 def command(*arguments: str | Path) -> str:
-    """Return what the command prints where neither is installed."""
+    """Run the command where neither is installed, and return its output."""
     command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -79,20 +79,20 @@ print(crash_everywhere(band_disorder(script, 3, seed=1), query).steps > 3)""")
     ],
 )
 def test_laws_say_how_to_get_them(imported: str) -> None:
-    said = run(f"""
+    output = run(f"""
         try:
             {imported}
         except ImportError as error:
             print(error, error.name, sep="; ")
     """)
-    assert said == (
+    assert output == (
         "laws are tried with Hypothesis and pytest, and hypothesis is not installed\n"
         "  to do: pip install 'muntin-sdk[testing]'; hypothesis"
     )
 
 
 def test_a_name_that_the_packages_do_not_have_is_no_attribute() -> None:
-    said = run("""
+    output = run("""
         import muntin.testing, muntin_engine.testing
         for package in (muntin.testing, muntin_engine.testing):
             try:
@@ -102,7 +102,7 @@ def test_a_name_that_the_packages_do_not_have_is_no_attribute() -> None:
         assert set(muntin.testing.__all__) <= set(dir(muntin.testing))
         assert set(muntin_engine.testing.__all__) <= set(dir(muntin_engine.testing))
     """)
-    assert said.splitlines() == [
+    assert output.splitlines() == [
         "module 'muntin.testing' has no attribute 'AgregateLaws'",
         "module 'muntin_engine.testing' has no attribute 'AgregateLaws'",
     ]

@@ -37,7 +37,8 @@ EVALUATORS: Final = ("columnar", "sliced", "general")
 
 def bad_rows(seed: int, folder: Path) -> Figures:
     """Count rows by key, and see which are rejected: the evaluators agree in both, and every row is in one of them."""
-    random, spark = Random(seed), session()
+    random = Random(seed)
+    spark = session()
     is_time = random.random() < 0.5
     kind = random.choice(("text", "number", "float", "date"))
     count = random.randint(5, 60)
@@ -54,19 +55,19 @@ def bad_rows(seed: int, folder: Path) -> Figures:
     rows = spark.read.parquet(str(folder / "rows.parquet"))
     if kind == "text":
         rows = rows.withColumn("key", F.col("key").cast("string"))
-    seen: dict[str, tuple[Counter[str], Counter[str]]] = {}
+    outputs: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for evaluator in EVALUATORS:
         stream = events(rows, key="key", at="at", buckets=random.choice((1, 3)))
         window = tumbling("1 hour") if is_time else tumbling(10)
         query = stream.window(window, evaluator=evaluator).aggregate(n=module("stats.count"))
-        seen[evaluator] = _results(query), _rejected(query)
-        taken = sum(int(row.rpartition("|")[2]) for row in seen[evaluator][0].elements())
-        refused = sum(seen[evaluator][1].values())
-        assert taken + refused == count, f"{evaluator}: {taken} of {count} rows counted, {refused} rejected"
+        outputs[evaluator] = _results(query), _rejected(query)
+        accepted = sum(int(row.rpartition("|")[2]) for row in outputs[evaluator][0].elements())
+        refused = sum(outputs[evaluator][1].values())
+        assert accepted + refused == count, f"{evaluator}: {accepted} of {count} rows counted, {refused} rejected"
     first = EVALUATORS[0]
     for evaluator in EVALUATORS[1:]:
-        assert seen[evaluator] == seen[first], f"{evaluator} and {first} differ over {at} {key}\n{seen}"
-    return {"tables": 1, "rows": count, "rejected": sum(seen["general"][1].values())}
+        assert outputs[evaluator] == outputs[first], f"{evaluator} and {first} differ over {at} {key}\n{outputs}"
+    return {"tables": 1, "rows": count, "rejected": sum(outputs["general"][1].values())}
 
 
 def _keys(kind: str, count: int, random: Random) -> tuple[list[Any], pa.DataType]:
@@ -81,8 +82,8 @@ def _keys(kind: str, count: int, random: Random) -> tuple[list[Any], pa.DataType
 
 
 def _results(query: Query) -> Counter[str]:
-    found = query.results().select("key", "window", "n")
-    return Counter(f"{row['key']!r} {row['window']}|{row['n']}" for row in collect(found))
+    results = query.results().select("key", "window", "n")
+    return Counter(f"{row['key']!r} {row['window']}|{row['n']}" for row in collect(results))
 
 
 def _rejected(query: Query) -> Counter[str]:

@@ -41,10 +41,12 @@ def damaged(seed: int, folder: Path) -> Figures:
     A rejection names the checkpoint, a file of it or the state; it never is a process that died. Seeds that follow one
     another take the kinds of queries in turn.
     """
-    random, spark = Random(seed), session()
+    random = Random(seed)
+    spark = session()
     which = story.EVERY[seed % len(story.EVERY)]
     batches = tables(make_stream(seed, cuts=5))
-    stream, running = folder / "stream", folder / "running"
+    stream = folder / "stream"
+    running = folder / "running"
     figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
         copies: list[Path] = []  # what the query left; few micro-batches then remain to be run for each damage
@@ -52,34 +54,36 @@ def damaged(seed: int, folder: Path) -> Figures:
             write_batches(stream, batches[:count])
             story.run(spark, stream, running, which)
             copies.append(shutil.copytree(running, folder / f"copy {len(copies)}", symlinks=True))
-        older, last, wanted = copies[0], copies[1], sinks_of(running)
+        older = copies[0]
+        last = copies[1]
+        expected = sinks_of(running)
         tried: set[str] = set()
         while len(tried) < DAMAGES:
             place = folder / f"damaged {len(tried)}"
             shutil.copytree(last, place, symlinks=True)
-            kind, told = _damage(place, older, random)
-            if told not in tried:
-                tried.add(told)
-                outcome = _go_on(stream, place, which, told, wanted)
+            kind, damage = _damage(place, older, random)
+            if damage not in tried:
+                tried.add(damage)
+                outcome = _go_on(stream, place, which, damage, expected)
                 figures[kind] += 1
                 figures[outcome] += 1
             shutil.rmtree(place)
     return {"queries": 1, f"of {which}": 1, "damages": DAMAGES, **figures}
 
 
-def _go_on(stream: Path, place: Path, which: str, told: str, wanted: Mapping[str, Counter[str]]) -> str:
+def _go_on(stream: Path, place: Path, which: str, damage: str, expected: Mapping[str, Counter[str]]) -> str:
     """Start a query with what was damaged; return what came of it."""
     try:
         story.run(session(), stream, place, which)
     except (MuntinError, PySparkException) as error:
-        said = root_cause(error) if isinstance(error, PySparkException) else str(error)
-        assert said.strip(), f"{told}: refused without a word"
-        assert "exited unexpectedly" not in said, f"{told}: a process died\n{said}"
-        print(f"{which}: {told}: refused: {said.splitlines()[0][:200]}")
+        message = root_cause(error) if isinstance(error, PySparkException) else str(error)
+        assert message.strip(), f"{damage}: refused without a word"
+        assert "exited unexpectedly" not in message, f"{damage}: a process died\n{message}"
+        print(f"{which}: {damage}: refused: {message.splitlines()[0][:200]}")
         return "refused"
-    found = sinks_of(place)
-    assert found == wanted, f"{told} ({which}) changed the output: {differences(found, wanted)}"
-    print(f"{which}: {told}: no difference")
+    sinks = sinks_of(place)
+    assert sinks == expected, f"{damage} ({which}) changed the output: {differences(sinks, expected)}"
+    print(f"{which}: {damage}: no difference")
     return "no difference"
 
 
@@ -113,16 +117,16 @@ def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Pat
     Left out are the micro-batches in a `ParquetFolder`: no query reads them again, and users may remove old ones.
 
     Args:
-        place: What the query left.
-        older: What it had left before; then only files that differ from it.
+        place: Folder of the query.
+        older: Earlier copy of it; files that are the same there are left out.
     """
-    found: defaultdict[str, list[Path]] = defaultdict(list)
+    files_by_kind: defaultdict[str, list[Path]] = defaultdict(list)
     for file in place.rglob("*"):
         name = str(file.relative_to(place))
         is_wanted = file.is_file() and file.suffix != ".crc" and not re.match(r"\w+/batch=", name)
         if is_wanted and (older is None or _differs(file, older / name)):
-            found[_NUMBERS.sub("*", name)].append(file)
-    return {name: sorted(files, key=_in_order) for name, files in found.items()}
+            files_by_kind[_NUMBERS.sub("*", name)].append(file)
+    return {name: sorted(files, key=_in_order) for name, files in files_by_kind.items()}
 
 
 def _in_order(file: Path) -> tuple[list[int], str]:
@@ -147,7 +151,9 @@ def _damage_file(file: Path, random: Random, *, is_source: bool) -> str:
         return "removed"
     data, how = damaged_bytes(file.read_bytes() or b"\0", random)
     if how in ("flipped bits", "overwritten") and (is_source or file.suffix == ".parquet"):
-        data, how = data[:-1], "cut"  # a path that is another one is read, and a value in it that is another one
+        # a path that is another one is read, and a value in it that is another one
+        data = data[:-1]
+        how = "cut"
     file.write_bytes(data)
     if random.random() < 0.7:
         _beside(file).unlink(missing_ok=True)  # or Hadoop's checksum finds it before we do
@@ -165,10 +171,10 @@ def _differs(file: Path, before: Path) -> bool:
 
 def _put(source: Path, target: Path) -> None:
     """Put a file in the place of another, with its checksum of Hadoop's if it has one."""
-    for one, other in ((source, target), (_beside(source), _beside(target))):
-        other.unlink(missing_ok=True)
-        if one.exists():
-            shutil.copy(one, other)
+    for from_file, to_file in ((source, target), (_beside(source), _beside(target))):
+        to_file.unlink(missing_ok=True)
+        if from_file.exists():
+            shutil.copy(from_file, to_file)
 
 
 def _swap(one: Path, other: Path) -> None:

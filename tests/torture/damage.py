@@ -21,12 +21,13 @@ def flipped(seed: int, folder: Path) -> Figures:
     scenario = cutting(random)
     assert isinstance(scenario.query, Query)
     evaluator, plan = random.choice(list(scenario.query.evaluators.items()))
-    run, meaning = Run(scenario.query, plan, scenario.mishaps), Windowed(scenario.query)
+    run = Run(scenario.query, plan, scenario.mishaps)
+    meaning = Windowed(scenario.query)
     batches = [Arrival((batch,)) for batch in scenario.arriving[0].batches()]
     place = random.randrange(len(batches))
     for arrival in batches[:place]:
-        run.take(arrival)
-        meaning.take(arrival, run)
+        run.process(arrival)
+        meaning.check(arrival, run)
     stored = [(cells, name) for cells in run.cells.values() for name in sorted(cells.cells)]
     if not stored:
         return {"streams without state": 1}
@@ -34,16 +35,16 @@ def flipped(seed: int, folder: Path) -> Figures:
     cells.cells[name], how = damaged_bytes(cells.cells[name], random)
     try:
         for arrival in batches[place:]:
-            run.take(arrival)
-            meaning.take(arrival, run)
+            run.process(arrival)
+            meaning.check(arrival, run)
     except MuntinError as error:
-        said = str(error)
+        message = str(error)
     except AssertionError as error:
         raise AssertionError(f"{how} in {name!r} changed the output of {scenario.query} by {evaluator}") from error
     else:
-        said = ""
-    assert len(said) < 10_000, f"the message is {len(said):,} characters long"
-    return {"streams": 1, how: 1, "refused" if said else "no difference": 1}
+        message = ""
+    assert len(message) < 10_000, f"the message is {len(message):,} characters long"
+    return {"streams": 1, how: 1, "refused" if message else "no difference": 1}
 
 
 def damaged_bytes(data: bytes, random: Random) -> tuple[bytes, str]:

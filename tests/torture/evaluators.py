@@ -110,8 +110,8 @@ CHOSEN: Mapping[str, Mapping[str, Any]] = {"stats.exponentially_weighted_average
 
 def make(cls: type[Module]) -> Module:
     """Return a module with the parameters that it needs."""
-    taken = signature(cls).parameters.values()
-    needed = [part.name for part in taken if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]
+    parameters = signature(cls).parameters.values()
+    needed = [part.name for part in parameters if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]
     unknown = [name for name in needed if name not in NEEDED]
     assert not unknown, f"{cls.name} needs {unknown}: say in NEEDED what to give"
     return cls(**{name: NEEDED[name] for name in needed}, **CHOSEN.get(cls.name, {}))

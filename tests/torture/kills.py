@@ -38,7 +38,8 @@ def kills(seed: int, folder: Path) -> Figures:
     which = random.choice(story.STORIES)
     script = make_stream(seed)
     stream = write_batches(folder / "stream", tables(script))
-    killed, undisturbed = folder / "killed", folder / "undisturbed"
+    killed = folder / "killed"
+    undisturbed = folder / "undisturbed"
     figures: Counter[str] = Counter()
     for _ in range(random.randint(1, 2)):
         figures[_disturb(_start(stream, killed, which, folder), killed, random)] += 1
@@ -48,11 +49,12 @@ def kills(seed: int, folder: Path) -> Figures:
     finally:
         _kill_all(last)
     story.run(session(), stream, undisturbed, which)
-    found, wanted = sinks_of(killed), sinks_of(undisturbed)
-    assert found == wanted, f"{which}: {differences(found, wanted)}"
+    sinks = sinks_of(killed)
+    expected = sinks_of(undisturbed)
+    assert sinks == expected, f"{which}: {differences(sinks, expected)}"
     (progress,) = _whole(_rows(undisturbed / "progress"))
     assert sum(progress[name] for name in COUNTED) == len(script.changes()), f"each row is counted once: {progress}"
-    rows = sum(sum(rows.values()) for rows in found.values())
+    rows = sum(sum(rows.values()) for rows in sinks.values())
     return {"queries": 1, **figures, "rows in sinks": rows}
 
 
@@ -65,27 +67,27 @@ def make_stream(seed: int, cuts: int = BATCHES) -> Script:
 
 def sinks_of(folder: Path) -> Mapping[str, Counter[str]]:
     """Return the rows of each sink."""
-    found: dict[str, Counter[str]] = {}
+    sinks: dict[str, Counter[str]] = {}
     for name in ("results", "late", "rejected", "progress"):
         rows = _table(folder / name) if name == "results" else _rows(folder / name)
-        found[name] = Counter(repr(_lasting(row)) for row in (_whole(rows) if name == "progress" else rows))
-    return found
+        sinks[name] = Counter(repr(_lasting(row)) for row in (_whole(rows) if name == "progress" else rows))
+    return sinks
 
 
 def _whole(progress: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the progress of all micro-batches comes to.
+    """Return the sums of the progress of all micro-batches.
 
     If Spark is killed after its source wrote down which file is next, and before the offsets of the micro-batch, the
     next start makes one micro-batch of that file and the one after it. So their number may differ; none may be missing.
     """
     assert sorted(row["batch_id"] for row in progress) == list(range(len(progress))), "each micro-batch once"
     counts = {name: sum(row[name] for row in progress) for name in COUNTED}
-    known = [row["watermark"] for row in progress if row["watermark"] is not None]
-    return [{**counts, "watermark": max(known, default=None)}]
+    watermarks = [row["watermark"] for row in progress if row["watermark"] is not None]
+    return [{**counts, "watermark": max(watermarks, default=None)}]
 
 
 def _table(folder: Path) -> list[dict[str, Any]]:
-    """Return the rows of a folder of results, or those that stand of a table."""
+    """Return the rows of a folder of results, or the live rows of a table."""
     from muntin_engine import ChangelogTable
 
     table = ChangelogTable(folder, key="key")
@@ -97,23 +99,28 @@ def _table(folder: Path) -> list[dict[str, Any]]:
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
     files = sorted(file.relative_to(folder) for file in folder.rglob("*.parquet"))
-    seen = [file for file in files if not any(part.startswith(("_", ".")) for part in file.parts)]
-    return [row for file in seen for row in plain(pq.read_table(folder / file, partitioning=None))]
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        is_hidden = any(part.startswith(("_", ".")) for part in file.parts)
+        if not is_hidden:
+            rows += plain(pq.read_table(folder / file, partitioning=None))
+    return rows
 
 
 def _lasting(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without what differs from run to run: how long things took, and how much memory."""
+    """Return a row without the columns that differ from run to run, such as durations and memory."""
     return {name: value for name, value in row.items() if name not in ("event_id", "metrics", "batch")}
 
 
 def differences(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[str]]) -> str:
-    """Return which rows are missing in which sink, and which should not be there."""
-    told = []
+    """Return a line for each sink that differs: its missing rows, and those that should not be there."""
+    lines: list[str] = []
     for name, rows in wanted.items():
-        missing, surplus = rows - found[name], found[name] - rows
+        missing = rows - found[name]
+        surplus = found[name] - rows
         if missing or surplus:
-            told.append(f"{name}: missing {list(missing.elements())[:5]}, surplus {list(surplus.elements())[:5]}")
-    return "\n".join(told)
+            lines.append(f"{name}: missing {list(missing.elements())[:5]}, surplus {list(surplus.elements())[:5]}")
+    return "\n".join(lines)
 
 
 def _start(stream: Path, folder: Path, which: str, place: Path) -> subprocess.Popen[bytes]:
@@ -128,11 +135,11 @@ def _disturb(process: subprocess.Popen[bytes], folder: Path, random: Random) -> 
     """Wait for some micro-batch and a moment, kill something, and wait until the driver has ended."""
     try:
         commits = folder / "checkpoint" / "commits"
-        wanted = _commits(commits) + random.randint(0, 3)
+        awaited_commits = _commits(commits) + random.randint(0, 3)
         until = time.monotonic() + _PATIENCE
-        while process.poll() is None and _commits(commits) < wanted and time.monotonic() < until:
+        while process.poll() is None and _commits(commits) < awaited_commits and time.monotonic() < until:
             time.sleep(0.02)
-        time.sleep(random.uniform(0, 0.6) if wanted else random.uniform(3, 9))
+        time.sleep(random.uniform(0, 0.6) if awaited_commits else random.uniform(3, 9))
         target = random.choice(("JVMs killed", "workers killed", "drivers killed"))
         victims = _victims(process, target)
         for victim in victims[:1] if target == "workers killed" else victims:

@@ -30,12 +30,12 @@ class Kind:
     """A kind of torture.
 
     Attributes:
-        name: In a word, for `KIND=` and the table.
-        what: What is done and what must hold, in a sentence.
-        lane: Where it runs.
-        share: How much of its lane's time it gets, compared with the others of the lane.
-        trial: Where its `Trial` is, as `module:function`.
-        seconds: After how many seconds a trial is taken for hung.
+        name: Name in a word, for `KIND=` and the table.
+        what: Sentence about the trial and about the law that must hold.
+        lane: Lane that runs it.
+        share: Share of its lane's time, compared with the other kinds of the lane.
+        trial: Place of its `Trial`, as `module:function`.
+        seconds: Number of seconds after which a trial is taken for hung.
     """
 
     name: str
@@ -58,7 +58,7 @@ def load_kinds(place: str) -> tuple[Kind, ...]:
         ValueError: There is no such list, or it has no kinds.
     """
     module, _, name = place.partition(":")
-    found = getattr(importlib.import_module(module), name or "KINDS", ())
-    if not found or not all(isinstance(kind, Kind) for kind in found):
+    kinds = getattr(importlib.import_module(module), name or "KINDS", ())
+    if not kinds or not all(isinstance(kind, Kind) for kind in kinds):
         raise ValueError(f"{place!r} is no list of kinds\n  give module:NAME, the place of a list of Kind")
-    return tuple(found)
+    return tuple(kinds)

@@ -17,15 +17,15 @@ from tests.torture.kind import Kind, load_kinds
 
 
 def run_lane(kinds: Sequence[Kind], seed: int, seconds: float, said: TextIO) -> None:
-    """Run trials of some kinds, each next of the kind that is furthest behind its share, until the time is up.
+    """Run trials until the time is up, each of the kind that is furthest behind its share.
 
     Every kind has one trial at least.
 
     Args:
-        kinds: What takes turns.
-        seed: That of the first trial; each next one has the next.
-        seconds: How long. A trial that has begun is finished.
-        said: Gets a line of JSON when a trial begins, and when it ends or fails.
+        kinds: Kinds of trials that take turns.
+        seed: Seed of the first trial; each next one has the next.
+        seconds: Duration. A trial that has begun is finished.
+        said: Stream of reports: a line of JSON when a trial begins, and when it ends or fails.
     """
     spent = {kind.name: 0.0 for kind in kinds}
     until = time.monotonic() + seconds
@@ -56,10 +56,10 @@ def _say(said: TextIO, **what: Any) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Run a lane as a process: the place of the list of kinds, the names of those to run, a seed, seconds."""
     place, names, seed, seconds = arguments
-    wanted = names.split(",")
-    said = os.fdopen(os.dup(1), "w")
+    chosen = names.split(",")
+    reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what processes of a trial print goes to standard error too
-    run_lane([kind for kind in load_kinds(place) if kind.name in wanted], int(seed), float(seconds), said)
+    run_lane([kind for kind in load_kinds(place) if kind.name in chosen], int(seed), float(seconds), reports)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from typing import Any, Final, TypeAlias
 from muntin import EmitPolicy, StreamOperator
 from muntin.catalog import installed
 from muntin.errors import MuntinError, QueryError
-from muntin.rows import batch, last
+from muntin.rows import batch as batch_windows
+from muntin.rows import last
 from muntin.testing import Batch, Computation, WindowedQuery, equal
 from muntin_engine.errors import StateError
 from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origin
@@ -37,55 +38,61 @@ class _Run:
         tested: QueryUnderTest,
         evaluator: str,
         origin: Origin,
-        held: Held | None = None,
-        live: Sequence[Any] = (),
+        state: Held | None = None,
+        emitted: Sequence[Any] = (),
     ) -> None:
-        self.cells, self.live = MemoryCells(), LiveOutput(live)
-        self.cells.cells |= held or {}
-        self._tested, self._evaluator, self._origin = tested, evaluator, origin
+        self.cells = MemoryCells()
+        self.cells.cells |= state or {}
+        self.live = LiveOutput(emitted)
+        self._tested = tested
+        self._evaluator = evaluator
+        self._origin = origin
 
-    def take(self, place: int, given: Batch) -> list[LiveResult]:
-        """Take a micro-batch; return what is live after it."""
-        checked = CheckedCells(self.cells, f"bucket {self._origin.bucket}", self._origin._replace(batch=place))
+    def process(self, number: int, batch: Batch) -> None:
+        """Process a micro-batch in a new process."""
+        checked = CheckedCells(self.cells, f"bucket {self._origin.bucket}", self._origin._replace(batch=number))
         process = start(self._tested, self._evaluator, checked)
-        arrived = progress_of(self._tested.query.window, given)
-        for (key,), change in process.process(list(rows_of(self._tested, given)), arrived):
+        progress = progress_of(self._tested.query.window, batch)
+        for (key,), change in process.process(list(rows_of(self._tested, batch)), progress):
             self.live.apply(key, key, change)
         for (key,), change in process.evicted:
             self.live.apply(key, key, change, is_evicted=True)
-        return self.live.results()
 
 
 def misplaced(seed: int, folder: Path) -> Figures:
-    """Put cells of other times and places into a state, and go on: it is refused, or nothing is another."""
+    """Put cells of other times and places into a state, and continue: it is refused, or nothing differs."""
     random = Random(seed)
     tested = _query(random)
     evaluator = random.choice(tested.evaluators)
-    places = list(enumerate(tested.batches))
-    after, lives, elsewhere = [dict[str, bytes]()], [list[Any]()], []
-    own, others = _Run(tested, evaluator, OWN), [_Run(tested, evaluator, origin) for origin in ELSEWHERE]
-    for place, given in places:
-        own.take(place, given)
-        after.append(dict(own.cells.cells))
-        lives.append([*own.live.emitted])
-        for other in others:
-            other.take(place, given)
-        elsewhere.append([dict(other.cells.cells) for other in others])
+    numbered = list(enumerate(tested.batches))
+    states: list[Held] = [{}]
+    emitted = [list[Any]()]
+    states_elsewhere: list[list[Held]] = []
+    run = _Run(tested, evaluator, OWN)
+    runs_elsewhere = [_Run(tested, evaluator, origin) for origin in ELSEWHERE]
+    for number, batch in numbered:
+        run.process(number, batch)
+        states.append(dict(run.cells.cells))
+        emitted.append([*run.live.emitted])
+        for run_elsewhere in runs_elsewhere:
+            run_elsewhere.process(number, batch)
+        states_elsewhere.append([dict(run_elsewhere.cells.cells) for run_elsewhere in runs_elsewhere])
+
     figures: Counter[str] = Counter()
-    for _ in range(DAMAGES if len(places) > 1 else 0):
-        place = random.randrange(1, len(places))
-        again = _Run(tested, evaluator, OWN, after[place - 1])
-        again.take(place - 1, random.choice(tested.batches))  # the micro-batch before, had it read something else
-        entries = {name: data for name, data in again.cells.cells.items() if name != METADATA}  # these could be right
-        how, held = _damaged(random, after[: place + 1], elsewhere[place - 1], entries)
-        figures[how] += 1
-        damaged = _Run(tested, evaluator, OWN, held, lives[place])
+    for _ in range(DAMAGES if len(numbered) > 1 else 0):
+        damaged_before = random.randrange(1, len(numbered))
+        attempt = _another_attempt(random, tested, evaluator, damaged_before - 1, states[damaged_before - 1])
+        history = states[: damaged_before + 1]
+        damage, state = _damaged(random, history, states_elsewhere[damaged_before - 1], attempt)
+        figures[damage] += 1
+        damaged_run = _Run(tested, evaluator, OWN, state, emitted[damaged_before])
         try:
-            for number, given in places[place:]:
-                damaged.take(number, given)
-                wanted = LiveOutput(lives[number + 1]).results()
-                found = damaged.live.results()
-                assert _same(found, wanted), f"{how} before step {place} of {evaluator}: {found} instead of {wanted}"
+            for number, batch in numbered[damaged_before:]:
+                damaged_run.process(number, batch)
+                expected = LiveOutput(emitted[number + 1]).results()
+                live = damaged_run.live.results()
+                where = f"{damage} before step {damaged_before} of {evaluator}"
+                assert _same(live, expected), f"{where}: {live} instead of {expected}"
         except StateError:
             figures["refused"] += 1
         else:
@@ -93,44 +100,60 @@ def misplaced(seed: int, folder: Path) -> Figures:
     return {"streams": 1, **figures}
 
 
-def _same(found: Sequence[LiveResult], wanted: Sequence[LiveResult]) -> bool:
-    return len(found) == len(wanted) and all(any(equal(row, other) for other in wanted) for row in found)
+def _another_attempt(random: Random, tested: QueryUnderTest, evaluator: str, number: int, state: Held) -> Held:
+    """Return the cells after a micro-batch that read something else, without the metadata: these could be right."""
+    run = _Run(tested, evaluator, OWN, state)
+    run.process(number, random.choice(tested.batches))
+    return {name: data for name, data in run.cells.cells.items() if name != METADATA}
 
 
-def _damaged(random: Random, after: Sequence[Held], elsewhere: Sequence[Held], again: Held) -> tuple[str, Held]:
+def _same(live: Sequence[LiveResult], expected: Sequence[LiveResult]) -> bool:
+    if len(live) != len(expected):
+        return False
+    return all(any(equal(row, other) for other in expected) for row in live)
+
+
+def _damaged(random: Random, history: Sequence[Held], elsewhere: Sequence[Held], attempt: Held) -> tuple[str, Held]:
     """Return the name of a damage, and the state before a micro-batch with it.
 
     Args:
-        random: What chooses.
-        after: The state after each micro-batch before, an empty one first.
-        elsewhere: That of another bucket, and of another query.
-        again: The cells that the metadata list after the micro-batch before, if it had read something else.
+        random: Source of the choice.
+        history: States after the micro-batches before, an empty one first.
+        elsewhere: States of another bucket, and of another query.
+        attempt: Cells of another attempt at the micro-batch before.
     """
-    now, older = dict(after[-1]), random.choice(after[:-1])
-    name = random.choice(sorted(now))
+    state = dict(history[-1])
+    older = random.choice(history[:-1])
+    name = random.choice(sorted(state))
     kind = random.choice(("older state", "another's state", "a cell", "a cell is gone", "a byte", "two batches"))
     if kind == "older state":
         return kind, older
     if kind == "another's state":
         return kind, random.choice(elsewhere)
     if kind == "a cell":
-        source = random.choice((older, *elsewhere, again))
+        source = random.choice((older, *elsewhere, attempt))
         name = random.choice(sorted(source) or [METADATA])
-        return f"{kind} of another time or place", now | ({name: source[name]} if name in source else {})
+        if name in source:
+            state[name] = source[name]
+        return f"{kind} of another time or place", state
     if kind == "a cell is gone":
-        return kind, {other: data for other, data in now.items() if other != name}
+        del state[name]
+        return kind, state
     if kind == "a byte":
-        now[name], _ = damaged_bytes(now[name], random)
-        return "damaged bytes", now
-    place = random.randrange(1, len(after))  # what one micro-batch wrote is gone, or what an older one wrote comes last
-    written = {cell: data for cell, data in after[place].items() if after[place - 1].get(cell) != data}
-    return "an older changelog comes last", now | written if place < len(after) - 1 else older
+        state[name], _ = damaged_bytes(state[name], random)
+        return "damaged bytes", state
+    # The writes of one micro-batch are lost, or those of an older one come last.
+    number = random.randrange(1, len(history))
+    written = {cell: data for cell, data in history[number].items() if history[number - 1].get(cell) != data}
+    return "an older changelog comes last", state | written if number < len(history) - 1 else older
 
 
 def _query(random: Random) -> QueryUnderTest:
     """Return a query of an installed module over a random stream, with windows of any kind."""
     plugins, _ = installed().plugins()
-    offered = {name: cls for plugin in plugins for name, cls in plugin.modules.items()}
+    offered: dict[str, Any] = {}
+    for plugin in plugins:
+        offered |= plugin.modules
     while True:
         module = make(offered[random.choice(sorted(offered))])
         script = stream_for(random, module)
@@ -139,7 +162,7 @@ def _query(random: Random) -> QueryUnderTest:
             if isinstance(module, StreamOperator):
                 tested = QueryUnderTest(script, WindowedQuery.unwindowed(module), EmitPolicy.FINAL)
             else:
-                window = random.choice((*WINDOWS, last(3).trigger(2), batch(4)))
+                window = random.choice((*WINDOWS, last(3).trigger(2), batch_windows(4)))
                 tested = QueryUnderTest(script, WindowedQuery(window, [Computation(module)]), emit)
         except (MuntinError, QueryError):
             continue  # not every module takes every window

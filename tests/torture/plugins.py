@@ -31,22 +31,22 @@ def survive(faults: list[str], good: list[str], folder: Path) -> Figures:
         entries = entries.replace(b"bad =", f"{name} =".encode()).replace(b"plugin_bad", f"plugin_{name}".encode())
         source = SOURCES.get(fault, offering("stats.average")).replace("'bad.", f"'{name}.")
         _install(folder, name, source.replace('"bad.', f'"{name}.').replace("plugin_bad", f"plugin_{name}"), entries)
-    told = _run(folder, "-m", "muntin_cli", "modules")
+    listing = _run(folder, "-m", "muntin_cli", "modules")
     for name in good:
-        assert f"{name}.one" in told, f"{faults}: {name}.one is hidden\n{told}"
-    assert "stats.average" in told, f"{faults}: the plugins of this environment are hidden\n{told}"
+        assert f"{name}.one" in listing, f"{faults}: {name}.one is hidden\n{listing}"
+    assert "stats.average" in listing, f"{faults}: the plugins of this environment are hidden\n{listing}"
     for number, fault in enumerate(faults):
-        assert fault in HARMLESS or f"bad{number}" in told, f"bad{number}, which {fault}, is not named\n{told}"
-    assert "Traceback" not in told, told
-    assert len(told) < 20_000 + 4_000 * len(faults), f"{faults}: {len(told):,} characters are told"
+        assert fault in HARMLESS or f"bad{number}" in listing, f"bad{number}, which {fault}, is not named\n{listing}"
+    assert "Traceback" not in listing, listing
+    assert len(listing) < 20_000 + 4_000 * len(faults), f"{faults}: {len(listing):,} characters are told"
     names = [f"{name}.one" for name in good]
-    found = _run(
+    result = _run(
         folder,
         "-c",
         f"from muntin import catalog\nfor n in {['stats.average', *names]}: print(catalog.installed().module(n))",
     )
-    assert "muntin_stats" in found, f"{faults}: a query does not find stats.average\n{found}"
-    assert "Traceback" not in found, found
+    assert "muntin_stats" in result, f"{faults}: a query does not find stats.average\n{result}"
+    assert "Traceback" not in result, result
     return {"installations": 1, "good packages": len(good), "bad packages": len(faults)}
 
 

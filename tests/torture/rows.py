@@ -27,8 +27,8 @@ def row_windows(seed: int, folder: Path) -> Figures:
         trace.rows(row)
         if random.random() < 0.2:
             trace.restart()
-    found = trace.advance(tick).computed
+    output = trace.advance(tick).computed
     is_between = isinstance(windows, RowsBetween)
-    wanted = computed_between(windows, rows, tick) if is_between else computed(windows, rows, tick)
-    assert sorted(found, key=repr) == sorted(wanted, key=repr), f"{windows} of {rows} up to {tick}"
-    return {"streams": 1, "changes": len(rows), "windows": len(found)}
+    expected = computed_between(windows, rows, tick) if is_between else computed(windows, rows, tick)
+    assert sorted(output, key=repr) == sorted(expected, key=repr), f"{windows} of {rows} up to {tick}"
+    return {"streams": 1, "changes": len(rows), "windows": len(output)}

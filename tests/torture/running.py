@@ -39,21 +39,21 @@ class _LaneProcess:
 
 
 class Torture:
-    """Runs kinds for some time.
+    """A run of several kinds for some time.
 
     Attributes:
-        tally: What came of it so far.
+        tally: Figures so far.
     """
 
     def __init__(self, place: str, kinds: Sequence[Kind], seed: int, log: Path, tell: Callable[[str], None]) -> None:
         """Prepare.
 
         Args:
-            place: Where the list of kinds is, for the processes.
-            kinds: Those of the list that are run.
-            seed: Where the randomness starts.
-            log: A file for what trials print.
-            tell: Gets a line when something is worth telling.
+            place: Place of the list of kinds, for the processes.
+            kinds: Kinds of the list that are run.
+            seed: Seed of the first trials.
+            log: File for the output of trials.
+            tell: Function that reports a line.
         """
         self.tally = Tally()
         self._place = place
@@ -112,7 +112,7 @@ class Torture:
         self._heard.put((lane, None))
 
     def _listen(self) -> None:
-        """Take what one lane has to say, if it says something within a second."""
+        """Read the next report of a lane, if one comes within a second."""
         try:
             lane, line = self._heard.get(timeout=1)
         except queue.Empty:
@@ -127,7 +127,8 @@ class Torture:
             self._lanes.remove(lane)
 
     def _take(self, lane: _LaneProcess, said: dict[str, Any]) -> None:
-        name, seed = said["kind"], said["seed"]
+        name = said["kind"]
+        seed = said["seed"]
         if said["event"] == "begins":
             lane.doing, lane.since = (self._kinds[name], seed), time.monotonic()
             return

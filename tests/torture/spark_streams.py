@@ -20,8 +20,10 @@ MODULES = ((Members, Count, Total), (Lifetimes, Count), (Echo,), (Total, Members
 
 def through_spark(seed: int, folder: Path) -> Figures:
     """Run a few queries over one random stream, once in micro-batches and once as a table."""
-    random, spark = Random(seed), session()
-    count, disorder = random.randint(20, 150), random.randrange(30)
+    random = Random(seed)
+    spark = session()
+    count = random.randint(20, 150)
+    disorder = random.randrange(30)
     stream = random_stream(seed, events=count, keys=("a", "b", None, "c"), disorder=disorder, closed=True)
     script = split(until_closed(shuffle(until_closed(stream), seed, early_revisions=True)), seed, cuts=0.02)
     batches = tables(script)
@@ -36,9 +38,9 @@ def through_spark(seed: int, folder: Path) -> Figures:
     )
     at_once = collect_together({name: case.query(whole, buckets) for name, case in cases.items()})
     for name, case in cases.items():
-        wanted = expected(case, script)
-        assert standing(case, in_batches[name]) == wanted, f"in micro-batches: {case}\n{script}"
-        assert standing(case, at_once[name]) == wanted, f"as a table: {case}\n{script}"
+        expected_rows = expected(case, script)
+        assert standing(case, in_batches[name]) == expected_rows, f"in micro-batches: {case}\n{script}"
+        assert standing(case, at_once[name]) == expected_rows, f"as a table: {case}\n{script}"
     return {"streams": 1, "changes": len(script.changes()), "micro-batches": len(batches), "queries": 2 * len(cases)}
 
 

@@ -46,7 +46,8 @@ def run(spark: SparkSession, stream: Path, folder: Path, story: str) -> None:
     """Run what is left of the stream into the sinks of a folder."""
     rows = read_stream(spark, stream)
     if story == "one pass":
-        of_one, of_other = query_of(rows, "columnar"), query_of(rows, "rows")
+        of_one = query_of(rows, "columnar")
+        of_other = query_of(rows, "rows")
         places = {"columnar": folder / "results", "rows": folder / "late"}
         started = one_pass(columnar=of_one, rows=of_other).write(
             checkpoint=folder / "checkpoint",

@@ -29,10 +29,10 @@ class Tally:
     """The figures of a run.
 
     Attributes:
-        trials: How many trials ended, by kind.
-        seconds: How long they took, by kind.
-        figures: What they went through, by kind.
-        faults: Those that failed.
+        trials: Numbers of trials that ended, by kind.
+        seconds: Seconds that they took, by kind.
+        figures: Sums of their figures, by kind.
+        faults: Trials that failed.
     """
 
     trials: Counter[str] = field(default_factory=Counter)

@@ -36,31 +36,34 @@ def test_names_of_kinds_are_unique() -> None:
     assert len({kind.name for kind in KINDS}) == len(KINDS)
 
 
-def test_a_lane_gives_each_kind_its_share_and_tells_what_became_of_each_trial() -> None:
-    said = io.StringIO()
-    run_lane([kind for kind in bad_kinds.KINDS if kind.lane is Lane.PYTHON], 3, 0.2, said)
-    lines = [json.loads(line) for line in said.getvalue().splitlines()]
-    begun, ended = ([line for line in lines if (line["event"] == "begins") is begins] for begins in (True, False))
-    assert [(line["kind"], line["seed"]) for line in begun] == [(line["kind"], line["seed"]) for line in ended]
-    assert [line["seed"] for line in begun] == list(range(3, 3 + len(begun)))
+def test_a_lane_gives_each_kind_its_share_and_reports_the_end_of_each_trial() -> None:
+    output = io.StringIO()
+    run_lane([kind for kind in bad_kinds.KINDS if kind.lane is Lane.PYTHON], 3, 0.2, output)
+    reports = [json.loads(line) for line in output.getvalue().splitlines()]
+    begun = [report for report in reports if report["event"] == "begins"]
+    ended = [report for report in reports if report["event"] != "begins"]
     assert len(begun) > 2
-    assert {line["kind"] for line in begun} == {"fine", "differs"}
-    for line in ended:
-        assert (line["event"] == "failed") == (line["kind"] == "differs" and line["seed"] % 3 == 0)
+    assert [report["seed"] for report in begun] == list(range(3, 3 + len(begun)))
+    assert {report["kind"] for report in begun} == {"fine", "differs"}
+    for beginning, end in zip(begun, ended, strict=True):
+        assert (end["kind"], end["seed"]) == (beginning["kind"], beginning["seed"])
+        assert (end["event"] == "failed") == (end["kind"] == "differs" and end["seed"] % 3 == 0)
 
 
 def test_a_run_with_faults_shows_them_with_the_command_to_see_them_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--minutes", "0.001", "--seed", "3", "--kinds", BAD]) == 1
-    told = capsys.readouterr().out
-    assert told.startswith("seed 3, 0.001 minutes, 4 kinds")
-    rows = {line.split("  ")[0]: line.split() for line in told.splitlines()}
+    output = capsys.readouterr().out
+    assert output.startswith("seed 3, 0.001 minutes, 4 kinds")
+    rows = {line.split("  ")[0]: line.split() for line in output.splitlines()}
     assert rows["fine"][3] == "0"
     assert rows["fine"][-1] == "sheep"
     assert int(rows["dies"][1]) == int(rows["dies"][3]) > 0
     assert int(rows["hangs"][1]) == int(rows["hangs"][3]) > 0
-    assert "its process ended with 7" in told
-    assert "it hung for 0 seconds" in told
-    assert re.search(r"again: make torture MINUTES=0 KIND=(dies|hangs|differs) SEED=\d+", told)  # of many faults, some
+    assert "its process ended with 7" in output
+    assert "it hung for 0 seconds" in output
+    assert re.search(
+        r"again: make torture MINUTES=0 KIND=(dies|hangs|differs) SEED=\d+", output
+    )  # of many faults, some
 
 
 def test_a_run_without_faults_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:

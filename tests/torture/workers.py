@@ -33,7 +33,8 @@ def hostile_workers(seed: int, folder: Path) -> Figures:
     Others call the module for all keys, and some faults show only after the last one.
     """
     random = Random(seed)
-    fault, evaluator = random.choice(list(FAULTS)), random.choice(("auto", "general"))
+    fault = random.choice(list(FAULTS))
+    evaluator = random.choice(("auto", "general"))
     return break_worker(fault, folder, evaluator, is_static=random.random() < 0.3)
 
 
@@ -50,9 +51,9 @@ def break_worker(fault: str, folder: Path, evaluator: str, *, is_static: bool = 
         rows = collect(results) if is_static else run(results, folder / "checkpoint").rows
         _end_workers()  # the harm that a fault did to later tasks is not of this trial
     except (PySparkException, Py4JError) as error:
-        said = root_cause(error)
-        missing = [part for part in (NAMED if evaluator == "general" else NAMED[:1]) if part not in said]
-        assert not missing, f"{fault}: {missing} are not in {said}"
+        message = root_cause(error)
+        missing = [part for part in (NAMED if evaluator == "general" else NAMED[:1]) if part not in message]
+        assert not missing, f"{fault}: {missing} are not in {message}"
         return {"modules": 1, "named": 1}
     expected = [("a", 1), ("b", 1), ("b", 1)] + [("a", 1)] * is_static
     assert sorted((row["key"], row["out"]) for row in rows) == sorted(expected), f"{fault}: {rows}"

@@ -25,7 +25,7 @@ def settle(page: Page) -> None:
 def place_of(page: Page, kind: str, number: int) -> dict[str, float]:
     """Return where on the page the mark of a row or a result is."""
     settle(page)
-    found = page.evaluate(
+    answer = page.evaluate(
         """([kind, number]) => {
             const hit = muntin.drawing.hits.findLast(each => each[4] === kind && each[5] === number);
             const box = muntin.drawing.canvas.getBoundingClientRect();
@@ -33,8 +33,8 @@ def place_of(page: Page, kind: str, number: int) -> dict[str, float]:
         }""",
         [kind, number],
     )
-    assert found, f"{kind} {number} is not in the picture"
-    return dict(found)
+    assert answer, f"{kind} {number} is not in the picture"
+    return dict(answer)
 
 
 def drawn(page: Page, kind: str) -> set[int]:

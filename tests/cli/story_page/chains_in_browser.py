@@ -17,9 +17,9 @@ def test_a_result_of_a_chain_leads_through_the_queries_before_to_its_rows_and_ba
     open_page: Open, tmp_path: Path
 ) -> None:
     """A row of the last query is a result of the first one, which is made of rows."""
-    given = of_windows("tumbling", Random("chain"))
+    first_query = of_windows("tumbling", Random("chain"))
     reading = Reading(hopping(30, 12), (Everything(),), lifetimes="named", sources=((),) * 3)
-    _, recording = chained(given.scenario, reading, tmp_path / "recording", is_regrouped=True)
+    _, recording = chained(first_query.scenario, reading, tmp_path / "recording", is_regrouped=True)
     story = recording.story()
     change = next(change for change in live_results(story) if len(change.members) > 1)
     row = change.members[0]

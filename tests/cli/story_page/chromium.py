@@ -46,10 +46,10 @@ def find_browser() -> str:
         BrowserNotFoundError: There is none.
     """
     names = (os.environ[VARIABLE],) if VARIABLE in os.environ else NAMES
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
         raise BrowserNotFoundError(names)
-    return found
+    return program
 
 
 @contextmanager

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running_browser() as found:
-        yield found
+    with running_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -12,13 +12,15 @@ from tests.cli.story_page.stories import HOUR, MINUTE, NOON
 def crowd(events: int = 100_000, keys: int = 20) -> Story:
     """Very many events: points and lasting ones of several keys, and tumbling windows of an hour."""
     draw = random.Random(7)
-    per_batch, span = max(1, events // 50), 30 * 24 * HOUR
+    per_batch = max(1, events // 50)
+    span = 30 * 24 * HOUR
     rows: list[StoryRow] = []
     members: dict[tuple[int, int], list[int]] = {}
     batches: list[StoryBatch] = []
     changes: list[StoryChange] = []
     for number in range(events):
-        batch, key = number // per_batch, draw.randrange(keys)
+        batch = number // per_batch
+        key = draw.randrange(keys)
         start = NOON + span * number // events // MINUTE * MINUTE
         end = start + 1 if key % 2 else start + draw.randrange(2, 90) * MINUTE
         fate = Fate.LATE if draw.random() < 0.005 else Fate.COUNTED
@@ -43,7 +45,8 @@ def crowd(events: int = 100_000, keys: int = 20) -> Story:
         newest = rows[min(events, (batch + 1) * per_batch) - 1].start or 0
         batches.append(StoryBatch(number=batch, run=0, rows=per_batch, watermark=newest, newest=newest))
         for place in sorted(place for place in members if (place[1] + 1) * HOUR <= newest):
-            found, number = members.pop(place), len(changes)
+            found = members.pop(place)
+            number = len(changes)
             window = (place[1] * HOUR, (place[1] + 1) * HOUR)
             mean = sum(rows[each].values["value"] for each in found) / len(found)
             changes.append(

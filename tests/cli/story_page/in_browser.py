@@ -258,10 +258,10 @@ def test_results_that_are_corrected_and_retracted_show_how_they_changed(open_pag
 def test_a_phone_shows_all_without_scrolling_sideways(open_page: Open) -> None:
     page = open_page(flights(), PHONE, device_scale_factor=2, has_touch=True)
     page.evaluate("muntin.select({ kind: 'change', number: 8 }, true)")
-    found = page.evaluate(LOOK)
-    assert not found["scrolls"]
-    assert found["wide"] == []
-    assert found["small"] == []
+    look = page.evaluate(LOOK)
+    assert not look["scrolls"]
+    assert look["wide"] == []
+    assert look["small"] == []
     picture(page, "recording-phone")
     page.click("#more")
     assert page.is_visible("#low")
@@ -350,11 +350,11 @@ def test_no_value_breaks_the_page_and_large_numbers_stay_exact(open_page: Open) 
     page = open_page(story)
     assert page.inner_text("#title") == odd.replace("\u2028", "\u2028")
     page.evaluate("muntin.select({ kind: 'row', number: 0 })")
-    said = page.inner_text("#details")
-    assert str(2**53 + 1) in said
-    assert str(10**40) in said
-    assert f"[{start}, {start + 2})" in said
-    assert "x" * 50_000 in said
+    details = page.inner_text("#details")
+    assert str(2**53 + 1) in details
+    assert str(10**40) in details
+    assert f"[{start}, {start + 2})" in details
+    assert "x" * 50_000 in details
     assert page.title() != "broken"
     assert page.evaluate("document.scripts.length") == 2
 
@@ -403,15 +403,15 @@ MOVES = {
 
 
 def test_a_served_page_goes_on_with_its_story(browser: Browser) -> None:
-    told = [flights()]
+    pages = [flights()]
     half = Story(
         title="half",
         plan="",
         key_names=["airport"],
         axis=Axis.TIME,
-        batches=told[0].batches[:5],
-        rows=[row for row in told[0].rows if row.batch < 5],
-        changes=[change for change in told[0].changes if change.batch < 5],
+        batches=pages[0].batches[:5],
+        rows=[row for row in pages[0].rows if row.batch < 5],
+        changes=[change for change in pages[0].changes if change.batch < 5],
     )
     now = half
     with served_page(lambda: now, lambda: id(now)) as address:
@@ -419,7 +419,7 @@ def test_a_served_page_goes_on_with_its_story(browser: Browser) -> None:
         page.goto(address)
         page.wait_for_function("document.getElementById('live').textContent === 'live'")
         assert counts(page)[1] == str(len(half.rows))
-        now = told[0]
+        now = pages[0]
         page.wait_for_function(
             "count => document.getElementById('count-rows').textContent === count", arg=str(len(now.rows))
         )

@@ -110,10 +110,12 @@ class Teller:
 
     def batch(self, *rows: Mapping[str, Any], run: int = 0, said: int | None = None) -> None:
         """Take the rows of a micro-batch, and emit what they change."""
-        number, first = len(self.batches), len(self.rows)
+        number = len(self.batches)
+        first = len(self.rows)
         for row in rows:
             self._take(number, dict(row))
-        before, trigger = self.watermark, list(range(first, len(self.rows)))
+        before = self.watermark
+        trigger = list(range(first, len(self.rows)))
         if self.newest > EARLIEST:
             self.watermark = max(before, self.newest - self.delay, said if said is not None else EARLIEST)
         newest = [row.number for row in self.rows[first:] if row.start == self.newest]
@@ -152,16 +154,23 @@ class Teller:
 
     def _take(self, batch: int, row: dict[str, Any]) -> None:
         number = len(self.rows)
-        key, change, of = row.pop("key"), row.pop("change", "insert"), row.pop("of", None)
-        start, end, new_end = row.pop("start", None), row.pop("end", None), row.pop("new_end", None)
-        fate, reason = Fate(row.pop("fate", "counted")), row.pop("reason", "")
+        key = row.pop("key")
+        change = row.pop("change", "insert")
+        of = row.pop("of", None)
+        start = row.pop("start", None)
+        end = row.pop("end", None)
+        new_end = row.pop("new_end", None)
+        fate = Fate(row.pop("fate", "counted"))
+        reason = row.pop("reason", "")
         parts = {name: row.pop(name) for name in ("input", "source") if name in row}
         if fate is Fate.COUNTED and start is not None and start < self.watermark and of is None:
-            fate, reason = Fate.LATE, f"it starts {self.axis.spell_length(self.watermark - start)} before the watermark"
+            fate = Fate.LATE
+            reason = f"it starts {self.axis.spell_length(self.watermark - start)} before the watermark"
         event = None
         events = self.held.setdefault(key, {})
         if fate is Fate.COUNTED and of is not None:
-            event, held = of, events[of]
+            event = of
+            held = events[of]
             held.end = new_end if new_end is not None else held.start
             held.rows.append(number)
             if held.end <= held.start:
@@ -253,8 +262,8 @@ class Teller:
 
 def delays(rows: Sequence[StoryRow]) -> Mapping[str, Any]:
     """The number of flights and their mean delay."""
-    found = [row.values["delay"] for row in rows if "delay" in row.values]
-    return {"flights": len(found), "mean_delay": round(sum(found) / len(found), 2)}
+    delays = [row.values["delay"] for row in rows if "delay" in row.values]
+    return {"flights": len(delays), "mean_delay": round(sum(delays) / len(delays), 2)}
 
 
 WRONG = 4711.0
@@ -276,7 +285,8 @@ def flights(emits_early: bool = False) -> Story:
                 is_open = draw.random() < 0.3
                 delay = float(draw.randrange(-5, 60))
                 if airport == "JFK" and batch == 7 and not any(row["delay"] == WRONG for row in rows if "delay" in row):
-                    delay, is_open = WRONG, False
+                    delay = WRONG
+                    is_open = False
                 end = INFINITY if is_open else start + draw.randrange(20, 150) * MINUTE
                 if is_open:
                     open_flights.append((len(teller.rows) + len(rows), airport, start))

@@ -33,10 +33,12 @@ def unpacked(column: dict[str, object]) -> list[int | None]:
     """Read integers as `data.js` does."""
     if "digits" in column:
         return [None if each is None else int(each) for each in column["digits"]]  # type: ignore[attr-defined]
-    data, width = b64decode(str(column["codes"])), int(str(column["width"]))
+    data = b64decode(str(column["codes"]))
+    width = int(str(column["width"]))
     codes = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
     special = {0: None, 1: EARLIEST, 2: INFINITY}
-    least, step = int(str(column["least"])), int(str(column["step"]))
+    least = int(str(column["least"]))
+    step = int(str(column["step"]))
     return [special[code] if code in special else least + (code - 3) * step for code in codes]
 
 
@@ -59,25 +61,25 @@ def test_values_keep_what_json_would_change() -> None:
         {"n": 10**40, "x": 0.5, "b": 1},
         {"n": None},
     ]
-    found = json.loads(json.dumps(values(rows), allow_nan=False))
-    assert found["n"]["words"] == [str(2**53 + 1), str(10**40), None]
-    assert found["x"]["words"] == ["nan", 0.5, None]
-    assert unpacked(found["x"]["lacks"]) == [2]
-    assert found["b"]["words"] == [True, 1, None], "a truth is no number"
+    column = json.loads(json.dumps(values(rows), allow_nan=False))
+    assert column["n"]["words"] == [str(2**53 + 1), str(10**40), None]
+    assert column["x"]["words"] == ["nan", 0.5, None]
+    assert unpacked(column["x"]["lacks"]) == [2]
+    assert column["b"]["words"] == [True, 1, None], "a truth is no number"
     assert words([1, True, 1.0])["words"] == [1, True, 1.0]
 
 
 def test_lists_are_lengths_and_members() -> None:
-    found = lists([[3, 1], [], [7]])
-    assert (unpacked(found["lengths"]), unpacked(found["members"])) == ([2, 0, 1], [3, 1, 7])
+    packed_lists = lists([[3, 1], [], [7]])
+    assert (unpacked(packed_lists["lengths"]), unpacked(packed_lists["members"])) == ([2, 0, 1], [3, 1, 7])
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)).map(lambda bar: (bar[0], bar[0] + bar[1]))))
 def test_bars_of_a_lane_do_not_overlap_and_no_lane_is_too_many(bars: list[tuple[int, int]]) -> None:
     lanes = lanes_of(bars)
     for lane in set(lanes):
-        own = sorted(bar for bar, number in zip(bars, lanes, strict=True) if number == lane)
-        assert all(one[1] <= other[0] for one, other in itertools.pairwise(own))
+        lane_bars = sorted(bar for bar, number in zip(bars, lanes, strict=True) if number == lane)
+        assert all(bar_before[1] <= bar_after[0] for bar_before, bar_after in itertools.pairwise(lane_bars))
     most = max((sum(start <= tick < end for start, end in bars) for tick in range(60)), default=0)
     assert len(set(lanes)) == most
 
@@ -86,7 +88,9 @@ def test_bars_of_a_lane_do_not_overlap_and_no_lane_is_too_many(bars: list[tuple[
 def test_live_results_of_a_lane_do_not_overlap_and_retracted_ones_are_hidden_once(
     results: list[tuple[int, int, bool]],
 ) -> None:
-    stack, lanes, gone = Stack(), {}, set()
+    stack = Stack()
+    lanes = {}
+    hidden = set()
     for number, (start, length, is_retracted) in enumerate(results):
         lanes[number] = stack.add(number, start, start + length)
         shown = [other for other in lanes if lanes[other] == lanes[number] and other not in stack.hidden_by]
@@ -94,22 +98,22 @@ def test_live_results_of_a_lane_do_not_overlap_and_retracted_ones_are_hidden_onc
         assert all(one[1] <= other[0] for one, other in itertools.pairwise(extents))
         if is_retracted:
             stack.retract(number)
-            gone.add(number)
-    assert set(stack.hidden_by) <= gone
+            hidden.add(number)
+    assert set(stack.hidden_by) <= hidden
     assert all(by > number for number, by in stack.hidden_by.items())
 
 
 def test_a_story_is_packed_whole() -> None:
     story = flights(emits_early=True)
-    found = packed(story)
-    assert unpacked(found["rows"]["start"]) == [row.start for row in story.rows]
-    assert unpacked(found["changes"]["result"]) == [change.result for change in story.changes]
-    assert unpacked(found["changes"]["members"]["members"]) == [
+    data = packed(story)
+    assert unpacked(data["rows"]["start"]) == [row.start for row in story.rows]
+    assert unpacked(data["changes"]["result"]) == [change.result for change in story.changes]
+    assert unpacked(data["changes"]["members"]["members"]) == [
         row for change in story.changes for row in change.members
     ]
-    assert found["keys"] == [None, ["EWR"], ["JFK"], ["LGA"]]
-    assert set(found["rows"]["fate"]["words"]) == {"counted", "late", "rejected", "filtered"}
-    hidden = [number for number, by in enumerate(unpacked(found["changes"]["hidden_by"])) if by is not None]
+    assert data["keys"] == [None, ["EWR"], ["JFK"], ["LGA"]]
+    assert set(data["rows"]["fate"]["words"]) == {"counted", "late", "rejected", "filtered"}
+    hidden = [number for number, by in enumerate(unpacked(data["changes"]["hidden_by"])) if by is not None]
     assert hidden
     assert all(any(each.change == "retract" and each.result == number for each in story.changes) for number in hidden)
 
@@ -161,10 +165,10 @@ def test_libraries_are_named_with_their_versions_and_have_their_licences_beside_
 def test_our_own_scripts_are_short_files_that_the_page_has_all() -> None:
     from muntin_cli.story_page.page import _ASSETS, _SCRIPTS
 
-    own = {file.stem: len(file.read_text(encoding="utf-8").splitlines()) for file in _ASSETS.glob("*.js")}
-    del own["d3.min"]
-    assert set(own) == set(_SCRIPTS)
-    assert max(own.values()) <= 400
+    lengths = {file.stem: len(file.read_text(encoding="utf-8").splitlines()) for file in _ASSETS.glob("*.js")}
+    del lengths["d3.min"]
+    assert set(lengths) == set(_SCRIPTS)
+    assert max(lengths.values()) <= 400
 
 
 def test_a_served_page_is_for_this_machine_alone() -> None:
@@ -207,5 +211,5 @@ def test_events_of_two_inputs_have_lanes_of_their_own() -> None:
         StoryRow(number=n, batch=0, key=("a",), change="insert", input=name, start=start, end=start + 5, event=n)
         for n, (name, start) in enumerate([("right", 0), ("left", 0), ("right", 9), ("left", 9)])
     ]
-    found = packed(Story(title="join", plan="", key_names=["key"], rows=rows))
-    assert unpacked(found["rows"]["lane"]) == [1, 0, 1, 0]
+    data = packed(Story(title="join", plan="", key_names=["key"], rows=rows))
+    assert unpacked(data["rows"]["lane"]) == [1, 0, 1, 0]

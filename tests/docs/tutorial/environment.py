@@ -20,7 +20,8 @@ _OWN: Final = re.compile(r"(__editable__|_editable_impl_)?muntin([-_.].*)?")
 def create_environment(folder: Path) -> Path:
     """Make the environment and return the folder of its programs."""
     venv.create(folder)
-    packages, programs = Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("scripts"))
+    packages = Path(sysconfig.get_path("purelib"))
+    programs = Path(sysconfig.get_path("scripts"))
     for entry in _foreign(packages):
         if entry.suffix != ".pth":
             _link(entry, folder / packages.relative_to(sys.prefix) / entry.name)

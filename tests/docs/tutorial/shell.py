@@ -24,7 +24,7 @@ class Shell:
         """Run a command and return what it prints.
 
         Raises:
-            AssertionError: It fails; the message has all that it printed.
+            AssertionError: The command fails; the message has all that it printed.
         """
         assert self._process.stdin is not None
         self._process.stdin.write(f"{{ {command}\n}} < /dev/null\necho '{_END}'\n")

@@ -25,7 +25,9 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import plain
 from tests.scenarios.small import treated
 
-SUMS, LISTS, MEMBERS = COLUMNAR["sums"], MERGED["deducted"], ANY["aggregate"]
+SUMS = COLUMNAR["sums"]
+LISTS = MERGED["deducted"]
+MEMBERS = ANY["aggregate"]
 QUERIES: Final[Mapping[str, Query]] = {
     "sums of grids": Query(hopping(9, 6), SUMS, lifetimes="points"),
     "sums of shared grids": Query({"a": tumbling(4), "b": hopping(9, 6)}, SUMS, lifetimes="points"),
@@ -40,7 +42,11 @@ QUERIES: Final[Mapping[str, Query]] = {
     "members of counts": Query(count_by_start(2), MEMBERS, emit=EmitPolicy.SPECULATIVE, lifetimes="intervals"),
     "last rows": Query(last(2), OF_ROWS["aggregate"], lifetimes="points", has_order=True),
 }
-RUNS = [pytest.param(name, one, id=f"{name}, {one}") for name, query in QUERIES.items() for one in query.evaluators]
+RUNS = [
+    pytest.param(name, evaluator, id=f"{name}, {evaluator}")
+    for name, query in QUERIES.items()
+    for evaluator in query.evaluators
+]
 EVERY_RUN = pytest.mark.parametrize(("name", "evaluator"), RUNS)
 
 Batches = Sequence[tuple[Sequence[Row], int | None]]
@@ -48,65 +54,93 @@ Batches = Sequence[tuple[Sequence[Row], int | None]]
 
 def drawn(name: str, seed: int, batches: int = 10, keys: int = 4) -> Batches:
     """Draw rows, of which some are late, and watermarks; keys come and go, and the stream is closed."""
-    random, query, number, watermark = Random(f"{name} {seed}"), QUERIES[name], 0, -20
-    found: list[tuple[list[Row], int | None]] = []
+    random = Random(f"{name} {seed}")
+    query = QUERIES[name]
+    number = 0
+    watermark = -20
+    drawn_batches: list[tuple[list[Row], int | None]] = []
     for _ in range(batches):
-        rows = []
+        rows: list[Row] = []
         for _ in range(random.choice((0, 1, 3, 6))):
-            number, start = number + 1, watermark + random.randint(-12, 20)
+            number += 1
+            start = watermark + random.randint(-12, 20)
             end = start + 1 if query.lifetimes == "points" else start + random.choice((1, 3, 14))
             key = f"k{watermark // 20}{random.randrange(keys)}"
             rows.append(row(number, start, end, number * 7 % 101, key))
-        told = random.random() < 0.5
-        watermark += random.randint(1, 9) if told else 0
-        found.append((rows, watermark if told else None))
+        if random.random() < 0.5:
+            watermark += random.randint(1, 9)
+            drawn_batches.append((rows, watermark))
+        else:
+            drawn_batches.append((rows, None))
     late = row(0, -500, -499, 1, "late")
-    return [*found, ([], watermark), ([late], None), ([], INFINITY)]
+    return [*drawn_batches, ([], watermark), ([late], None), ([], INFINITY)]
 
 
 def play(feed: Feed, batches: Batches, order: Random | None = None) -> list[Result]:
-    """Feed batches, each in some order, by two tasks."""
-    ordered = [(order.sample(rows, len(rows)) if order else rows, mark) for rows, mark in batches]
-    return [feed.batch(*rows, watermark=mark, tasks=2) for rows, mark in ordered]
+    """Feed batches, each in its own or in a random order, by two tasks."""
+    results: list[Result] = []
+    for rows, watermark in batches:
+        ordered_rows = order.sample(rows, len(rows)) if order else rows
+        results.append(feed.batch(*ordered_rows, watermark=watermark, tasks=2))
+    return results
+
+
+OF_CHANGES: Final = ("change", "event_id", "new_end")
 
 
 def live(results: Sequence[Result]) -> Counter[Any]:
     """Return the output that is live in the end."""
-    found: Counter[Any] = Counter()
-    for given in (one for result in results for one in result.rows):
-        more = {name: plain(value) for name, value in given.items() if name not in ("change", "event_id", "new_end")}
-        found[tuple(sorted(more.items(), key=str))] += -1 if given.get("change") == "retract" else 1
-    return +found
+    output = Counter[Any]()
+    for result in results:
+        for change in result.rows:
+            columns = [(name, plain(value)) for name, value in change.items() if name not in OF_CHANGES]
+            output[tuple(sorted(columns, key=str))] += -1 if change.get("change") == "retract" else 1
+    return +output
 
 
 def check_admission(name: str, evaluator: str) -> None:
     """Each row is accepted or refused; the order of batches, and where they end, change neither that nor the output."""
     batches = drawn(name, 1)
-    results = [play(Feed(QUERIES[name], evaluator), batches, order) for order in (None, Random(2))]
-    counts = [sum((one.counts for one in some), Counter[str]()) for some in results]
-    sent = sum(len(rows) for rows, _ in batches)
-    for some, counted in zip(results, counts, strict=True):
-        assert counted["accepted"] + counted["late"] == sent
-        assert counted["late"] == counts[0]["late"] >= (QUERIES[name].longest < 10**9)
-        assert live(some) == live(results[0])
-    whole: list[tuple[list[Row], int | None]] = []
-    for rows, watermark in batches:  # a batch and those before it which bring no watermark are one
-        before = whole.pop()[0] if whole and whole[-1][1] is None else []
-        whole.append(([*before, *rows], watermark))
-    assert live(play(Feed(QUERIES[name], evaluator), whole)) == live(results[0])
+    in_order = play(Feed(QUERIES[name], evaluator), batches)
+    in_disorder = play(Feed(QUERIES[name], evaluator), batches, Random(2))
+    counts = total(in_order)
+    assert counts["accepted"] + counts["late"] == sum(len(rows) for rows, _ in batches)
+    assert counts["late"] >= (QUERIES[name].longest < 10**9)
+    assert total(in_disorder)["late"] == counts["late"]
+    assert total(in_disorder)["accepted"] == counts["accepted"]
+    assert live(in_disorder) == live(in_order)
+
+    joined: list[tuple[list[Row], int | None]] = []
+    waiting: list[Row] = []
+    for rows, watermark in batches:
+        waiting += rows
+        if watermark is not None:
+            joined.append((waiting, watermark))
+            waiting = []
+    assert live(play(Feed(QUERIES[name], evaluator), joined)) == live(in_order)
+
+
+def total(results: Sequence[Result]) -> Counter[str]:
+    """Return the sums of the metrics."""
+    return sum((result.counts for result in results), Counter[str]())
 
 
 def check_trace(name: str, evaluator: str) -> None:
-    """What is kept, read back, merged and renumbered gives the same output, and nothing is left of a closed stream."""
+    """A state that is cached, read back, or merged and renumbered gives one output; a closed stream leaves none."""
     batches = drawn(name, 4)
-    kept, read, small = (Feed(QUERIES[name], evaluator) for _ in range(3))
-    read.restart()
-    results = play(kept, batches)
-    assert [sorted(one.told) for one in play(read, batches)] == [sorted(one.told) for one in results]
+    cached = Feed(QUERIES[name], evaluator)
+    results = play(cached, batches)
+    assert cached.is_empty
+
+    read_back = Feed(QUERIES[name], evaluator)
+    read_back.restart()
+    for result, expected in zip(play(read_back, batches), results, strict=True):
+        assert sorted(result.changes) == sorted(expected.changes)
+
+    merged = Feed(QUERIES[name], evaluator)
     with treated(1):
-        assert live(play(small, batches)) == live(results)
-    assert kept.is_empty
-    assert small.is_empty
+        assert live(play(merged, batches)) == live(results)
+    assert merged.is_empty
 
 
 @pytest.mark.cases(16)
@@ -122,10 +156,11 @@ def test_a_state_is_the_same_kept_read_back_or_merged(name: str, evaluator: str)
 
 
 def test_every_evaluator_of_windows_over_one_stream_is_tried() -> None:
-    tried = {one for query in QUERIES.values() for one in query.evaluators}
-    assert tried == {
-        one.name for one in DECLARATIONS if one.takes_windows and one.keeps_state and 1 in one.takes_inputs
-    }
+    tried = set[str]()
+    for query in QUERIES.values():
+        tried.update(query.evaluators)
+    of_one_stream = [declaration for declaration in DECLARATIONS if 1 in declaration.takes_inputs]
+    assert tried == {one.name for one in of_one_stream if one.takes_windows and one.keeps_state}
 
 
 PROCESS: Final[Any] = type(KEEPS_STATE["columnar"]).process

@@ -40,14 +40,16 @@ def call(meter: Meter, method: Callable[[], int]) -> int:
 
 def test_the_first_calls_are_all_timed() -> None:
     clock = Clock()
-    meter, work = Meter(clock), Work(clock, iter(range(TIMED)))
+    meter = Meter(clock)
+    work = Work(clock, iter(range(TIMED)))
     assert [call(meter, work) for _ in range(TIMED - 1)] == list(range(TIMED - 1))
     assert meter.take() == sum(range(TIMED - 1))
 
 
 def test_later_calls_are_timed_now_and_then_and_stand_for_the_others() -> None:
     clock = Clock()
-    meter, work = Meter(clock), Work(clock, iter([5] * 10_000))
+    meter = Meter(clock)
+    work = Work(clock, iter([5] * 10_000))
     for _ in range(10_000):
         call(meter, work)
     assert meter.take() == pytest.approx(50_000, rel=0.005)
@@ -56,7 +58,8 @@ def test_later_calls_are_timed_now_and_then_and_stand_for_the_others() -> None:
 def test_methods_that_are_called_in_turn_all_get_their_share() -> None:
     clock = Clock()
     turns = [1, 10, 100, 1000]
-    meter, work = Meter(clock), Work(clock, iter(turns * 3100))
+    meter = Meter(clock)
+    work = Work(clock, iter(turns * 3100))
     for _ in range(3100 * len(turns)):
         call(meter, work)
     assert meter.take() == pytest.approx(3100 * sum(turns), rel=0.02)
@@ -102,7 +105,8 @@ def test_what_is_timed_as_a_whole_adds_up() -> None:
 
 def test_taking_starts_anew() -> None:
     clock = Clock()
-    meter, work = Meter(clock), Work(clock, iter([1] * 1000))
+    meter = Meter(clock)
+    work = Work(clock, iter([1] * 1000))
     for _ in range(TIMED + 3):
         call(meter, work)
     meter.take()
@@ -112,7 +116,8 @@ def test_taking_starts_anew() -> None:
 
 def test_calls_that_come_in_the_same_order_in_each_batch_all_get_their_turn() -> None:
     clock = Clock()
-    meter, spent = Meter(clock), 0
+    meter = Meter(clock)
+    spent = 0
     for _ in range(STRIDE):
         work = Work(clock, iter([1000 if place == 100 else 1 for place in range(200)]))
         for _ in range(200):
@@ -122,7 +127,8 @@ def test_calls_that_come_in_the_same_order_in_each_batch_all_get_their_turn() ->
 
 
 def test_without_a_clock_nothing_is_measured() -> None:
-    meter, work = Meter(), Work(Clock(), iter([1] * 10))
+    meter = Meter()
+    work = Work(Clock(), iter([1] * 10))
     assert [call(meter, work) for _ in range(10)] == [1] * 10
     meter.since(meter.now())
     assert meter.take() == 0

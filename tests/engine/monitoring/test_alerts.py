@@ -36,14 +36,14 @@ def test_what_is_no_limit_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_a_listener_logs_when_a_limit_begins_and_ceases_to_be_exceeded(caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[BatchMetrics] = []
-    listener = MetricsListener(heard.append, alerts=[alert(lag="15 minutes")])
+    received: list[BatchMetrics] = []
+    listener = MetricsListener(received.append, alerts=[alert(lag="15 minutes")])
     near = {**FAR, "watermark": 29 * MINUTE}
     with caplog.at_level(logging.INFO, "muntin.alerts"):
         for number, metrics in enumerate((near, FAR, FAR, near)):
-            told: Any = SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress(number, rides=metrics))))
-            listener.onQueryProgress(told)
-    assert [metrics.batch for metrics in heard] == [0, 1, 2, 3]
+            event: Any = SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress(number, rides=metrics))))
+            listener.onQueryProgress(event)
+    assert [metrics.batch for metrics in received] == [0, 1, 2, 3]
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", "rides: lag is 20 min, above 15 min, in micro-batch 1"),
         ("INFO", "rides: lag is below its limit again, in micro-batch 3"),

@@ -19,7 +19,7 @@ from tests.scenarios.query import Query
 def reported(feed: Feed, *results: Result) -> RunningQuery:
     """Return a running query of which Spark reports some micro-batches, as a session lists it."""
     constants = {"time_axis": 0, "waits_for_ends": int(waits_for_open_ends(feed.plan))}
-    batches = [progress(number, muntin={**one.counts, **constants}) for number, one in enumerate(results)]
+    batches = [progress(number, muntin={**result.counts, **constants}) for number, result in enumerate(results)]
     running = SimpleNamespace(id="id", runId="run", name=None, recentProgress=batches)
     session: Any = SimpleNamespace(streams=SimpleNamespace(active=[running]))
     (listed,) = queries(session)
@@ -27,7 +27,7 @@ def reported(feed: Feed, *results: Result) -> RunningQuery:
 
 
 def emits_nothing(*results: Result) -> bool:
-    return not any(one.rows for one in results)
+    return not any(result.rows for result in results)
 
 
 def test_a_silent_source_is_named_with_the_micro_batch_since_which_it_is_silent() -> None:

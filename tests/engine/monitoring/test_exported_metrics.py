@@ -41,7 +41,7 @@ BATCHES: list[dict[str, Any]] = [
 
 
 def reported(**more: Any) -> list[BatchMetrics]:
-    return [batch_metrics(progress(place, rides={**one, **more}))["rides"] for place, one in enumerate(BATCHES)]
+    return [batch_metrics(progress(place, rides={**counts, **more}))["rides"] for place, counts in enumerate(BATCHES)]
 
 
 def test_a_counter_does_not_go_down_where_samples_replace_those_of_earlier_batches() -> None:
@@ -128,12 +128,12 @@ def test_the_board_for_grafana_shows_what_is_exported_alone() -> None:
     assert len(asked) > 10
     assert asked <= exposed
     labels = {label for metric in EXPORTED for label in (metric.label, "query", "query_id")}
-    said = {
+    shown = {
         word
         for text in re.findall(r"by \(([^)]*)\)|{{(\w+)}}", json.dumps(board))
         for word in re.findall(r"\w+", " ".join(text))
     }
-    assert said <= labels
+    assert shown <= labels
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
@@ -149,7 +149,8 @@ def test_an_exporter_whose_library_is_not_installed_says_what_to_install(monkeyp
 
 
 def test_a_micro_batch_is_a_line_of_json_with_its_metrics() -> None:
-    stream, logger = io.StringIO(), logging.getLogger("tests.metrics")
+    stream = io.StringIO()
+    logger = logging.getLogger("tests.metrics")
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
     logger.addHandler(handler)

@@ -110,7 +110,8 @@ def test_ctrl_c_ends_the_watching_and_not_the_query() -> None:
     def interrupt(_: float) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    query, before = FakeQuery(BATCHES), signal.getsignal(signal.SIGINT)
+    query = FakeQuery(BATCHES)
+    before = signal.getsignal(signal.SIGINT)
     console = Console(file=StringIO(), record=True, width=100)
     watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=interrupt)
     assert console.export_text().splitlines()[-1].strip() == "the query runs"

@@ -41,8 +41,8 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     # batch 0     1 ----------- 14
     # batch 1                    15       closes [0, 10)
     # batch 2   without rows, because Spark's own watermark moved
-    heard: Queue[BatchMetrics] = Queue()
-    listener = MetricsListener(heard.put)
+    received: Queue[BatchMetrics] = Queue()
+    listener = MetricsListener(received.put)
     stream = seconds(spark, tmp_path / "stream", [[1, 14], [15]]).withWatermark("at", "0 seconds")
     query = events(stream, at="at", watermark="5 seconds", buckets=2).window(
         tumbling("10 seconds"), evaluator="general"
@@ -51,7 +51,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     try:
         results = query.aggregate(m=module(Members, "x")).named("seconds").results()
         reports = [times["seconds"] for times in report(results, tmp_path / "checkpoint")]
-        told = [heard.get(timeout=60) for _ in reports]
+        metrics = [received.get(timeout=60) for _ in reports]
     finally:
         spark.streams.removeListener(listener)
 
@@ -69,7 +69,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     assert 0 < second.modules["m"] < second.stages["evaluate"]
     assert others
     assert all((reported.accepted, reported.state_bytes, reported.watermark) == (0, None, None) for reported in others)
-    assert told == reports
+    assert metrics == reports
 
 
 def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_it_is_wanted(
@@ -85,17 +85,17 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
     windowed = stream.window(tumbling("10 seconds"))
     columnar = windowed.aggregate(m=module("stats.max", "x")).named("columnar")
     general = windowed.aggregate(m=module(Members, "x")).named("general").untimed()
-    both = columnar.results().select("window").union(general.results().select("window"))
-    heard: Queue[BatchMetrics] = Queue()
-    listener = MetricsListener(heard.put)
+    united = columnar.results().select("window").union(general.results().select("window"))
+    received: Queue[BatchMetrics] = Queue()
+    listener = MetricsListener(received.put)
     spark.streams.addListener(listener)  # after the one that warns, which thus hears of a batch first
     try:
-        first, second, third = report(both, tmp_path / "checkpoint")
-        told = [heard.get(timeout=60) for _ in (first, second, third) for _ in first]
+        first, second, third = report(united, tmp_path / "checkpoint")
+        metrics = [received.get(timeout=60) for _ in (first, second, third) for _ in first]
     finally:
         spark.streams.removeListener(listener)
 
-    assert told[-2:] == [*third.values()]
+    assert metrics[-2:] == [*third.values()]
     assert first.keys() == second.keys() == {"columnar", "general"}
     for name in ("columnar", "general"):
         numbers = second[name]
@@ -106,7 +106,7 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
         assert (third[name].late, third[name].late_by, len(third[name].unread)) == (1, 6 * SECOND, 2)
         (text,) = [reported.getMessage() for reported in caplog.records if reported.getMessage().startswith(f"{name} ")]
         assert "1 of 5 rows were late, by up to 6.00 s, up to micro-batch 2" in text
-    assert {reported.query_id for reported in told} == {third["general"].query_id}
+    assert {reported.query_id for reported in metrics} == {third["general"].query_id}
     assert third["general"].run_id
     assert second["columnar"].keys_held is None
     assert second["columnar"].stages["lift"] > 0

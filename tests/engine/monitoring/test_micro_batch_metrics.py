@@ -56,9 +56,9 @@ def test_progress_is_read_in_each_form_that_spark_gives_it_in(read: Any) -> None
 
 
 def test_metrics_of_others_are_left_alone() -> None:
-    given = progress(ours={"accepted": 3})
-    given["observedMetrics"]["theirs"] = {"accepted": 4}
-    assert list(batch_metrics(given)) == ["ours"]
+    one_batch = progress(ours={"accepted": 3})
+    one_batch["observedMetrics"]["theirs"] = {"accepted": 4}
+    assert list(batch_metrics(one_batch)) == ["ours"]
     assert batch_metrics({"batchId": 1}) == {}
 
 
@@ -108,8 +108,12 @@ def test_the_start_is_an_aware_time() -> None:
 
 
 def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
-    kept = [progress(0, left={"late": 1}, right={"late": 2}), {"batchId": 1}, progress(2, left={"late": 3}, right={})]
-    query = FakeQuery(kept, looks=len(kept))
+    history = [
+        progress(0, left={"late": 1}, right={"late": 2}),
+        {"batchId": 1},
+        progress(2, left={"late": 3}, right={}),
+    ]
+    query = FakeQuery(history, looks=len(history))
     reported = recent_batches(query)
     assert {name: [(report.batch, report.late) for report in batches] for name, batches in reported.items()} == {
         "left": [(0, 1), (2, 3)],
@@ -118,8 +122,8 @@ def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
 
 
 def test_a_level_is_the_last_that_is_known() -> None:
-    kept = [progress(0, muntin={"keys_held": 7}), progress(1, muntin={"keys_held": None})]
-    batches = recent_batches(FakeQuery(kept, looks=len(kept)))["muntin"]
+    history = [progress(0, muntin={"keys_held": 7}), progress(1, muntin={"keys_held": None})]
+    batches = recent_batches(FakeQuery(history, looks=len(history)))["muntin"]
     assert batches[-1].keys_held is None
     assert (latest(batches, "keys_held"), latest(batches, "events_held")) == (7, None)
 
@@ -136,18 +140,19 @@ def test_the_first_late_rows_are_told_at_once_and_the_others_once_a_minute() -> 
     # second   1        20       59.9    61          100
     # late     3        5        1       0           0       then the end
     #          told                      6 told              nothing left
-    rows, told = UnreadRows(), []
+    rows = UnreadRows()
+    calls = []
     for number, (second, late) in enumerate([(1, 3), (20, 5), (50, 1), (59.9, 0), (30, 0)]):
-        told.append(
+        calls.append(
             [
                 report.message.splitlines()[0]
                 for report in rows.warnings_of(batch(number, second, accepted=7, late=late))
             ]
         )
-    assert told[0] == [
+    assert calls[0] == [
         "muntin (Spark query d7dbda75): 3 of 10 rows were late, up to micro-batch 0, and no sink takes them"
     ]
-    assert told[1:] == [[], [], [], []]
+    assert calls[1:] == [[], [], [], []]
     (rest,) = rows.end("r")
     assert rest.message.startswith("muntin (Spark query d7dbda75): 6 of 34 rows were late, up to micro-batch 4")
     assert list(rows.end("r")) == []
@@ -174,11 +179,14 @@ def test_rows_that_a_sink_takes_or_nobody_wants_are_not_told() -> None:
 
 def test_queries_and_runs_count_apart_and_a_micro_batch_counts_once() -> None:
     rows = UnreadRows()
-    both = {**batch(0, 0), **progress(0, 0, left={**UNREAD, "late": 1}, right={**UNREAD, "late": 2, "rejected": 4})}
-    assert sorted((report.kind, report.message.partition(":")[0]) for report in rows.warnings_of(both)) == [
+    of_two_queries = {
+        **batch(0, 0),
+        **progress(0, 0, left={**UNREAD, "late": 1}, right={**UNREAD, "late": 2, "rejected": 4}),
+    }
+    assert sorted((report.kind, report.message.partition(":")[0]) for report in rows.warnings_of(of_two_queries)) == [
         ("late", "left (Spark query d7dbda75)"),
         ("late", "right (Spark query d7dbda75)"),
         ("rejected", "right (Spark query d7dbda75)"),
     ]
-    assert list(rows.warnings_of(both)) == []
-    assert len(list(rows.warnings_of({**both, "runId": "again"}))) == 3
+    assert list(rows.warnings_of(of_two_queries)) == []
+    assert len(list(rows.warnings_of({**of_two_queries, "runId": "again"}))) == 3

@@ -20,8 +20,8 @@ AT = NamedColumn("at", "timestamp")
 
 def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters: Any) -> ModulePlan:
     """Return a module that reads the first columns of a query, all of them integers."""
-    given = [describe(int, f"c{place}") for place in range(inputs)]
-    return plan_module(output, cls, parameters, given, lambda place, _: place)
+    fields = [describe(int, f"c{place}") for place in range(inputs)]
+    return plan_module(output, cls, parameters, fields, lambda place, _: place)
 
 
 def input_of(progress: ProgressPolicy | None = None, sources: tuple[str, ...] = (), **changed: Any) -> Input:
@@ -56,12 +56,12 @@ def plan_of(
 
 def plans_by_evaluator(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:
     """Return the plans of all evaluators that can run a query, by the evaluator's name; the planner says which can."""
-    found: dict[str, Plan] = {}
+    plans: dict[str, Plan] = {}
     for declaration in DECLARATIONS:
         try:
-            found[declaration.name] = plan(declaration.name)
+            plans[declaration.name] = plan(declaration.name)
         except QueryError as error:
             if "cannot run this query" not in str(error) and "share its slices" not in str(error):
                 raise
-    assert found, "no evaluator runs the query"
-    return found
+    assert plans, "no evaluator runs the query"
+    return plans

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 import muntin
@@ -127,7 +128,7 @@ class Whole(ColumnarAggregate[int, int]):
 
 
 class Steps(StreamOperator[int, list[int], int]):
-    """Gives each payload."""
+    """A stream operator that emits each payload."""
 
     name, version = "test.steps", "1.0.0"
 
@@ -139,14 +140,14 @@ class Steps(StreamOperator[int, list[int], int]):
 
 
 def query(*modules: Any, given: Any = None, late: Any = None, order: int | None = None, **changed: Any) -> Plan:
-    """Return the plan of a query; what is not given is the plainest.
+    """Return the plan of a query, by default of the plainest one.
 
     Args:
-        modules: Their classes, or plans of modules.
-        given: Its input, or the progress policy of it.
-        late: What becomes of late rows.
-        order: The payload's column that orders events of one time.
-        changed: What else `plan_of` takes.
+        modules: Classes of modules, or plans of modules.
+        given: Input, or its progress policy.
+        late: Policy for late rows.
+        order: Place of the payload's column that orders events of one time.
+        changed: Further arguments of `plan_of`.
     """
     if late is not None:
         given = input_of(ordered(), late=parse_lateness(late))
@@ -154,12 +155,15 @@ def query(*modules: Any, given: Any = None, late: Any = None, order: int | None 
         given = input_of(order=order)
     elif given is not None and not hasattr(given, "columns"):
         given = input_of(given)
-    made = [one if isinstance(one, ModulePlan) else _planned(one, f"m{at}") for at, one in enumerate(modules)]
-    return plan_of(*made, input=given, **changed)
+    module_plans: list[ModulePlan] = []
+    for place, module in enumerate(modules):
+        module_plans.append(module if isinstance(module, ModulePlan) else _planned(module, f"m{place}"))
+    return plan_of(*module_plans, input=given, **changed)
 
 
 def _planned(cls: Any, output: str) -> ModulePlan:
-    return planned(cls, "" if cls.is_operator else output, **({"within": 10} if cls is FollowedBy else {}))
+    parameters = {"within": 10} if cls is FollowedBy else {}
+    return planned(cls, "" if cls.is_operator else output, **parameters)
 
 
 def names(plan: Plan) -> list[str]:
@@ -178,18 +182,28 @@ def column(role: str, name: str, type: str = "string") -> dict[str, Any]:
 
 
 def keys(*columns: tuple[str, str]) -> dict[str, Any]:
-    return {"columns": {"keys": tuple(NamedColumn(*one) for one in columns)}}
+    return {"columns": {"keys": tuple(NamedColumn(name, type) for name, type in columns)}}
 
 
-_OFFERED = (muntin_stats, muntin, progress, triggers, rows)
+def _offered(module: ModuleType) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in module.__all__}
+
+
 _MODULES = (Bound, Count, Echo, FollowedBy, Free, Joined, Lifetimes, Listing, Members, Peeled)
 _POLICIES = (EmitPolicy.FINAL, EmitPolicy.EAGER, EmitPolicy.SPECULATIVE)
 
 NAMES: Final[dict[str, Any]] = {
-    **{name: getattr(room, name) for room in _OFFERED for name in room.__all__},
+    **_offered(muntin_stats),
+    **_offered(muntin),
+    **_offered(progress),
+    **_offered(triggers),
+    **_offered(rows),
     **{cls.__name__: cls for cls in (*_MODULES, Scaled, Sketch, Spans, Statistics, Steps, Whole)},
     **{cls.__name__: cls for cls in (Decimal, Guarded, OnlyIfMoved, OtherThanBefore, Outvoted, Unwindowed)},
-    **{made.__name__: made for made in (column, input_of, keys, names, parse_evaluator, planned, query, resolved)},
+    **{
+        function.__name__: function
+        for function in (column, input_of, keys, names, parse_evaluator, planned, query, resolved)
+    },
     **{derived.__name__: derived for derived in (spell_grouping, spell_windows, steps_of)},
     **{policy.name: {"emit": policy} for policy in _POLICIES},
     **{f"CLIP_{clip.name}": {"clip": clip} for clip in ClipPolicy},

@@ -43,8 +43,8 @@ def test_a_value_comes_back_through_json(value: Any) -> None:
 def test_lengths_stay_what_they_were_given_as() -> None:
     for windows in (*WINDOWS, *TICKS, *DECIMALS):
         back = there_and_back(windows)
-        own = [type(getattr(windows, name)) for name in windows.lengths if getattr(windows, name)]
-        assert [type(getattr(back, name)) for name in windows.lengths if getattr(windows, name)] == own
+        lengths = [type(getattr(windows, name)) for name in windows.lengths if getattr(windows, name)]
+        assert [type(getattr(back, name)) for name in windows.lengths if getattr(windows, name)] == lengths
 
 
 def test_every_public_function_of_windows_triggers_and_progress_can_be_written() -> None:
@@ -69,8 +69,8 @@ def test_every_public_function_of_windows_triggers_and_progress_can_be_written()
 
 
 def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
-    written = json.dumps([write_value(value) for value in VALUES])
-    missing = {name for name in {**OWN_KINDS, **OWN_ROWS, **FUNCTIONS} if f'"{name}"' not in written}
+    text = json.dumps([write_value(value) for value in VALUES])
+    missing = {name for name in {**OWN_KINDS, **OWN_ROWS, **FUNCTIONS} if f'"{name}"' not in text}
     assert missing == {"global", "ordered"}  # which are written as others
 
 

@@ -126,7 +126,8 @@ def test_a_module_is_named_with_both_versions_and_parameters() -> None:
     assert error.remedies[0].startswith("test.total 1.1 does not continue from 1.0")
 
 
-KM, FARE = NamedColumn("km", "double"), NamedColumn("fare", "double")
+KM = NamedColumn("km", "double")
+FARE = NamedColumn("fare", "double")
 
 
 MODULES = {
@@ -151,21 +152,24 @@ MODULES = {
 
 @pytest.mark.parametrize("change", MODULES)
 def test_aggregates_that_were_added_removed_or_moved_are_told_apart(change: str) -> None:
-    known: dict[str, type[Module]] = {cls.__name__: cls for cls in (First, Without, Count)}
-    texts = {name: f"{cls.name} {cls.version} of c0" for name, cls in known.items()}
-    stored, wanted = (
-        plan_of(*(planned(known[name], f"m{at}") for at, name in enumerate(names.split(", "))), wanted="general")
-        for names in change.split(" -> ")
-    )
-    assert list(map(str, refused(stored, wanted).differences)) == [text.format_map(texts) for text in MODULES[change]]
+    classes: dict[str, type[Module]] = {cls.__name__: cls for cls in (First, Without, Count)}
+
+    def plan_with(names: str) -> Plan:
+        plans = [planned(classes[name], f"m{place}") for place, name in enumerate(names.split(", "))]
+        return plan_of(*plans, wanted="general")
+
+    stored, changed = change.split(" -> ")
+    texts = {name: f"{cls.name} {cls.version} of c0" for name, cls in classes.items()}
+    expected = [text.format_map(texts) for text in MODULES[change]]
+    assert list(map(str, refused(plan_with(stored), plan_with(changed)).differences)) == expected
 
 
 def test_an_aggregate_that_was_added_over_a_new_column_changes_no_other_one() -> None:
     first = planned(First)
     stored = plan_of(first, columns={"payload": (KM,)})
-    wanted = plan_of(planned(Count), replace(first, output="n", columns=(1,)), columns={"payload": (FARE, KM)})
-    told = [str(difference) for difference in refused(stored, wanted).differences]
-    assert [text for text in told if text.startswith(("aggregate", "module"))] == [
+    changed = plan_of(planned(Count), replace(first, output="n", columns=(1,)), columns={"payload": (FARE, KM)})
+    differences = [str(difference) for difference in refused(stored, changed).differences]
+    assert [text for text in differences if text.startswith(("aggregate", "module"))] == [
         f"aggregate: {Count.name} {Count.version} of fare was added"
     ]
 
@@ -183,23 +187,25 @@ def test_an_evaluator_that_would_go_on_is_named() -> None:
     assert error.remedies == ("go on with window(..., evaluator='general')",)
 
 
-def test_so_is_the_reason_where_it_cannot_any_more() -> None:
+def test_the_reason_is_given_where_an_evaluator_cannot_go_on() -> None:
     error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(NoMerging),)))
     assert error.differences == (Difference("evaluator", "sliced", "grouped"),)
     assert error.remedies == ("the sliced evaluator cannot run this query: test.total 1.3 has no combine",)
 
 
-def test_another_number_of_queries_is_told() -> None:
+def test_another_number_of_queries_is_refused() -> None:
     plan = plan_of()
     with pytest.raises(StateMismatchError) as caught:
         check_plans([plan], [plan_identity(plan), plan_identity(plan)], "checkpoint", DECLARATIONS)
     assert caught.value.differences == (Difference("queries one after the other", "2", "1"),)
 
 
-def test_components_that_change_under_the_same_version_are_told() -> None:
+def test_components_that_change_under_the_same_version_are_reported() -> None:
     def compatibility(*components: str) -> Compatibility:
-        kept = [[name, "add", "float64", []] for name in components]
-        return Compatibility({"modules": [["test.mean", "1.0", {}, []]], "components": [kept]}, [First()], [First()])
+        stored_components = [[name, "add", "float64", []] for name in components]
+        return Compatibility(
+            {"modules": [["test.mean", "1.0", {}, []]], "components": [stored_components]}, [First()], [First()]
+        )
 
     with pytest.raises(StateMismatchError) as caught:
         compatibility("total", "count").check(compatibility("sum").identity)
@@ -273,48 +279,49 @@ def test_what_requires_the_same_code_goes_on_with_a_version_that_continues() -> 
 
 
 def test_the_code_that_a_checkpoint_began_with_is_known_until_there_is_a_new_version() -> None:
-    first, second = (
-        plan_identity(having(TOTAL, CALLED)),
-        plan_identity(having(replace(TOTAL, code="code-2"), CALLED)),
-    )
+    first = plan_identity(having(TOTAL, CALLED))
+    second = plan_identity(having(replace(TOTAL, code="code-2"), CALLED))
     assert other_code(first, second) == [("test.total", "1.2", "code-1", "code-2")]
-    kept = as_it_began(second, first)
+    stored = as_it_began(second, first)
     third = plan_identity(having(replace(TOTAL, code="code-3"), CALLED))
-    assert other_code(kept, third) == [("test.total", "1.2", "code-1", "code-3")]
+    assert other_code(stored, third) == [("test.total", "1.2", "code-1", "code-3")]
     newer = plan_identity(having(replace(TOTAL, version="1.3", code="code-3"), CALLED))
-    assert other_code(kept, newer) == []
-    assert as_it_began(newer, kept) == newer
+    assert other_code(stored, newer) == []
+    assert as_it_began(newer, stored) == newer
 
 
-def told_of(stored: Plan, wanted: Plan, *reached: Progress) -> list[str]:
-    return check_plans(
-        [wanted], [json.loads(json.dumps(plan_identity(stored)))], "checkpoint", DECLARATIONS, (), lambda: reached
-    )
+def notices(stored: Plan, changed: Plan, *progress: Progress) -> list[str]:
+    """Return the notices for a user whose query goes on with a checkpoint that has reached a progress."""
+    identity = json.loads(json.dumps(plan_identity(stored)))
+    return check_plans([changed], [identity], "checkpoint", DECLARATIONS, (), lambda: progress)
 
 
-SUM, MAX = (planned(cls, cls.name) for cls in (Sum, Max))
+SUM = planned(Sum, Sum.name)
+MAX = planned(Max, Max.name)
 AN_HOUR = Progress(ticks("1 hour"), ticks("3 hours"), ticks("2 hours"))
 
 
-def test_what_goes_on_is_told_with_what_it_means_for_results() -> None:
-    one, two = plan_of(SUM), plan_of(MAX, SUM)
-    assert told_of(one, one, AN_HOUR) == []
-    assert told_of(two, one, AN_HOUR) == ["stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"]
+def test_added_and_removed_aggregates_are_told_with_the_windows_that_are_complete() -> None:
+    sums = plan_of(SUM)
+    both = plan_of(MAX, SUM)
+    assert notices(sums, sums, AN_HOUR) == []
+    assert notices(both, sums, AN_HOUR) == ["stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"]
     added = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
-    assert told_of(one, two, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
-    assert told_of(one, two) == [f"{added}have no event from before"]
+    assert notices(sums, both, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
+    assert notices(sums, both) == [f"{added}have no event from before"]
     lasting: dict[str, Any] = {"columns": {"end": NamedColumn("till", "timestamp")}}
-    found = told_of(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), AN_HOUR)
-    assert found == [f"{added}start at 1970-01-01T03:00:00Z or later"]
+    of_lasting_events = notices(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), AN_HOUR)
+    assert of_lasting_events == [f"{added}start at 1970-01-01T03:00:00Z or later"]
 
 
 def test_an_aggregate_over_rows_that_wait_is_complete_at_once_if_they_have_its_columns() -> None:
-    members, count = planned(PlainMembers, "a"), planned(PlainLast, "b")
-    assert told_of(plan_of(members), plan_of(members, count), AN_HOUR) == []
-    more = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))}
-    both = planned(PlainBoth, "b", inputs=2)
+    members = planned(PlainMembers, "a")
+    count = planned(PlainLast, "b")
+    assert notices(plan_of(members), plan_of(members, count), AN_HOUR) == []
+    two_columns = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))}
+    of_both = planned(PlainBoth, "b", inputs=2)
     with pytest.raises(StateMismatchError, match="it cannot be added: the rows that the checkpoint holds have no c1"):
-        told_of(plan_of(members), plan_of(members, both, columns=more))
+        notices(plan_of(members), plan_of(members, of_both, columns=two_columns))
 
 
 def test_sources_join_and_leave_as_long_as_one_stays() -> None:
@@ -322,7 +329,7 @@ def test_sources_join_and_leave_as_long_as_one_stays() -> None:
         columns = {"source": NamedColumn("link", "string")}
         return plan_of(SUM, input=input_of(sources=sources), columns=columns)
 
-    assert told_of(of("a", "b"), of("b", "c"), AN_HOUR) == [
+    assert notices(of("a", "b"), of("b", "c"), AN_HOUR) == [
         "the source c joins at the watermark at 1970-01-01T01:00:00Z: its rows before that are late",
         "the source a is not waited for any more, and its rows are rejected",
     ]
@@ -373,11 +380,11 @@ def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: A
 
 
 def test_a_module_without_a_version_is_told_to_get_one() -> None:
-    stored, wanted = (
+    stored, changed = (
         plan_of(modules=(planned(type("Members", (PlainMembers,), {"version": version})),))
         for version in ("code-1", "code-2")
     )
-    error = refused(stored, wanted)
+    error = refused(stored, changed)
     assert error.remedies == (
         "test.members has no version, so the hash of its code is one: if results mean the same, give it a version such "
         "as '1.0.0', and say continues_since = 'code-1'",
@@ -386,8 +393,8 @@ def test_a_module_without_a_version_is_told_to_get_one() -> None:
 
 def test_a_type_that_changed_is_told_with_its_column_and_both_types() -> None:
     stored = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "bigint"),)})
-    wanted = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "int"),)})
-    error = refused(stored, wanted)
+    changed = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "int"),)})
+    error = refused(stored, changed)
     assert "type of the column km: the checkpoint has bigint, the query has int" in str(error)
     assert "cast it as it was: F.col('km').cast('bigint')" in error.remedies
     keyed = [plan_of(columns={"keys": (NamedColumn("station", kind),)}) for kind in ("string", "int")]

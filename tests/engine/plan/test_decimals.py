@@ -40,13 +40,13 @@ def test_a_checkpoint_knows_the_places_and_says_lengths_in_decimals() -> None:
     identity = json.loads(json.dumps(plan_identity(plan_of(**settings))))
     for goes_on in ({}, {"columns": {"start": NamedColumn("price", "decimal(18,2)")}}):
         check_plans([plan_of(**(settings | goes_on))], [identity], "s3://a/b", DECLARATIONS)
-    for changed, told in (
+    for changed, message in (
         ({"window": QUARTER}, ("tumbling(Decimal('0.5'))", "tumbling(Decimal('0.25'))")),
         ({"places": 3}, ("decimals of 2 places", "decimals of 3 places")),
     ):
         with pytest.raises(StateMismatchError) as refused:
             check_plans([plan_of(**(settings | changed))], [identity], "s3://a/b", DECLARATIONS)
-        assert told in [(each.checkpoint, each.query) for each in refused.value.differences]
+        assert message in [(each.checkpoint, each.query) for each in refused.value.differences]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -57,15 +57,15 @@ def test_ticks_are_the_digits_and_the_way_back_is_exact(seed: int) -> None:
     digits = [random.randrange(-(10 ** random.randrange(1, 19)), 10**18) for _ in range(50)]
     numbers = [None if random.random() < 0.1 else Decimal(tick).scaleb(-places) for tick in digits]
     array = pa.array([Decimal(0), *numbers], pa.decimal128(38, places)).slice(1)
-    found = as_ticks(array)
-    assert found.to_pylist() == [None if n is None else int(n.scaleb(places)) for n in numbers]
-    assert as_times(found, array.type).equals(array)
-    assert too_far("start", array, found) == {}
+    ticks = as_ticks(array)
+    assert ticks.to_pylist() == [None if n is None else int(n.scaleb(places)) for n in numbers]
+    assert as_times(ticks, array.type).equals(array)
+    assert too_far("start", array, ticks) == {}
 
 
 def test_a_number_of_too_many_ticks_is_as_far_as_no_time_may_be_and_kept_as_it_is() -> None:
     most = [2**62, -(2**62), 10**37, -(10**37), 2**64 + 1]
     array = pa.array([*map(Decimal, most), Decimal(7), None], pa.decimal128(38, 0))
-    found = as_ticks(array)
-    assert found.to_pylist() == [2**62, -(2**62), 2**62, -(2**62), 2**62, 7, None]
-    assert too_far("start", array, found)["far_start"].to_pylist() == [*map(Decimal, most), None, None]
+    ticks = as_ticks(array)
+    assert ticks.to_pylist() == [2**62, -(2**62), 2**62, -(2**62), 2**62, 7, None]
+    assert too_far("start", array, ticks)["far_start"].to_pylist() == [*map(Decimal, most), None, None]

@@ -286,10 +286,10 @@ EXPLANATIONS = list(entries(EXPLAINED))
 
 @pytest.mark.parametrize(("asked", "lines"), EXPLANATIONS, ids=[asked for asked, _ in EXPLANATIONS])
 def test_a_query_is_explained_topic_by_topic(asked: str, lines: str) -> None:
-    told = dict(topics_of(value_of(asked)))
+    topics = dict(topics_of(value_of(asked)))
     for line in lines.splitlines():
         topic, text = line.split(maxsplit=1)
-        assert says(told.get(topic, "(not a line)"), text), f"{topic}: {told.get(topic)}"
+        assert says(topics.get(topic, "(not a line)"), text), f"{topic}: {topics.get(topic)}"
 
 
 def test_the_explanation_says_which_sample_of_a_time_holds() -> None:
@@ -324,8 +324,9 @@ def test_the_explanation_of_a_query_has_a_line_per_topic() -> None:
     ids=str,
 )
 def test_the_general_evaluator_forgets_keys_and_says_and_counts_so(window: WindowSpecification) -> None:
-    plan, kept = plan_of(window=window, forget_keys_after=5), plan_of(window=window)
+    plan = plan_of(window=window, forget_keys_after=5)
+    remembering = plan_of(window=window)
     assert plan.choice.evaluator == "general"
     assert "keys_forgotten" in {metric.name for metric in metrics_of(plan)}
-    assert "keys_forgotten" not in {metric.name for metric in metrics_of(kept)}
-    assert ("forgetting" in dict(topics_of(plan)), "forgetting" in dict(topics_of(kept))) == (True, False)
+    assert "keys_forgotten" not in {metric.name for metric in metrics_of(remembering)}
+    assert ("forgetting" in dict(topics_of(plan)), "forgetting" in dict(topics_of(remembering))) == (True, False)

@@ -114,8 +114,8 @@ def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None
     windowed, without = (
         plan_identity(value_of(asked)) for asked in ("query(window=tumbling(5))", "query(Steps, window=Unwindowed())")
     )
-    (found,) = [one for one in differences_between(windowed, without) if one.subject == "window"]
-    assert (found.checkpoint, found.query) == ("tumbling('5 microseconds')", "no windows")
+    (difference,) = [other for other in differences_between(windowed, without) if other.subject == "window"]
+    assert (difference.checkpoint, difference.query) == ("tumbling('5 microseconds')", "no windows")
 
 
 def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_nothing_else_does() -> None:
@@ -123,8 +123,8 @@ def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_noth
     parts = {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
     assert stored["arrays"] == parts
     assert "arrays" not in plan_identity(value_of("query(Members, wanted='general')"))
-    others = dict.fromkeys(parts, "others")
-    alone = differences_between(stored, {**stored, "arrays": others})
+    changed = dict.fromkeys(parts, "others")
+    alone = differences_between(stored, {**stored, "arrays": changed})
     assert [difference.subject for difference in alone] == ["parts of the evaluation on arrays"]
-    with_buckets = differences_between(stored, {**stored, "arrays": others, "buckets": 7})
+    with_buckets = differences_between(stored, {**stored, "arrays": changed, "buckets": 7})
     assert [difference.subject for difference in with_buckets] == ["buckets"]

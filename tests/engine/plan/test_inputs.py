@@ -279,8 +279,8 @@ def test_columns_of_one_type_variable_may_be_widened_to_the_same_type() -> None:
             raise AssertionError
 
     pair = struct(x=int, y=float)
-    for given in ([column(int), column(Decimal)], [column(float), column(int)], [pair]):
-        assert spell(bind_inputs(Slope, given).result) == "float"
+    for fields in ([column(int), column(Decimal)], [column(float), column(int)], [pair]):
+        assert spell(bind_inputs(Slope, fields).result) == "float"
     with pytest.raises(TypeMismatchError, match="reads float, but the column x is decimal"):
         bind_inputs(Slope, [column(float), column(Decimal)])
 

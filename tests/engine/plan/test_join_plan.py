@@ -43,7 +43,7 @@ def bound(
 ) -> PairCondition:
     """Return a condition, bound to columns of these types."""
     asked = condition(of, left=tuple(left), right=tuple(right), **parameters)
-    given: list[tuple[int, int, Field]] = [
+    bound_columns: list[tuple[int, int, Field]] = [
         (side, place, describe(kind, name))
         for side, columns in enumerate((left, right))
         for place, (name, kind) in enumerate(columns.items())
@@ -51,9 +51,9 @@ def bound(
     return plan_condition(
         asked.function,
         asked.parameters,
-        [part for _, _, part in given],
-        lambda number, wanted: given[number][:2],
-        [f"{('left', 'right')[side]}.{part.name}" for side, _, part in given],
+        [part for _, _, part in bound_columns],
+        lambda number, wanted: bound_columns[number][:2],
+        [f"{('left', 'right')[side]}.{part.name}" for side, _, part in bound_columns],
     )
 
 
@@ -134,9 +134,9 @@ def test_the_state_depends_on_the_function_and_its_columns() -> None:
 
 
 def test_a_function_without_a_version_has_its_code_for_one() -> None:
-    one, other = (condition(of).function for of in (lambda a, b: a < b, lambda a, b: a > b))
-    assert (one.name, one.version[:5]) == (other.name, "code-")
-    assert one.version != other.version
+    less, greater = (condition(of).function for of in (lambda a, b: a < b, lambda a, b: a > b))
+    assert (less.name, less.version[:5]) == (greater.name, "code-")
+    assert less.version != greater.version
 
 
 # Joins that are refused where they are written, and what is said of those that are not.
@@ -146,12 +146,14 @@ COLUMNS = Columns(
     NamedColumn("at", "bigint"), keys=(NamedColumn("k", "string"),), payload=(NamedColumn("v", "string"),)
 )
 WITH_IDS = replace(COLUMNS, id=NamedColumn("id", "string"), change=NamedColumn("change", "string"))
-A, B = JoinedColumn(describe(str, "a"), 0, 0), JoinedColumn(describe(str, "b"), 1, 0)
-LEFT, RIGHT = Input(COLUMNS, progress=bounded_delay(5), name="left"), Input(WITH_IDS, name="right")
+A = JoinedColumn(describe(str, "a"), 0, 0)
+B = JoinedColumn(describe(str, "b"), 1, 0)
+LEFT = Input(COLUMNS, progress=bounded_delay(5), name="left")
+RIGHT = Input(WITH_IDS, name="right")
 
 
 def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
-    given: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "inputs": (LEFT, RIGHT),
         "axis": Axis.TICKS,
         "window": Unwindowed(),
@@ -161,7 +163,7 @@ def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
         "modules": (),
         "join": JoinPlan(kind, (A, B)[: 1 + kind.pairs]),
     }
-    return checked_plan(Plan(**(given | changed)), DECLARATIONS)
+    return checked_plan(Plan(**(parts | changed)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +223,9 @@ def test_a_checkpoint_remembers_each_input(inputs: tuple[Input, Input], subject:
 
 
 def test_explain_tells_the_inputs_apart() -> None:
-    told = explain_plan(plan(inputs=(LEFT, replace(RIGHT, sources=("n", "s"))))).splitlines()
-    assert any(line.startswith("progress    left: 5 ticks be") for line in told)
-    assert "progress    right: punctuation rows; the least of n, s" in told
+    lines = explain_plan(plan(inputs=(LEFT, replace(RIGHT, sources=("n", "s"))))).splitlines()
+    assert any(line.startswith("progress    left: 5 ticks be") for line in lines)
+    assert "progress    right: punctuation rows; the least of n, s" in lines
 
 
 def test_a_clock_tells_the_time_to_all_inputs() -> None:
@@ -278,6 +280,6 @@ def test_explain_says_what_a_join_emits_and_when(changed: dict[str, Any], line: 
 def test_sides_are_what_changes_of_lifetimes_make_of_them() -> None:
     samples = replace(LEFT, is_edge=True)
     lasting = plan(inputs=(replace(samples, lifetime_changes=(SetDuration(5),)), RIGHT))
-    assert [given.has_samples for given in lasting.inputs] == [False, False]
+    assert [side.has_samples for side in lasting.inputs] == [False, False]
     sampled = plan(inputs=(replace(LEFT, lifetime_changes=(ToEdges(), Shift(3))), RIGHT))
-    assert [given.has_samples for given in sampled.inputs] == [True, False]
+    assert [side.has_samples for side in sampled.inputs] == [True, False]

@@ -39,7 +39,9 @@ from muntin_stats import ExponentiallyWeightedAverage
 from tests.engine.plan.plans import AT, input_of, plan_of
 from tests.engine.plan.queries import NAMES
 
-TIME, TICKS, MILLIS = AxisScale(Axis.TIME), AxisScale(Axis.TICKS), AxisScale(Axis.TICKS, "ms")
+TIME = AxisScale(Axis.TIME)
+TICKS = AxisScale(Axis.TICKS)
+MILLIS = AxisScale(Axis.TICKS, "ms")
 CENTS = AxisScale(Axis.TICKS, places=2)
 SECOND = 1_000_000
 UNITS = [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)]
@@ -151,39 +153,41 @@ def refused(scale: AxisScale, written: str) -> str:
 
 @pytest.mark.parametrize("written", TIMED)
 def test_a_time_is_a_number_of_units_and_refused_where_there_are_none(written: str) -> None:
-    said, in_millis = TIMED[written]
+    in_ticks, in_millis = TIMED[written]
     assert TIME.resolve(length(written)) == length(written)
     assert MILLIS.resolve(length(written)) == length(in_millis)
     assert refused(TICKS, written) == (
-        f"{said}, and the times in at are integers without a unit\n"
+        f"{in_ticks}, and the times in at are integers without a unit\n"
         "  say which they have, as in events(..., unit='ms'), or give lengths as integers"
     )
     assert refused(CENTS, written) == (
-        f"{said}, and the times in at are decimals\n  give lengths as numbers, such as 5 or Decimal('0.25')"
+        f"{in_ticks}, and the times in at are decimals\n  give lengths as numbers, such as 5 or Decimal('0.25')"
     )
 
 
 @pytest.mark.parametrize("written", BARE)
 def test_a_bare_number_counts_ticks_and_is_refused_where_times_have_a_unit(written: str) -> None:
-    said, in_cents = BARE[written]
+    in_ticks, in_cents = BARE[written]
     assert TICKS.resolve(length(written)) == length(written)
     assert CENTS.resolve(length(written)) == length(in_cents)
-    number = said.rpartition(" ")[2]
+    number = in_ticks.rpartition(" ")[2]
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
         assert refused(scale, written) == (
-            f"{said}, and the times in at are {times}\n"
+            f"{in_ticks}, and the times in at are {times}\n"
             f"  say how long that is, for example '{number} seconds' or timedelta(seconds={number})"
         )
 
 
 @pytest.mark.parametrize("written", DECIMAL)
 def test_a_decimal_is_what_it_says_over_decimals_and_refused_elsewhere(written: str) -> None:
-    said, in_cents = DECIMAL[written]
+    in_ticks, in_cents = DECIMAL[written]
     assert CENTS.resolve(length(written)) == length(in_cents)
     number = Decimal(written.partition("Decimal('")[2].partition("'")[0])
-    assert refused(TICKS, written) == f"{said} {number!r}, and the times in at are integers"
+    assert refused(TICKS, written) == f"{in_ticks} {number!r}, and the times in at are integers"
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
-        assert refused(scale, written).startswith(f"{said} the number {number!r}, and the times in at are {times}\n")
+        assert refused(scale, written).startswith(
+            f"{in_ticks} the number {number!r}, and the times in at are {times}\n"
+        )
     assert TICKS.resolve(tumbling(Decimal(10))) == tumbling(10)
 
 
@@ -209,11 +213,11 @@ def test_every_unit_counts_its_ticks_of_a_second(unit: str, second: int) -> None
     assert scale.resolve(hopping("1 hour", "10 minutes")) == hopping(3600 * second, 600 * second)
     days = scale.resolve(calendar("day", zone="Europe/Berlin", reach="1 minute"))
     assert (days.second, days.reach) == (second, 60 * second)
-    told = explain_plan(plan_of(window=days, axis=Axis.TICKS, unit=unit))
-    assert "calendar('day', zone='Europe/Berlin', reach='1 minute')" in told
+    explanation = explain_plan(plan_of(window=days, axis=Axis.TICKS, unit=unit))
+    assert "calendar('day', zone='Europe/Berlin', reach='1 minute')" in explanation
     for cls in (FollowedBy, preset(FollowedBy, within="10 minutes"), filtering(FollowedBy, bool)):
-        given = {"within": "10 minutes"} if "within" in signature(cls).parameters else {}
-        module: Any = make_module(cls, given, scale.resolve)
+        parameters = {"within": "10 minutes"} if "within" in signature(cls).parameters else {}
+        module: Any = make_module(cls, parameters, scale.resolve)
         assert module.needs.reach == 600 * second + 1
     average: Any = make_module(ExponentiallyWeightedAverage, {"half_life": timedelta(seconds=5)}, scale.resolve)
     assert average.half_life == 5 * second
@@ -294,16 +298,16 @@ def test_a_query_is_explained_in_the_lengths_of_its_axis(window: Any, changed: d
 
 @pytest.mark.parametrize("scale", [TIME, MILLIS])
 def test_a_trigger_that_cannot_be_asked_is_told_as_it_is_written(scale: AxisScale) -> None:
-    written = early(any_of(every("1 minute"), past_end("1 second")))
-    plan = plan_of(axis=scale.axis, unit=scale.unit, emit=scale.resolve(written), written_emit=str(written))
+    emission = early(any_of(every("1 minute"), past_end("1 second")))
+    plan = plan_of(axis=scale.axis, unit=scale.unit, emit=scale.resolve(emission), written_emit=str(emission))
     with pytest.raises(PolicyError, match=r"past_end\('1 second'\)\), accumulate\) waits for a clock"):
         check_trigger(plan)
     assert [str(past_end(5)), str(past_end())] == ["past_end(5)", "past_end()"]
 
 
 def test_what_a_module_needs_is_told_in_time_where_integers_have_a_unit() -> None:
-    given = [describe(int, "c0")]
-    module = plan_module("", FollowedBy, {"within": "10 minutes"}, given, lambda place, _: place, MILLIS.resolve)
+    fields = [describe(int, "c0")]
+    module = plan_module("", FollowedBy, {"within": "10 minutes"}, fields, lambda place, _: place, MILLIS.resolve)
     short = MILLIS.resolve(tumbling("1 hour", reach="5 minutes"))
     with pytest.raises(
         PolicyError, match=r"keeps them for 5 minutes\n(.*\n)* +write: tumbling\('1 hour', reach='10 minut"

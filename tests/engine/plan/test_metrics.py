@@ -1,4 +1,4 @@
-"""What a bucket reports of a micro-batch, and what a query reports in all."""
+"""The metrics of a bucket in a micro-batch, and those that a query declares."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from muntin_engine.state.cells import METADATA, MemoryCells, split, unseal
 from muntin_engine.tasks import durations
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire import task_payload
+from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.plan.plans import input_of, plan_of
 from tests.engine.wire.payloads import TICKS, arrived, rows, sent, task_of
@@ -84,7 +85,11 @@ TASKS = {
 
 def metric(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
     """Return the metrics of a batch."""
-    return {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrived(task, *batches)) if blob.data is None}
+    return metrics_after(task, cells, arrived(task, *batches))
+
+
+def metrics_after(task: TaskPayload, cells: MemoryCells, arrivals: BucketArrivals) -> dict[str, int]:
+    return {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrivals) if blob.data is None}
 
 
 def inserts(*starts: int, keys: str = "") -> pa.RecordBatch:
@@ -98,8 +103,9 @@ def mark(tick: int) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+def test_keys_are_counted_that_have_rows_in_the_batch(name: str) -> None:
+    task = TASKS[name]
+    cells = MemoryCells()
     assert metric(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
     assert metric(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
     assert "keys" not in metric(task, cells, mark(9))
@@ -108,18 +114,21 @@ def test_keys_are_those_that_the_batch_brought_rows_of(name: str) -> None:
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
-    one, other = arrived(task, inserts(1, 2, keys="ab")), arrived(task, inserts(3, 4, keys="bc"))
-    (mine,), (more,) = one.reports, other.reports
-    together = [replace(mine, progress=mine.progress.advance(more.progress))]
-    both = replace(one, evaluator_blobs=[*one.evaluator_blobs, *other.evaluator_blobs], reports=together)
-    found = {blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), both) if blob.data is None}
-    assert found["keys"] == 3
+    first = arrived(task, inserts(1, 2, keys="ab"))
+    second = arrived(task, inserts(3, 4, keys="bc"))
+    (first_report,) = first.reports
+    (second_report,) = second.reports
+    report = replace(first_report, progress=first_report.progress.advance(second_report.progress))
+    blobs = [*first.evaluator_blobs, *second.evaluator_blobs]
+    both = replace(first, evaluator_blobs=blobs, reports=[report])
+    assert metrics_after(task, MemoryCells(), both)["keys"] == 3
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "windows_closed" not in metric(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
     assert metric(task, cells, mark(10))["windows_closed"] == 2
     assert metric(task, cells, mark(40))["windows_closed"] == 2
@@ -127,7 +136,8 @@ def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "windows_open" not in metric(task, cells, inserts(1, 25))
     assert metric(task, cells, mark(10))["windows_open"] == 2
     assert metric(task, cells, mark(30))["windows_open"] == 0
@@ -135,16 +145,20 @@ def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
-        found = metric(task, cells, batch)
-        held = {name: unseal(name, cell) for name, cell in cells.cells.items()}
-        of_cells = {name: split(cell)[1] if name == METADATA else cell.data for name, cell in held.items()}
-        assert found["state_bytes"] == sum(map(len, of_cells.values()))
+        metrics = metric(task, cells, batch)
+        state_bytes = 0
+        for cell_name, sealed in cells.cells.items():
+            cell = unseal(cell_name, sealed)
+            state_bytes += len(split(cell)[1] if cell_name == METADATA else cell.data)
+        assert metrics["state_bytes"] == state_bytes
 
 
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
-    task, cells = TASKS["columnar"], MemoryCells()
+    task = TASKS["columnar"]
+    cells = MemoryCells()
     first = metric(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
     second = metric(task, cells, inserts(3))
@@ -152,60 +166,63 @@ def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
     assert 0 < metric(task, cells)["bytes_written"] < second["bytes_written"], "the metadata say which batch was last"
 
 
-def test_what_the_general_evaluator_holds() -> None:
-    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
-    found = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
-    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (2, 4, 3)
-    found = metric(task, cells, mark(10))
-    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (1, 2, 1)
-    assert found["windows_closed"] == 2
-    found = metric(task, cells, mark(20))
-    assert (found["keys_held"], found["events_held"], found["windows_revisable"]) == (0, 0, 0)
+def test_the_general_evaluator_reports_the_keys_events_and_windows_that_it_holds() -> None:
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+    cells = MemoryCells()
+    metrics = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
+    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (2, 4, 3)
+    metrics = metric(task, cells, mark(10))
+    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (1, 2, 1)
+    assert metrics["windows_closed"] == 2
+    metrics = metric(task, cells, mark(20))
+    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (0, 0, 0)
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
-    task, cells = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema()), MemoryCells()
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+    cells = MemoryCells()
     assert "retractions" not in metric(task, cells, inserts(1))
     assert metric(task, cells, inserts(2, 13))["retractions"] == 1
 
 
 def test_early_results_are_counted_apart() -> None:
-    added = [(name, pa.string()) for name in ("change", "timing")] + [
-        (name, pa.int64()) for name in ("event_id", "firing")
-    ]
+    added = [("change", pa.string()), ("timing", pa.string()), ("event_id", pa.int64()), ("firing", pa.int64())]
     schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
     emit = early(every_count(2), refinement="retract")
-    task, cells = general(plan={"emit": emit}, results=schema), MemoryCells()
-    found = metric(task, cells, inserts(1, 2, 3))
-    assert (found["early"], found["windows_revisable"]) == (1, 1)
-    found = metric(task, cells, inserts(4, 5), mark(10))
-    assert (found["retractions"], found["windows_closed"]) == (1, 1)
-    assert "windows_revisable" in found
-    assert found["windows_revisable"] == 0
+    task = general(plan={"emit": emit}, results=schema)
+    cells = MemoryCells()
+    metrics = metric(task, cells, inserts(1, 2, 3))
+    assert (metrics["early"], metrics["windows_revisable"]) == (1, 1)
+    metrics = metric(task, cells, inserts(4, 5), mark(10))
+    assert (metrics["retractions"], metrics["windows_closed"]) == (1, 1)
+    assert "windows_revisable" in metrics
+    assert metrics["windows_revisable"] == 0
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
-    found = metric(task, cells, inserts(1, 25))
-    assert (found["watermark"], found["output_watermark"], found["newest"]) == (EARLIEST, EARLIEST, 25)
-    found = metric(task, cells, mark(12))
-    assert found["newest"] == 25
-    assert found["watermark"] == 10
-    assert found["output_watermark"] == 10
-    found = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
-    assert (found["watermark"], found["output_watermark"]) == (INFINITY, INFINITY)
+    task = TASKS[name]
+    cells = MemoryCells()
+    metrics = metric(task, cells, inserts(1, 25))
+    assert (metrics["watermark"], metrics["output_watermark"], metrics["newest"]) == (EARLIEST, EARLIEST, 25)
+    metrics = metric(task, cells, mark(12))
+    assert metrics["newest"] == 25
+    assert metrics["watermark"] == 10
+    assert metrics["output_watermark"] == 10
+    metrics = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
+    assert (metrics["watermark"], metrics["output_watermark"]) == (INFINITY, INFINITY)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
-    task, cells = TASKS[name], MemoryCells()
+    task = TASKS[name]
+    cells = MemoryCells()
     assert "clock" not in metric(task, cells, inserts(1))
     assert metric(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
     assert metric(task, cells, inserts(2))["clock"] == 7
 
 
-def test_a_static_input_has_no_measures_that_nobody_reads() -> None:
+def test_a_static_input_reports_no_metrics_that_nobody_reads() -> None:
     assert set(metric(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
         "accepted",
         "output_watermark",
@@ -227,7 +244,7 @@ class Clock:
 
 
 class Slow(Total):
-    """Takes 5 milliseconds."""
+    """A total whose `add_events` takes 5 milliseconds."""
 
     def add_events(self, state: int, payloads: Sequence[int]) -> int:
         Clock.move(5)
@@ -235,7 +252,7 @@ class Slow(Total):
 
 
 class SlowSums(Sums):
-    """The same."""
+    """Sums whose `lift` takes 5 milliseconds."""
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
         Clock.move(5)
@@ -262,21 +279,21 @@ def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
     for place in (durations, task_payload):
         monkeypatch.setattr(place, "clock", Clock.read)
     batch = [inserts(1, 2), mark(10)] if task.input.columns.has_changes else [rows(start=[1, 2])]
-    found = metric(timed(task), MemoryCells(), *batch)
-    assert (found["module_us:m"], found[stage]) == (5_000, 5_000)
-    assert not set(TIME_OF) - {stage} & found.keys()
+    metrics = metric(timed(task), MemoryCells(), *batch)
+    assert (metrics["module_us:m"], metrics[stage]) == (5_000, 5_000)
+    assert not set(TIME_OF) - {stage} & metrics.keys()
 
 
-def test_the_first_bucket_alone_is_told_how_long_the_map_side_took() -> None:
-    told = [row["durations"] for row in sent(timed(general()), inserts(1)) if row["rows"] is None]
-    assert [data is None for data in told] == [False, True, True, True]
+def test_the_first_bucket_alone_gets_the_durations_of_the_map_side() -> None:
+    durations_of_buckets = [row["durations"] for row in sent(timed(general()), inserts(1)) if row["rows"] is None]
+    assert [durations is None for durations in durations_of_buckets] == [False, True, True, True]
     assert all(row["durations"] is None for row in sent(general(), inserts(1)))
 
 
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
-    every = {metric.name for metric in METRICS} | {"module_us:m"}
+    declared = {metric.name for metric in METRICS} | {"module_us:m"}
     for task in TASKS.values():
-        assert set(metric(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= every
+        assert set(metric(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
 
 
 def test_a_query_declares_what_its_evaluator_can_know() -> None:
@@ -295,7 +312,8 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
 
 
 def test_without_times_a_query_declares_none() -> None:
-    assert not [m.name for m in metrics_of(plan_of(), is_timed=False) if "_us" in m.name or "long" in m.name]
+    names = [metric.name for metric in metrics_of(plan_of(), is_timed=False)]
+    assert not [name for name in names if "_us" in name or "long" in name]
 
 
 def _speculative_schema() -> pa.Schema:

@@ -72,8 +72,8 @@ def pairs_found(window: WindowKind, start: int) -> int:
 @pytest.mark.parametrize("window", ENOUGH, ids=str)
 def test_windows_that_are_enough_find_a_pair_wherever_it_lies(window: HoppingWindows) -> None:
     # A pair whose second starts in a gap between windows is in none of them.
-    found = [pairs_found(window, start) for start in range(60) if (start + 11) % window.hop < window.size]
-    assert min(found) >= 1
+    pairs = [pairs_found(window, start) for start in range(60) if (start + 11) % window.hop < window.size]
+    assert min(pairs) >= 1
 
 
 @pytest.mark.parametrize(("window", "instead"), TOO_LITTLE, ids=str)
@@ -88,8 +88,8 @@ def test_windows_that_are_not_enough_are_refused_by_the_plan_and_by_the_referenc
         with pytest.raises(PolicyError, match=r"^patterns\.followed_by 0\.1\.0 ") as refused:
             build()
         assert str(refused.value).endswith(instead)
-    written = eval(instead.rpartition(": ")[2])
-    assert plan_of(planned(FollowedBy, "", within=10), window=written, axis=Axis.TICKS).window == written
+    suggestion = eval(instead.rpartition(": ")[2])
+    assert plan_of(planned(FollowedBy, "", within=10), window=suggestion, axis=Axis.TICKS).window == suggestion
 
 
 def test_a_refusal_on_a_time_axis_is_in_the_units_of_a_query() -> None:
@@ -110,12 +110,12 @@ def test_a_refusal_on_a_time_axis_is_in_the_units_of_a_query() -> None:
     [(ConsecutiveRise, {"n": 2}), (HeadAndShoulders, {}), (ThresholdCrossing, {"threshold": 1})],
 )
 def test_patterns_of_samples_find_nothing_in_snapshots_and_say_so(cls: type[Module], parameters: Any) -> None:
-    made: Any = cls(**parameters)
-    assert made.needs.lacks(snapshot()).startswith(
+    module: Any = cls(**parameters)
+    assert module.needs.lacks(snapshot()).startswith(
         "finds nothing in snapshot(): it needs hopping or tumbling windows or"
     )
-    assert not made.needs.lacks(tumbling(5)) + made.needs.lacks(count_by_start(2))
-    assert (clip_of([made]), timestamps_of([made])) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+    assert not module.needs.lacks(tumbling(5)) + module.needs.lacks(count_by_start(2))
+    assert (clip_of([module]), timestamps_of([module])) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
 
 
 def test_a_module_that_says_nothing_leaves_the_policies_as_they_were() -> None:
@@ -144,10 +144,11 @@ def test_modules_that_are_made_for_different_policies_are_refused_with_what_to_s
 def test_combinators_need_what_the_modules_in_them_need() -> None:
     within = preset(FollowedBy, within=10)
     assert within().needs == FollowedBy(10).needs
-    both = all_of(n="stats.count", average="stats.time_weighted_average")()
-    assert (both.needs.reach, clip_of([both])) == (0, ClipPolicy.FULL)
+    composed = all_of(n="stats.count", average="stats.time_weighted_average")()
+    assert (composed.needs.reach, clip_of([composed])) == (0, ClipPolicy.FULL)
     assert with_default(Weighs, 0)().needs == Weighs.needs
-    narrow, wide = Needs((HoppingWindows, CountWindows), 5), Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
+    narrow = Needs((HoppingWindows, CountWindows), 5)
+    wide = Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
     assert narrow.together_with(wide) == Needs((HoppingWindows,), 5, ClipPolicy.LEFT)
     assert wide.together_with(Weighs.needs).clip is None
 

@@ -289,8 +289,8 @@ def test_a_trigger_that_waits_for_what_no_row_says_is_refused() -> None:
         with pytest.raises(muntin.errors.PolicyError) as refused:
             check_trigger(value_of(f"query(emit=early({trigger}), {changed})"))
         assert message in str(refused.value)
-        told = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
-        check_trigger(query(emit=value_of(f"early({trigger})"), columns=told))
+        columns = {"change": NamedColumn("what", "string"), "signal": NamedColumn("name", "string")}
+        check_trigger(query(emit=value_of(f"early({trigger})"), columns=columns))
 
 
 @pytest.mark.parametrize("window", ["10 minutes", 600, None])

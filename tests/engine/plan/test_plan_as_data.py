@@ -87,9 +87,9 @@ def back(data: Any, *given: Any) -> Plan:
     ids=repr,
 )
 def test_a_value_comes_back_from_json(value: object) -> None:
-    found = value_from_data(json.loads(json.dumps(value_to_data(value), allow_nan=False)))
-    assert found == value
-    assert type(found) is type(value)
+    read_back = value_from_data(json.loads(json.dumps(value_to_data(value), allow_nan=False)))
+    assert read_back == value
+    assert type(read_back) is type(value)
 
 
 def test_not_a_number_comes_back() -> None:
@@ -107,22 +107,23 @@ def test_a_plan_comes_back_with_its_identity() -> None:
 def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
     plan = plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5))
     data = as_json(plan)
-    told = unwritten_parameters(data)
-    assert len(told) == 2
-    assert all(one.startswith("plain.above 2.0.0: test=<<lambda> ") for one in told)
+    unwritten = unwritten_parameters(data)
+    assert len(unwritten) == 2
+    assert all(text.startswith("plain.above 2.0.0: test=<<lambda> ") for text in unwritten)
     assert isinstance(value_from_data(data["modules"][0]["parameters"]["test"]), Unwritable)
     with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
         back(data)
-    low, high = Above(lambda x: x > 1), Above(lambda x: x > 5)
+    low = Above(lambda x: x > 1)
+    high = Above(lambda x: x > 5)
     assert [module.module for module in back(data, low, high).modules] == [low, high]
 
 
 def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
     data = as_json(plan_of(planned(Above, "m", test=len)))
     data["modules"][0] |= {"name": "there.above", "class": "antigravity:Above"}
-    with pytest.raises(QueryError, match=r"there\.above 2\.0\.0, which is not here") as told:
+    with pytest.raises(QueryError, match=r"there\.above 2\.0\.0, which is not here") as refused:
         back(data)
-    assert "from antigravity import Above" in str(told.value)
+    assert "from antigravity import Above" in str(refused.value)
     with pytest.raises(QueryError, match="import it before: from antigravity import Guarded"):
         value_from_data({"is": "antigravity:Guarded", "delay": 1})
     with pytest.raises(QueryError, match="is not what a query is made of"):
@@ -142,6 +143,6 @@ def test_no_data_name_code_that_is_no_plain_value() -> None:
 def test_another_version_is_said_and_goes_on() -> None:
     data = as_json(plan_of(planned(Quantile, "m", q=0.5)))
     data["modules"][0]["version"] = "0.0.9"
-    known = NamedCode()
-    plan_from_data(data, [[describe(int | None, "c0")]], known)
-    assert known.differences == [f"stats.quantile was 0.0.9, and is {Quantile.version} here"]
+    named_code = NamedCode()
+    plan_from_data(data, [[describe(int | None, "c0")]], named_code)
+    assert named_code.differences == [f"stats.quantile was 0.0.9, and is {Quantile.version} here"]

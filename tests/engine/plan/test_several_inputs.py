@@ -68,8 +68,8 @@ def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
         planned(Members, sources, left=[number("a")], right=[number("b")])
         for sources in ({"left": ("a",), "right": ("b",)}, {"left": ("b",), "right": ("a",)})
     ]
-    one, other = (json.dumps(plan.identity()) for plan in plans)
-    assert one != other
+    first, second = (json.dumps(plan.identity()) for plan in plans)
+    assert first != second
     assert planned(KeptMembers, left=[number("a")], right=[number("b")]).identity()[4:] == [
         "counted",
         {"left": [["west", "west.far"], [1]], "right": [["east"], [3]]},
@@ -78,11 +78,11 @@ def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
 
 def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
     plan = of_union().plan()
-    (both,) = plan.modules
-    left, right = both.inputs
-    other = replace(plan, modules=(replace(both, inputs=(replace(left, sources=("c",)), right)),))
-    (found,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
-    assert found == Difference(
+    (module,) = plan.modules
+    left, right = module.inputs
+    changed = replace(plan, modules=(replace(module, inputs=(replace(left, sources=("c",)), right)),))
+    (difference,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(changed))
+    assert difference == Difference(
         "module",
         "both.members 1.0.0, left left of a, right right of b",
         "both.members 1.0.0, left left of c, right right of b",
@@ -135,8 +135,8 @@ def test_columns_that_do_not_fit_an_input_are_told_with_its_name(given: dict[str
 
 def test_an_input_is_the_stream_of_its_name_with_all_sources_of_that_stream() -> None:
     streams = {"left": "west", "right": "right"}
-    found = sources_of_inputs(Members, streams, ("west.near", "right", "western", "west.far"))
-    assert found == {"left": ("west.near", "west.far"), "right": ("right",)}
+    sources = sources_of_inputs(Members, streams, ("west.near", "right", "western", "west.far"))
+    assert sources == {"left": ("west.near", "west.far"), "right": ("right",)}
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_a_call_names_inputs_like_parameters() -> None:
     assert call == ModuleCall(
         Members, (), {}, streams={"left": StreamColumns("left", ("a",)), "right": StreamColumns("right", ("b", "c"))}
     )
-    other = module(Members, left=from_stream("west", "a"), right=["b"])
-    assert other.streams == {"left": StreamColumns("west", ("a",)), "right": StreamColumns("right", ("b",))}
+    reading_both = module(Members, left=from_stream("west", "a"), right=["b"])
+    assert reading_both.streams == {"left": StreamColumns("west", ("a",)), "right": StreamColumns("right", ("b",))}
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_stream_and_its_columns_have_names() -> None:
 
 
 def test_explain_says_what_each_input_is() -> None:
-    told = dict(topics_of(of_union().plan()))
-    assert told["inputs"] == (
+    topics = dict(topics_of(of_union().plan()))
+    assert topics["inputs"] == (
         "left is left of a; right is right of b; a window with events of one of them has a result as well"
     )

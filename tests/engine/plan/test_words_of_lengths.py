@@ -107,11 +107,11 @@ def test_what_is_said_of_a_query_has_its_lengths_as_they_are_written(window: Any
             try:
                 plan = plan_of(planned(module), **{"window": scale.resolve(window), **columns, **resolved})
             except MuntinError as error:
-                said = str(error)
+                answer = str(error)
             else:
-                said = explain_plan(plan)
-            answers[f"{module.name} {settings}"] = said
-    in_ticks = {query: said for query, said in answers.items() if TICKS.search(said)}
+                answer = explain_plan(plan)
+            answers[f"{module.name} {settings}"] = answer
+    in_ticks = {query: answer for query, answer in answers.items() if TICKS.search(answer)}
     assert in_ticks == {}
     assert len(answers) == len(MODULES) * len(SETTINGS)
 

@@ -47,7 +47,8 @@ class ChainedRun(RecordedRun):
     """
 
     def __init__(self, scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> None:
-        self._reading, self._is_regrouped = reading, is_regrouped
+        self._reading = reading
+        self._is_regrouped = is_regrouped
         self.reading_plan = next(iter(reading.evaluators.values()))
         self._second = reading.task(self.reading_plan)
         self._second_cells = {bucket: MemoryCells() for bucket in self._second.buckets}
@@ -73,13 +74,13 @@ class ChainedRun(RecordedRun):
 
     def _pass_on(self) -> None:
         buckets = self._random.sample(self.task.buckets, BUCKETS)
-        sent: list[dict[str, Any]] = []
+        map_output: list[dict[str, Any]] = []
         for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):
             for batch in self._read(partition, task_buckets):
-                sent += batch.to_pylist()
+                map_output += batch.to_pylist()
         results: list[dict[str, Any]] = []
         for bucket, cells in self._second_cells.items():
-            arrivals = collect([row for row in sent if row["bucket"] == bucket], 1)
+            arrivals = collect([row for row in map_output if row["bucket"] == bucket], 1)
             for blob in run_bucket(self._second, bucket, cells, arrivals):
                 if blob.stream == "results" and blob.data:
                     results += from_blob(blob.data).to_pylist()
@@ -104,8 +105,8 @@ class ChainedRun(RecordedRun):
         blobs: list[dict[str, Any]] = []
         for bucket in buckets:
             place = self.task.buckets.index(bucket)
-            results = [row for row in self.told if self.bucket_of(row["key"]) == place]
-            blobs.append({"bucket": bucket, "rows": self.promised[bucket], "data": None})
+            results = [row for row in self.output_changes if self.bucket_of(row["key"]) == place]
+            blobs.append({"bucket": bucket, "rows": self.output_watermarks[bucket], "data": None})
             blob = to_blob(pa.Table.from_pylist(results, self.task.results))
             blobs.append({"bucket": bucket, "rows": len(results), "data": blob})
         return pa.RecordBatch.from_pylist(
@@ -134,7 +135,7 @@ def chained(scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped:
     """Run a chain and return the run and its recording."""
     run = ChainedRun(scenario, reading, folder, is_regrouped=is_regrouped)
     for arrival in arrivals(scenario):
-        run.take(arrival)
+        run.process(arrival)
     first_plan = next(iter(scenario.query.evaluators.values()))
     modules = [*program_modules(first_plan), *program_modules(run.reading_plan)]
     return run, Recording(folder, modules=modules)

@@ -46,12 +46,12 @@ class RecordedRun(Run):
         self._writer = RecordingWriter(self._recorder)
         self._writer.begin(RecordedQuery(self._data, self._cells_table), "id", self._number)
 
-    def take(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def process(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
         self._number += 1
         self._partitions = itertools.count()
-        super().take(arrival, more)
-        self.changes.append(self.told)
+        super().process(arrival, more)
+        self.changes.append(self.output_changes)
         self._pass_on()
         self._writer.commit(self._number, "id", self.last.items())
 
@@ -97,5 +97,5 @@ def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) ->
     """Run a scenario and return the run and its recording."""
     run = RecordedRun(scenario, evaluator, folder, **limits)
     for arrival in arrivals(scenario):
-        run.take(arrival)
+        run.process(arrival)
     return run, Recording(folder, modules=program_modules(scenario.query.evaluators[evaluator]))

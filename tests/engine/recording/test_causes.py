@@ -64,25 +64,24 @@ Histories = Mapping[Hashable, Mapping[Hashable, Event[Any]]]
 def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_does_not(
     window: str, seed: int, tmp_path: Path
 ) -> None:
-    random, kind = Random(f"{window} {seed}"), WINDOWS[window]
+    random = Random(f"{window} {seed}")
+    kind = WINDOWS[window]
     is_followed = window == "last"
     lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
-    # what is emitted before it is complete tells what made it then, and stays if that is another later
+    # A result that is emitted before it is complete has the causes of that time, and stays if they change later.
     emit = EmitPolicy.FINAL if is_followed or window == "snapshot" else random.choice(list(EmitPolicy))
     query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
     stream = _stream(random, lifetimes)
     scenario = Scenario(query, stream, Mishaps(seed, cuts=0.3))
-    story, horizon = _told(scenario, tmp_path), _horizon(kind, scenario.arriving[0])
+    story = _story_of(scenario, tmp_path)
+    horizon = _horizon(kind, scenario.arriving[0])
     histories = stream.history()
 
     def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
-        given = (
-            [Event(one.start, one.end, {"x": one.payload, "order": one.payload}) for one in events]
-            if is_followed
-            else events
-        )
-        found = evaluate(query.meaning(kind), given, INFINITY, horizon)
-        return Counter((key, (row.window.start, row.window.end), row.value) for row in found)
+        if is_followed:
+            events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
+        output = evaluate(query.meaning(kind), list(events), INFINITY, horizon)
+        return Counter((key, (row.window.start, row.window.end), row.value) for row in output)
 
     def name(change: StoryChange) -> Any:
         return change.key[0], change.window, tuple(change.values.values())
@@ -98,16 +97,18 @@ def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int, tmp_path: Pat
     query = Join(kind, ("intervals", "named"))
     numbers = count(1)
     streams = tuple(_stream(random, lifetimes, numbers) for lifetimes in ("intervals", "named"))
-    story = _told(Scenario(query, streams, Mishaps(seed, cuts=0.3)), tmp_path)
+    story = _story_of(Scenario(query, streams, Mishaps(seed, cuts=0.3)), tmp_path)
     histories: dict[Hashable, dict[Hashable, Event[Any]]] = {}
     for side, stream in enumerate(streams):
         for key, events in stream.history().items():
-            histories.setdefault(key, {}).update({(side, name): event for name, event in events.items()})
-    lefts = {row.values["x"] for row in story.rows if row.input == "left" and row.change == "insert"}
+            for id, event in events.items():
+                histories.setdefault(key, {})[side, id] = event
+    left_payloads = {row.values["x"] for row in story.rows if row.input == "left" and row.change == "insert"}
 
     def results(key: Hashable, events: Sequence[Event[Any]]) -> Counter[Any]:
-        sides = [[event for event in events if (event.payload in lefts) is is_left] for is_left in (True, False)]
-        return Counter((key, row.start, row.end, row.left, row.right) for row in join(kind, sides[0], sides[1]))
+        left = [event for event in events if event.payload in left_payloads]
+        right = [event for event in events if event.payload not in left_payloads]
+        return Counter((key, row.start, row.end, row.left, row.right) for row in join(kind, left, right))
 
     def name(change: StoryChange) -> Any:
         return change.key[0], change.start, change.end, change.values["left"], change.values.get("right")
@@ -131,28 +132,32 @@ def _stream(random: Random, lifetimes: str, numbers: Iterable[int] | None = None
             steps.append(step)
             continue
         change = step.change
-        if lifetimes == "named":  # all events end, so that windows do not depend on how far others are
+        if lifetimes == "named":  # all events end, so that windows do not depend on the ends of others
             event = replace(change.event, end=min(change.event.end, LAST))
-            known = replace(change, event=event)
-            if isinstance(known, Revision):
-                known = replace(known, new_end=min(known.new_end, LAST))
-            steps.append(KeyedChange(step.key, known))
+            with_end = replace(change, event=event)
+            if isinstance(with_end, Revision):
+                with_end = replace(with_end, new_end=min(with_end.new_end, LAST))
+            steps.append(KeyedChange(step.key, with_end))
         elif isinstance(change, Insertion):
-            start, length = change.event.start, 1 if lifetimes == "points" else random.randint(1, 9)
+            start = change.event.start
+            length = 1 if lifetimes == "points" else random.randint(1, 9)
             event = Event(start, start + length, change.event.payload)
             steps.append(KeyedChange(step.key, Insertion(change.id, event)))
     return Script(tuple(steps))
 
 
 def _horizon(kind: Any, stream: Script) -> int:
-    """Return the first tick past all that the stream ever said, which leaving out a row does not take back."""
-    said = [step.time for step in stream.steps if isinstance(step, Punctuation) and step.time < INFINITY]
-    changes = [step.change for step in stream.changes()]
-    ends = [change.new_end for change in changes if isinstance(change, Revision)]
-    return max([*said, *ends, horizon_of(kind, [change.event for change in changes])])
+    """Return the first tick past all times of a stream: leaving out a row does not take it back."""
+    horizon = horizon_of(kind, [step.change.event for step in stream.changes()])
+    for step in stream.steps:
+        if isinstance(step, Punctuation) and step.time < INFINITY:
+            horizon = max(horizon, step.time)
+        elif isinstance(step, KeyedChange) and isinstance(step.change, Revision):
+            horizon = max(horizon, step.change.new_end)
+    return horizon
 
 
-def _told(scenario: Scenario, folder: Path) -> Story:
+def _story_of(scenario: Scenario, folder: Path) -> Story:
     _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), folder)
     return recording.story()
 
@@ -165,17 +170,18 @@ def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:
     live = live_results(story)
     assert Counter(map(name, live)) == truth
     for change in live:
-        key, given = change.key[0], name(change)
+        key = change.key[0]
+        result = name(change)
         members = {payloads[number] for number in change.members if number in payloads}
         bounds = {payloads[number] for number in change.bounds if number in payloads}
         assert members
         for event in whole[key]:
-            left = results(key, [other for other in whole[key] if other is not event])
-            is_other = left[given] < truth[given]
+            without_event = results(key, [other for other in whole[key] if other is not event])
+            is_missing = without_event[result] < truth[result]
             if event.payload in members:
-                assert is_other, f"{given} is the same without its member {event}"
+                assert is_missing, f"{result} is the same without its member {event}"
             elif event.payload not in bounds:
-                assert not is_other, f"{given} is another without {event}, which is said to be no cause"
+                assert not is_missing, f"{result} is another without {event}, which is said to be no cause"
         if bounds:
-            left = results(key, [other for other in whole[key] if other.payload not in bounds])
-            assert left[given] < truth[given], f"{given} is the same without its bounds {bounds}"
+            without_bounds = results(key, [event for event in whole[key] if event.payload not in bounds])
+            assert without_bounds[result] < truth[result], f"{result} is the same without its bounds {bounds}"

@@ -61,9 +61,9 @@ def test_a_micro_batch_that_failed_fails_again_and_shrinks_to_the_row_that_made_
     scenario = Scenario(QUERY, STREAM, Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
     run = RecordedRun(scenario, evaluator, tmp_path / "whole")
     first, second, *_ = arrivals(scenario)
-    run.take(first)
+    run.process(first)
     with pytest.raises(ModuleFailedError, match="unlucky"):
-        run.take(second)
+        run.process(second)
     modules = program_modules(QUERY.evaluators[evaluator])
     recording = Recording(tmp_path / "whole", modules=modules)
     assert [batch.number for batch in recording.batches] == [0]

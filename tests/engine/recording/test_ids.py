@@ -31,6 +31,6 @@ def test_a_rejected_row_is_told_by_its_id(ids: str, is_filtered: bool, tmp_path:
     query = Query(tumbling(8), COLUMNAR["sums"], emit=EmitPolicy.EAGER, ids=ID_TYPES[ids], is_filtered=is_filtered)
     scenario = Scenario(query, script, Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
     _, recording = recorded(scenario, next(iter(query.evaluators)), tmp_path)
-    told = [row for row in recording.story().rows if row.change in ("insert", "revise", "retract")]
-    assert [row.fate for row in told] == [Fate.COUNTED, Fate.COUNTED, Fate.REJECTED]
-    assert told[1].event == told[0].number
+    rows = [row for row in recording.story().rows if row.change in ("insert", "revise", "retract")]
+    assert [row.fate for row in rows] == [Fate.COUNTED, Fate.COUNTED, Fate.REJECTED]
+    assert rows[1].event == rows[0].number

@@ -42,8 +42,8 @@ STREAM = STREAM.close()
 def recording(tmp_path: Path) -> Recording:
     query = Query(tumbling(20), (Fragile(),), lifetimes="points")
     scenario = Scenario(query, STREAM, Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
-    _, found = recorded(scenario, "general", tmp_path / "recording")
-    return found
+    _, recording = recorded(scenario, "general", tmp_path / "recording")
+    return recording
 
 
 def payloads(recording: Recording) -> list[Any]:
@@ -80,15 +80,16 @@ def test_rows_that_a_result_does_not_need_go(recording: Recording) -> None:
     small = recording.shrink(has_a_large_sum)
     (row,) = small.replay().results
     assert row["result"] > 170
-    kept = [row["i0"] for row in payloads(small)]
-    assert all(sum(kept) - one <= 170 for one in kept)
+    left_payloads = [row["i0"] for row in payloads(small)]
+    assert all(sum(left_payloads) - payload <= 170 for payload in left_payloads)
     with pytest.raises(RecordingError, match="does not hold of the whole"):
         recording.shrink(lambda replayed: len(replayed.results) > 100)
 
 
 def test_rows_that_go_move_no_watermark(recording: Recording) -> None:
     of_b = recording.with_batches(batch.of_keys(["b"]) for batch in recording.batches)
-    whole, part = recording.replay(), of_b.replay()
+    whole = recording.replay()
+    part = of_b.replay()
     assert [batch.metrics["watermark"] for batch in part.batches] == [
         batch.metrics["watermark"] for batch in whole.batches
     ]

@@ -46,9 +46,9 @@ GROUP BY station, window_start, window_end"""
 def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: str, at: str, said: str) -> None:
     text = HOURS.replace(right, wrong, 1)
     rides = spark.createDataFrame([], "station string, leaves timestamp, km double, city string")
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as refused:
         sql(spark, text, rides=rides)
-    message = str(told.value)
+    message = str(refused.value)
     assert said in message
     if at:
         place = text.index(at, text.index(wrong))
@@ -84,13 +84,14 @@ def test_an_error_of_a_call_is_told_in_sql_at_its_place(
     text = text.replace(right, wrong, 1) if right != "window_end" else text + wrong.removeprefix("window_end")
     rides = spark.readStream.format("rate").load() if right == wrong else spark.range(0)
     rides = rides.selectExpr("'a' AS station", "timestamp'2024-05-01 08:00' AS leaves", "1D AS km")
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as refused:
         sql(spark, text, rides=rides)
-    message = str(told.value)
+    message = str(refused.value)
     assert said in message
     assert not any(word in message for word in ("watermark=", "clip=", "F.col(", "events(", "evaluator=", "query["))
     place = text.index(at, 0 if at == "TUMBLE" else HOURS.index(right))
-    line, column = text[:place].count("\n"), place - (text[:place].rfind("\n") + 1)
+    line = text[:place].count("\n")
+    column = place - (text[:place].rfind("\n") + 1)
     assert f"line {line + 1}, column {column + 1}: " in message or not at
 
 

@@ -58,8 +58,8 @@ def test_an_example_of_flinks_has_the_results_that_its_page_prints(
     spark: SparkSession, windows: str, printed: list[tuple[str, str, float]]
 ) -> None:
     rows = sql(spark, SUMS.format(windows), Bid=spark.sql(BIDS)).results().collect()
-    found = sorted((f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row[2])) for row in rows)
-    assert found == printed
+    results = sorted((f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row[2])) for row in rows)
+    assert results == printed
 
 
 def test_sessions_by_item_and_of_all(spark: SparkSession) -> None:
@@ -70,8 +70,8 @@ def test_sessions_by_item_and_of_all(spark: SparkSession) -> None:
         GROUP BY item, window_start, window_end
     """
     rows = sql(spark, text, Bid=bids).results().collect()
-    found = sorted((row["item"], f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row["total_price"])) for row in rows)
-    assert found == [("A", "08:06", "08:13", 9.0), ("B", "08:09", "08:14", 5.0), ("B", "08:17", "08:22", 1.0)]
+    results = sorted((row["item"], f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row["total_price"])) for row in rows)
+    assert results == [("A", "08:06", "08:13", 9.0), ("B", "08:09", "08:14", 5.0), ("B", "08:17", "08:22", 1.0)]
     of_all = SUMS.format("TABLE(SESSION(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES))")
     rows = sql(spark, of_all, Bid=bids).results().collect()
     assert sorted((f"{r[0]:%H:%M}", f"{r[1]:%H:%M}", float(r[2])) for r in rows) == [

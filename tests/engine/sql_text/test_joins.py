@@ -186,8 +186,8 @@ def test_a_stream_gives_the_rows_of_the_table(spark: SparkSession, tables: dict[
         delayed = delayed.replace(f"TABLE {name},", f"TABLE {name} WATERMARK DELAY OF INTERVAL '1' HOUR,")
     query = sql(spark, delayed, **streams)
     results = str(tmp_path / "results")
-    written = query.write(checkpoint=str(tmp_path / "checkpoint"), results=results, available_now=True, on_end="close")
-    written.awaitTermination()
+    running = query.write(checkpoint=str(tmp_path / "checkpoint"), results=results, available_now=True, on_end="close")
+    running.awaitTermination()
     rows = Counter(map(tuple, spark.read.parquet(results).select("id", "other").collect()))
     plain = text.replace(_L, "l").replace(_R, "r")
     assert rows == spark_rows(spark, plain, tables)
@@ -245,8 +245,8 @@ def test_flinks_window_join_of_its_page(
         {kind} {windows.format("RightTable")} R
         ON L.num = R.num AND L.window_start = R.window_start AND L.window_end = R.window_end
     """
-    found = sql(spark, text, LeftTable=left, RightTable=right).results().collect()
-    shown = [(f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", *row[2:]) for row in found]
+    results = sql(spark, text, LeftTable=left, RightTable=right).results().collect()
+    shown = [(f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", *row[2:]) for row in results]
     assert sorted(shown, key=str) == printed
 
 
@@ -260,8 +260,8 @@ def test_flinks_window_join_of_its_page(
 )
 def test_an_operand_of_and_keeps_all_its_words(condition: str) -> None:
     text = f"SELECT 1 FROM EVENTS(TABLE o, DESCRIPTOR(t)) AS l WHERE {condition} AND {condition}"
-    both = parse(text).args["where"].this
-    assert [SqlText(text).edited(part, []) for part in (both.this, both.expression)] == [condition, condition]
+    where = parse(text).args["where"].this
+    assert [SqlText(text).edited(part, []) for part in (where.this, where.expression)] == [condition, condition]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_an_operand_of_and_keeps_all_its_words(condition: str) -> None:
 )
 def test_such_a_join_goes_through_its_text(spark: SparkSession, tables: dict[str, Any], text: str) -> None:
     query = sql(spark, text, **tables)
-    written = query.to_sql(**tables)
-    again = sql(spark, written, **tables)
-    assert plan_to_data(again.plan) == plan_to_data(query.plan), written
-    assert Counter(map(tuple, again.results().collect())) == Counter(map(tuple, query.results().collect())), written
+    round_trip = query.to_sql(**tables)
+    again = sql(spark, round_trip, **tables)
+    assert plan_to_data(again.plan) == plan_to_data(query.plan), round_trip
+    assert Counter(map(tuple, again.results().collect())) == Counter(map(tuple, query.results().collect())), round_trip

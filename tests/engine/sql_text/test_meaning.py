@@ -93,14 +93,15 @@ def test_results_are_those_of_spark_over_rows_with_their_windows(
     spark: SparkSession, rides: DataFrame, windowed: dict[str, DataFrame], text: str
 ) -> None:
     name = next(name for name in windowed if f"{name}(" in text)
-    call = next(one for one in (_TUMBLE, _HOP, _CUMULATE, _SESSION) if one.startswith(name))
-    given: dict[str, Any] = {"rides": rides, "windowed": windowed[name]}
+    call = next(function for function in (_TUMBLE, _HOP, _CUMULATE, _SESSION) if function.startswith(name))
+    tables: dict[str, Any] = {"rides": rides, "windowed": windowed[name]}
     if text.startswith("WITH"):
-        plain, call = text.replace("rides", "{windowed}"), call.replace("TABLE rides", "TABLE c")
+        plain = text.replace("rides", "{windowed}")
+        call = call.replace("TABLE rides", "TABLE c")
         plain = plain.replace(", b) AS", ", b, window_start, window_end) AS")
         meant = spark.sql(plain.replace(call, "c"), windowed=windowed[name])
     else:
-        meant = spark.sql(text.replace(call, "{windowed}"), **given)
+        meant = spark.sql(text.replace(call, "{windowed}"), **tables)
     assert Counter(map(tuple, sql(spark, text, rides=rides).results().collect())) == Counter(
         map(tuple, meant.collect())
     )
@@ -137,9 +138,11 @@ _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
     ],
 )
 def test_joins_and_patterns_are_those_of_sql(spark: SparkSession, rides: DataFrame, text: str, meant: str) -> None:
-    found = Counter(map(tuple, sql(spark, text, rides=rides).results().collect()))
-    given: dict[str, Any] = {"rides": rides} if "{rides}" in meant else {}
-    assert found == Counter(map(tuple, spark.sql(meant.replace("t'9999'", "timestamp'9999-01-01'"), **given).collect()))
+    results = Counter(map(tuple, sql(spark, text, rides=rides).results().collect()))
+    tables: dict[str, Any] = {"rides": rides} if "{rides}" in meant else {}
+    assert results == Counter(
+        map(tuple, spark.sql(meant.replace("t'9999'", "timestamp'9999-01-01'"), **tables).collect())
+    )
 
 
 _INNER: Final = f"SELECT k, COUNT(*) AS n FROM {_TUMBLE} {_GROUP}"
@@ -148,7 +151,8 @@ _MATCH: Final = (
     "SELECT x FROM rides MATCH_RECOGNIZE (ORDER BY t MEASURES A.v AS x AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) "
     "WITHIN INTERVAL '1' HOUR DEFINE A AS b)"
 )
-_TEN, _NINETY = "'10' MINUTES", "'1:30' HOUR TO MINUTE"
+_TEN = "'10' MINUTES"
+_NINETY = "'1:30' HOUR TO MINUTE"
 _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.window_start = r.window_start"
 
 

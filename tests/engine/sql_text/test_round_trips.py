@@ -39,7 +39,9 @@ def assert_same(spark: SparkSession, query: Query, rides: DataFrame) -> str:
     text = query.to_sql(rides=rides)
     back = sql(spark, text, rides=rides)
     assert plan_to_data(back.plan) == plan_to_data(query.plan), text
-    assert [plan_to_data(one.plan) for one in back.inner] == [plan_to_data(one.plan) for one in query.inner], text
+    assert [plan_to_data(inner.plan) for inner in back.inner] == [plan_to_data(inner.plan) for inner in query.inner], (
+        text
+    )
     assert plain(back.selection) == plain(query.selection), text
     return text
 
@@ -74,7 +76,8 @@ def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> 
 
 
 def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSession, rides: DataFrame) -> None:
-    random, outcomes = Random(30), Counter[str]()
+    random = Random(30)
+    outcomes = Counter[str]()
     while sum(outcomes.values()) < 20:
         try:
             query = random_query(random, rides)
@@ -87,7 +90,7 @@ def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSessio
         else:
             assert_same(spark, query, rides)
             outcomes["same"] += 1
-    refused = [said for said in outcomes if said != "same" and "has no text in SQL" not in said]
+    refused = [outcome for outcome in outcomes if outcome != "same" and "has no text in SQL" not in outcome]
     assert refused == []
     assert outcomes["same"] > 10
 
@@ -134,8 +137,8 @@ def test_joins_and_unions_go_through_sql(spark: SparkSession, rides: DataFrame) 
     met = left.join(right, left_columns=["km"], right_columns=["km2"], same_window=tumbling("1 hour"), emit="eager")
     assert_same(spark, met, rides)
     points = events(rides, key="station", at="leaves", watermark="1 minute", late_policy=correct("1 hour"))
-    both = union(bikes=points, scooters=points).window(tumbling("1 hour")).aggregate(n=stats.count())
-    assert_same(spark, both, rides)
+    query = union(bikes=points, scooters=points).window(tumbling("1 hour")).aggregate(n=stats.count())
+    assert_same(spark, query, rides)
 
 
 DEMO = {
@@ -171,6 +174,7 @@ def test_the_questions_of_the_demo_are_the_same_queries_in_sql(spark: SparkSessi
         " tailnum string, dep_delay double, distance double"
     )
     flights = spark.createDataFrame([], schema)
-    asked, said = QUESTIONS[name](flights), sql(spark, DEMO[name], flights=flights)
-    assert plan_to_data(said.plan) == plan_to_data(asked.plan)
-    assert said.results().schema == asked.results().schema
+    asked = QUESTIONS[name](flights)
+    query = sql(spark, DEMO[name], flights=flights)
+    assert plan_to_data(query.plan) == plan_to_data(asked.plan)
+    assert query.results().schema == asked.results().schema

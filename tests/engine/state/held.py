@@ -1,4 +1,4 @@
-"""What a bucket of a checkpoint holds, in a word for each row."""
+"""The rows in the checkpoint of a bucket, and their text."""
 
 from __future__ import annotations
 
@@ -9,22 +9,31 @@ from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
 
 def held(cells: Cells) -> list[StateRow]:
-    """Return what the cells of a bucket hold, read without its query."""
+    """Read the rows in the cells of a bucket, without its query."""
     stored = BucketReader(cells)
     return list(KEEPS_STATE[stored.identity["evaluator"]].state_rows(stored))
 
 
-def told(cells: Cells) -> list[str]:
-    """Return the same as text, in order: `event k [1,2) {'x': 5}`, and for modules also their name and version."""
-    return sorted(map(_spelled, held(cells)))
+def as_text(cells: Cells) -> list[str]:
+    """Return the rows in the cells of a bucket as text, in order: `event k [1,2) {'x': 5}`.
+
+    The text of a module's state begins with the name and version of the module.
+    """
+    return sorted(map(_row_as_text, held(cells)))
 
 
-def _spelled(row: StateRow) -> str:
-    ends = ["" if tick in (EARLIEST, INFINITY) else str(tick) for tick in (row.start, row.end)]
-    parts = [row.kind, "/".join(map(str, row.key)), f"[{ends[0]},{ends[1]})"]
-    parts += [row.input] if row.input else []
-    parts += [f"#{row.id}"] if row.id is not None else []
-    parts += [f"in {row.partition}"] if row.partition is not None else []
-    parts += [f"{row.module} {row.version}"] if row.module else []
-    parts += [f"{row.events} of"] if row.module and row.events is not None else []
+def _row_as_text(row: StateRow) -> str:
+    start = "" if row.start == EARLIEST else row.start
+    end = "" if row.end == INFINITY else row.end
+    parts = [row.kind, "/".join(map(str, row.key)), f"[{start},{end})"]
+    if row.input:
+        parts.append(row.input)
+    if row.id is not None:
+        parts.append(f"#{row.id}")
+    if row.partition is not None:
+        parts.append(f"in {row.partition}")
+    if row.module:
+        parts.append(f"{row.module} {row.version}")
+        if row.events is not None:
+            parts.append(f"{row.events} of")
     return " ".join([*parts, str(row.value)])

@@ -1,4 +1,4 @@
-"""What a checkpoint holds is read without the query: it is what went in and is still needed, for each evaluator.
+"""The rows of a checkpoint, read without the query: those that came and are still needed, for each evaluator.
 
 Payloads are `x`; a row of a state is told by its kind, key and lifetime, and of modules by their name and version too.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from muntin import EmitPolicy, JoinKind, Module, cumulate, hopping, session, snapshot, tumbling
@@ -20,8 +21,9 @@ from muntin_engine.state.cells import METADATA, MemoryCells, Origin
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.shuffle import collect
+from muntin_engine.wire.task_payload import TaskPayload
 from muntin_stats import Average
-from tests.engine.state.held import held, told
+from tests.engine.state.held import as_text, held
 from tests.modules.rows import Kept, Sliding
 from tests.modules.schema_versions import First, Second
 from tests.modules.stream_operators import Silence
@@ -37,21 +39,21 @@ def fed(window: Any, evaluator: str, *modules: Any, **policies: Any) -> Feed:
 def test_events_and_rows_that_wait_for_others_are_held_until_their_windows_close() -> None:
     feed = fed(tumbling(10), "general", Members(), lifetimes="named")
     feed.batch(row(1, 1, 4, 5), row(2, 2, None, 7, "j"), row(3, 12, 15, 8), revision(6, 3, 8, 6))
-    assert told(feed.cells) == [
+    assert as_text(feed.cells) == [
         "event j [2,) #2 {'x': 7}",
         "event k [1,4) #1 {'x': 5}",
         "event k [12,15) #3 {'x': 8}",
         "waiting k [3,8) #6 {'end': 8, 'new_end': 6}",
     ]
     feed.batch(watermark=11)
-    assert told(feed.cells) == ["event j [2,) #2 {'x': 7}", "event k [12,15) #3 {'x': 8}"]
+    assert as_text(feed.cells) == ["event j [2,) #2 {'x': 7}", "event k [12,15) #3 {'x': 8}"]
 
 
 def test_windows_that_may_change_hold_the_states_of_modules_and_what_they_emitted() -> None:
     feed = fed(tumbling(10), "general", RunningTotal(), emit=EmitPolicy.EAGER)
     feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
     feed.batch(at(3, 3))
-    assert told(feed.cells) == [
+    assert as_text(feed.cells) == [
         "event j [12,13) {'x': 5}",
         *(f"event k [{x},{x + 1}) {{'x': {x}}}" for x in (1, 2, 3)),
         "result j [10,20) (5,)",
@@ -64,7 +66,9 @@ def test_windows_that_may_change_hold_the_states_of_modules_and_what_they_emitte
 def test_each_life_of_a_key_that_may_be_forgotten_holds_its_own_events() -> None:
     feed = fed(tumbling(10), "general", Members(), forget_keys_after=5)
     feed.batch(at(1, 1), at(3, 3), at(11, 4))
-    assert told(feed.cells) == [f"event k [{start},{start + 1}) {{'x': {x}}}" for start, x in ((1, 1), (11, 4), (3, 3))]
+    assert as_text(feed.cells) == [
+        f"event k [{start},{start + 1}) {{'x': {x}}}" for start, x in ((1, 1), (11, 4), (3, 3))
+    ]
 
 
 #              0         10
@@ -87,8 +91,9 @@ def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, plac
         feed = fed(window, evaluator, module)
         feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
         feed.batch(at(3, 3), at(13, 3), watermark=6)
-        states[evaluator] = told(feed.cells)
-    total, average = "test.deducted_total(x) 2.1.0", "stats.average(x) 0.1.0"
+        states[evaluator] = as_text(feed.cells)
+    total = "test.deducted_total(x) 2.1.0"
+    average = "stats.average(x) 0.1.0"
     assert states["sliced"] == sorted(
         [
             f"{kind} j {of_j} {total} 1 of 5",
@@ -127,31 +132,31 @@ def test_of_events_that_last_those_are_held_that_open_windows_need(window: Any, 
     parts = [("[2,14)", "[9,20)"), ("[0,15)", "[5,20)")][isinstance(window, type(hopping(10, 5)))]
     kind = "slices" if parts[0] == "[0,15)" else "event"
     summed = [f"{kind} k {part} {average} {{'high': 0, 'low': {x}}}" for part, x in zip(parts, (7, 3), strict=True)]
-    assert told(feed.cells) == (named if lifetimes == "named" else summed)
+    assert as_text(feed.cells) == (named if lifetimes == "named" else summed)
     if lifetimes == "intervals":
         feed = fed(window, "grouped", Members(), lifetimes=lifetimes)
         feed.batch(*first, watermark=6)
         feed.batch(*second, watermark=11)
-        assert told(feed.cells) == ["event k [2,14) {'x': 7}", "event k [9,20) {'x': 3}"]
+        assert as_text(feed.cells) == ["event k [2,14) {'x': 7}", "event k [9,20) {'x': 3}"]
 
 
 def test_row_windows_hold_rows_that_wait_and_members_or_states_of_each_partition() -> None:
     sums = fed(last(2), "in_order", Sliding(), has_order=True)
     sums.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), watermark=4)
-    assert told(sums.cells) == [
+    assert as_text(sums.cells) == [
         "event k [7,8) {'x': 4, 'order': 4}",
         "member k [2,3) in 0 {'x': 2, 'order': 2}",
         "member k [3,4) in 0 {'x': 3, 'order': 3}",
     ]
     folded = fed(batch(3), "in_order", Sliding(), has_order=True)
     folded.batch(at(1, 1), at(2, 2), watermark=4)
-    assert told(folded.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
+    assert as_text(folded.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
 
 
 def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partitions_too() -> None:
     feed = fed(last(20).partition("p"), "in_order", Kept(), has_order=True)
     for first in range(0, 100, 10):  # so many that a micro-batch writes what came alone
-        feed.batch(*(at(first + more, first + more) for more in range(10)), watermark=first + 10)
+        feed.batch(*(at(first + tick, first + tick) for tick in range(10)), watermark=first + 10)
     assert len(feed.cells.cells) > 2, "the metadata, the whole state, and what came after it"
     members = sorted((row.partition, row.start) for row in held(feed.cells) if row.kind == "member")
     assert members == sorted(("abc"[start % 3], start) for start in range(40, 100))
@@ -160,29 +165,37 @@ def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partit
 def test_a_stream_operator_holds_its_state_and_the_time_at_which_it_wants_to_be_called() -> None:
     feed = fed(Unwindowed(), "event_by_event", Silence(5))
     feed.batch(at(1, 1), at(4, 2), at(9, 3, "j"), watermark=5)
-    assert told(feed.cells) == [
+    assert as_text(feed.cells) == [
         "event j [9,10) {'x': 3}",
         "key k [,) test.silence(x) 1 {'last': 4}",
         "wake-up k [9,) None",
     ]
 
 
-def joined(join: Join, *rows: tuple[int, Row]) -> MemoryCells:
+def state_of(join: Join, *rows: tuple[int, Row]) -> MemoryCells:
     """Return the state of a join after a micro-batch of rows, each with its side."""
     plan = join.plan(None, buckets=1)
-    task, cells = join.task(plan), MemoryCells()
-    given = join.projected([{**one, "side": side} for side, one in rows])
-    sent = [one for batch in distribute(task, [given]) for one in batch.to_pylist()]
-    list(run_bucket(task, 0, cells, collect(sent, 2)))
+    task = join.task(plan)
+    cells = MemoryCells()
+    projected = join.projected([{**change, "side": side} for side, change in rows])
+    list(run_bucket(task, 0, cells, collect(map_output(task, projected), 2)))
     return cells
+
+
+def map_output(task: TaskPayload, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Return the rows that a map task sends."""
+    output: list[dict[str, Any]] = []
+    for blob_rows in distribute(task, [batch]):
+        output += blob_rows.to_pylist()
+    return output
 
 
 def test_joins_hold_the_events_of_both_inputs() -> None:
     rows = [(0, row(1, 1, 9, 5)), (1, row(2, 3, 20, 7))]
-    pairs = joined(Join(JoinKind.INNER, ("intervals", "intervals")), *rows)
-    assert told(pairs) == ["event k [1,9) left {'x': 5}", "event k [3,20) right {'x': 7}"]
-    eager = joined(Join(JoinKind.LEFT, ("named", "named"), is_eager=True), *rows)
-    assert told(eager) == [
+    pairs = state_of(Join(JoinKind.INNER, ("intervals", "intervals")), *rows)
+    assert as_text(pairs) == ["event k [1,9) left {'x': 5}", "event k [3,20) right {'x': 7}"]
+    eager = state_of(Join(JoinKind.LEFT, ("named", "named"), is_eager=True), *rows)
+    assert as_text(eager) == [
         "event k [1,9) left #1 {'x': 5}",
         "event k [3,20) right #2 {'x': 7}",
         "result k [1,3) {'left': 1, 'right': None}",
@@ -190,17 +203,15 @@ def test_joins_hold_the_events_of_both_inputs() -> None:
     ]
 
 
-def test_a_part_says_which_version_of_a_module_wrote_it_and_in_which_micro_batch() -> None:
+def test_a_held_state_has_the_version_of_its_module_and_its_micro_batch() -> None:
     cells = MemoryCells()
     modules: tuple[Module, ...] = (First(), Second())
     for number, module in enumerate(modules):
         feed = Feed(query(tumbling(10), module, lifetimes="points"), "sliced", cells)
-        sent = [
-            one for part in distribute(feed.task, [feed.query.projected([at(number, 1)])]) for one in part.to_pylist()
-        ]
-        list(run_bucket(feed.task, 0, cells, collect(sent, 1), Origin("a query", 0, number)))
-    written = [(row.version, row.batch, row.value) for row in held(cells)]
-    assert written == [("1.0", 0, [1]), ("2.0", 1, {"total": 1})]
+        rows = map_output(feed.task, feed.query.projected([at(number, 1)]))
+        list(run_bucket(feed.task, 0, cells, collect(rows, 1), Origin("a query", 0, number)))
+    held_states = [(row.version, row.batch, row.value) for row in held(cells)]
+    assert held_states == [("1.0", 0, [1]), ("2.0", 1, {"total": 1})]
 
 
 def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused() -> None:
@@ -216,7 +227,7 @@ def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused()
         BucketReader(feed.cells)
     with pytest.raises(StateError, match="the cell 'metadata': it is empty"):
         BucketReader(MemoryCells())
-    own = fed(EvenStarts(), "general", Members(), lifetimes="intervals")
-    own.batch(row(1, 2, 4, 5))
+    unknown_kind = fed(EvenStarts(), "general", Members(), lifetimes="intervals")
+    unknown_kind.batch(row(1, 2, 4, 5))
     with pytest.raises(WindowError, match=r"'test.even_starts'"):
-        held(own.cells)
+        held(unknown_kind.cells)

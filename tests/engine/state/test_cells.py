@@ -34,23 +34,23 @@ def flipped(data: bytes, place: int, bit: int = 0) -> bytes:
 
 
 def test_each_flipped_bit_and_each_lost_byte_is_found() -> None:
-    kept = MemoryCells()
-    cells = CheckedCells(kept, "bucket 3")
+    stored = MemoryCells()
+    cells = CheckedCells(stored, "bucket 3")
     cells.put("entry 7", b"some state")
-    sealed = kept.cells["entry 7"]
-    some = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
-    for wrong in [*some, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
-        kept.cells["entry 7"] = wrong
+    sealed = stored.cells["entry 7"]
+    damaged = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
+    for wrong in [*damaged, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
+        stored.cells["entry 7"] = wrong
         with pytest.raises(StateError, match=r"damaged: the cell 'entry 7' of bucket 3(.|\n)*restore the checkpoint"):
             cells.get("entry 7")
 
 
 def test_a_cell_in_the_place_of_another_is_found() -> None:
-    kept = MemoryCells()
-    cells = CheckedCells(kept)
+    stored = MemoryCells()
+    cells = CheckedCells(stored)
     cells.put("entry 1", b"some state")
     cells.put("entry 2", b"other state")
-    kept.cells["entry 2"] = kept.cells["entry 1"]
+    stored.cells["entry 2"] = stored.cells["entry 1"]
     with pytest.raises(StateError, match="the cell 'entry 2'"):
         cells.get("entry 2")
 
@@ -86,22 +86,23 @@ def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, i
 
 def written(batches: int, query: str = "q", bucket: int = 3) -> list[dict[str, bytes]]:
     """Write an entry and the metadata in each micro-batch; return the cells after each."""
-    kept, after = MemoryCells(), []
+    stored = MemoryCells()
+    after = []
     for batch in range(batches):
-        cells = in_batch(kept, batch, query, bucket)
+        cells = in_batch(stored, batch, query, bucket)
         assert (cells.get(METADATA) is None) == (batch == 0)
         cells.put(f"entry {batch}", b"some state")
         cells.put("waiting", b"%d" % batch)
         cells.put(METADATA, b"so far")
-        after.append(dict(kept.cells))
+        after.append(dict(stored.cells))
     return after
 
 
 def holding(*parts: dict[str, bytes]) -> MemoryCells:
-    kept = MemoryCells()
+    stored = MemoryCells()
     for part in parts:
-        kept.cells |= part
-    return kept
+        stored.cells |= part
+    return stored
 
 
 def test_metadata_are_of_the_micro_batch_before_or_the_bucket_was_idle_since() -> None:
@@ -129,14 +130,15 @@ def test_state_of_another_query_or_bucket_is_refused_with_its_origin(other: dict
 
 
 def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() -> None:
-    after, elsewhere = written(3), written(3, bucket=7)
-    for kept, told in (
+    after = written(3)
+    elsewhere = written(3, bucket=7)
+    for stored, message in (
         (holding(after[2], {"waiting": after[1]["waiting"]}), "of bucket 3 in micro-batch 1"),
         (holding(after[2], {"entry 1": elsewhere[1]["entry 1"]}), "of bucket 7 in micro-batch 1"),
     ):
-        cells = in_batch(kept, 3)
+        cells = in_batch(stored, 3)
         cells.get(METADATA)
-        with pytest.raises(StateError, match=f"the metadata lists another one than this, which is {told}"):
+        with pytest.raises(StateError, match=f"the metadata lists another one than this, which is {message}"):
             [cells.get(name) for name in after[2] if name != METADATA]
 
 
@@ -155,7 +157,8 @@ def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_byte_that_is_flipped_in_any_cell_of_any_evaluator_is_found(name: str) -> None:
-    task, random = TASKS[name], Random(SEED)
+    task = TASKS[name]
+    random = Random(SEED)
     cells = MemoryCells()
     feed(task, cells, 3)
     assert len(cells.cells) > 1

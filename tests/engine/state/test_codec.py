@@ -237,24 +237,24 @@ def test_declared_records_come_back() -> None:
 
 
 def test_a_record_is_known_by_its_module_too() -> None:
-    other: Any = type("Point", (), {"__module__": "elsewhere"})
-    assert type(there_and_back(Point(1, 2), other, Point)) is Point
+    namesake: Any = type("Point", (), {"__module__": "elsewhere"})
+    assert type(there_and_back(Point(1, 2), namesake, Point)) is Point
 
 
 def test_a_record_that_no_module_declares_is_neither_written_nor_read() -> None:
     with pytest.raises(StateError, match="Point cannot be stored"):
         Codec().pack([Point(1, 2)])
-    written = Codec([Point]).pack([Point(1, 2)])
+    data = Codec([Point]).pack([Point(1, 2)])
     with pytest.raises(StateError, match=r"record '.*Point' that no module of the query declares any more"):
-        Codec().unpack(written)
+        Codec().unpack(data)
 
 
 def test_a_record_whose_fields_have_changed_is_an_error_of_the_state() -> None:
-    written = Codec([Point]).pack(Point(1, 2))
+    data = Codec([Point]).pack(Point(1, 2))
     codec = Codec([Point])
     codec._records = dict.fromkeys(codec._records, Pair)
     with pytest.raises(StateError, match="cannot be read: TypeError"):
-        codec.unpack(written)
+        codec.unpack(data)
 
 
 @pytest.mark.parametrize("value", [object(), len, Point, pickle, iter([]), 1j, range(3)], ids=spelled)
@@ -299,7 +299,8 @@ def test_bytes_that_nobody_wrote_are_refused_and_name_no_code(data: bytes) -> No
 
 
 def test_equal_dicts_of_one_order_give_the_same_bytes() -> None:
-    first, second = {"a": 1, "b": {"c": (2.0, None)}}, {"a": 1}
+    first = {"a": 1, "b": {"c": (2.0, None)}}
+    second = {"a": 1}
     second["b"] = {"c": (2.0, None)}  # type: ignore[assignment]  # another way to the same dict
     assert Codec().pack(first) == Codec().pack(second)
 

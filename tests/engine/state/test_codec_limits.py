@@ -95,15 +95,15 @@ def test_deep_bytes_that_nobody_wrote_are_refused_also_on_a_small_stack() -> Non
         as_record = msgpack.packb(msgpack.ExtType(12, msgpack.packb(["x"]) + as_record))
     lists = b"\x91" * 100_000 + b"\xc0"
     deepest = CODEC.pack(nested("record", DEEPEST))
-    found: list[Any] = []
+    outcomes: list[Any] = []
 
     def read() -> None:
         for data in (as_tuple, as_record, lists):
             try:
                 CODEC.unpack(data)
             except StateError as error:
-                found.append(error)
-        found.append(CODEC.unpack(deepest))
+                outcomes.append(error)
+        outcomes.append(CODEC.unpack(deepest))
 
     before = threading.stack_size(512 * 1024)
     try:
@@ -112,7 +112,7 @@ def test_deep_bytes_that_nobody_wrote_are_refused_also_on_a_small_stack() -> Non
         thread.join()
     finally:
         threading.stack_size(before)
-    assert [type(one) for one in found] == [StateError, StateError, StateError, Node]
+    assert [type(outcome) for outcome in outcomes] == [StateError, StateError, StateError, Node]
 
 
 @pytest.mark.parametrize(
@@ -162,10 +162,10 @@ def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
 def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
     random = Random(SEED)
     value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
-    written = [CODEC.pack(value), CODEC.pack(ValueColumn([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
+    entries = [CODEC.pack(value), CODEC.pack(ValueColumn([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
     refused = 0
     for turn in range(4000):
-        data = bytearray(written[turn % 3])
+        data = bytearray(entries[turn % 3])
         for _ in range(random.choice((1, 1, 2, 8))):
             data[random.randrange(len(data))] = random.randrange(256)
         if not turn % 5:
@@ -209,7 +209,8 @@ class Ordered:
     second: int
 
     def __init__(self, second: int, first: int) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
 
 
 Loose = namedtuple("Loose", "a b")  # one without types
@@ -289,10 +290,10 @@ def test_a_record_that_no_module_declares_is_refused_both_ways() -> None:
 
 
 def test_columns_whose_lengths_differ_are_refused() -> None:
-    for written in (
+    for data in (
         split([(1, "a"), (2, "b")], KINDS._declares),
         split([Pair(1, "a"), Pair(2, "b")], KINDS._declares),
     ):
-        written[-1][-1].pop()
+        data[-1][-1].pop()
         with pytest.raises(ValueError, match="shorter"):
-            join(written, KINDS._record_class)
+            join(data, KINDS._record_class)

@@ -49,22 +49,22 @@ def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
         times = [time for pattern, time in (*known, *told) if time > watermark and key in allowed(pattern)]
         assert patterns.watermark_of(key) == max(times, default=EARLIEST)
         assert patterns.reached_by(key) == max((time for time in times if time < INFINITY), default=EARLIEST)
-    kept = patterns.to_data()
-    assert len(patterns) == len(kept) == len(dict.fromkeys(kept))
+    data = patterns.to_data()
+    assert len(patterns) == len(data) == len(dict.fromkeys(data))
 
 
 # eu *       20          eu 3      20   superfluous       * 10..20   9
 # eu 3       30          * 10..15   9   superfluous       eu 10..20  9   superfluous
 def test_patterns_that_others_make_superfluous_are_not_kept() -> None:
-    kept: list[CompletePattern] = [((("eu",), (3,)), 30), ((("eu",), ()), 20), (((), (10, 20)), 9)]
+    complete: list[CompletePattern] = [((("eu",), (3,)), 30), ((("eu",), ()), 20), (((), (10, 20)), 9)]
     superfluous: list[CompletePattern] = [
         ((("eu",), (3,)), 20),
         (((), (10, 15)), 9),
         ((("eu",), (10, 20)), 9),
         (((), (12,)), 4),
     ]
-    for order in (superfluous + kept, kept + superfluous):
-        assert sorted(KeyPatterns(order).to_data(), key=str) == sorted(kept, key=str)
+    for order in (superfluous + complete, complete + superfluous):
+        assert sorted(KeyPatterns(order).to_data(), key=str) == sorted(complete, key=str)
 
 
 def test_a_range_that_is_closed_further_and_further_is_one_pattern() -> None:
@@ -75,8 +75,8 @@ def test_a_range_that_is_closed_further_and_further_is_one_pattern() -> None:
 
 
 def test_more_patterns_than_may_be_kept_are_an_error_that_says_how_to_go_on() -> None:
-    told: list[CompletePattern] = [([(sensor,)], 9) for sensor in range(4)]
-    assert len(KeyPatterns().advance(told, 0, most=4)) == 4
+    complete: list[CompletePattern] = [([(sensor,)], 9) for sensor in range(4)]
+    assert len(KeyPatterns().advance(complete, 0, most=4)) == 4
     with pytest.raises(StateError, match=r"4 patterns of keys (.|\n)* 3 may be\n (.|\n)*spark.muntin.patterns.limit"):
-        KeyPatterns().advance(told, 0, most=3)
-    assert len(KeyPatterns().advance(told, 9, most=3)) == 0
+        KeyPatterns().advance(complete, 0, most=3)
+    assert len(KeyPatterns().advance(complete, 9, most=3)) == 0

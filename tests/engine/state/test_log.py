@@ -39,9 +39,11 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
     """A batch that changes many results has retractions of small numbers in one entry, and large ones in the next."""
     script = Script().insert("E0", 1, 4, 1).revise("E0", 3)
     tested = QueryUnderTest(script, WindowedQuery(tumbling(10), [Computation(Sum[int]())]), EmitPolicy.SPECULATIVE)
-    told = []
+    outcomes = []
     for restarts in (False, True):
-        ids, random, cells = count(), Random(seed), MemoryCells()
+        ids = count()
+        random = Random(seed)
+        cells = MemoryCells()
         process = KEEPS_STATE["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
 
         def take(keys: Iterable[int], most: int, process: Any = process, ids: Any = ids, random: Any = random) -> Any:
@@ -55,9 +57,9 @@ def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are
             take([10**6 + random.randrange(3)], 2)
         if restarts:
             process = KEEPS_STATE["columnar"].in_memory(tested.plan("columnar"), cells, tested.codec)
-        told.append(take(keys, 2, process))
-    assert told[0] == told[1]
-    assert told[0][OutputKind.RETRACT] > len(keys) / 3
+        outcomes.append(take(keys, 2, process))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][OutputKind.RETRACT] > len(keys) / 3
 
 
 @pytest.mark.usefixtures("small")

@@ -34,7 +34,7 @@ class Sums:
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
         live = sorted(number for number in delta if number >= first_live)
-        return [self._entry({number: delta[number] for number in some}) for some in self._pieces(live)]
+        return [self._entry({number: delta[number] for number in numbers}) for numbers in self._pieces(live)]
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         merged = Sums()
@@ -51,12 +51,12 @@ class Sums:
 
 
 class CountingCells(MemoryCells):
-    """Counts the bytes that are written."""
+    """Cells that count the bytes that are put into them."""
 
-    written = 0
+    bytes_written = 0
 
     def put(self, name: str, data: bytes) -> None:
-        self.written += len(data)
+        self.bytes_written += len(data)
         super().put(name, data)
 
 
@@ -74,24 +74,27 @@ def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
 
 def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
     random = Random(3)
-    cells, store, wanted = CountingCells(), Sums(), dict[int, int]()
+    cells = CountingCells()
+    store = Sums()
+    expected = dict[int, int]()
     log = StateLog(cells)
     for batch in range(500):
         delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
         first_live = batch - 20
-        wanted = {number: total for number, total in wanted.items() if number >= first_live}
+        expected = {number: total for number, total in expected.items() if number >= first_live}
         for number, total in delta.items():
-            wanted[number] = wanted.get(number, 0) + total
+            expected[number] = expected.get(number, 0) + total
         log.forget(first_live)
         log.append(store.write(delta, first_live))
         log.compact(store, first_live)
         log = reopened(log, cells)
-        assert read_back(log, first_live) == wanted
+        assert read_back(log, first_live) == expected
         assert len(cells.cells) == len(log.read()) <= 3 * (MOST_ALIKE + 1)
 
 
 def test_entries_that_die_are_removed_unread() -> None:
-    cells, store = MemoryCells(), Sums()
+    cells = MemoryCells()
+    store = Sums()
     log = StateLog(cells)
     for number in range(5):
         log.append(store.write({number: 1, number + 1: 1}, 0))
@@ -103,25 +106,27 @@ def test_entries_that_die_are_removed_unread() -> None:
 
 
 def test_a_cell_is_never_used_twice() -> None:
-    cells, store = MemoryCells(), Sums()
+    cells = MemoryCells()
+    store = Sums()
     log = StateLog(cells)
-    seen: set[str] = set()
+    cell_names: set[str] = set()
     for number in range(50):
         log.append(store.write({number: 1}, 0))
         log.compact(store, 0)
-        (fresh,) = set(cells.cells) - seen if number % 9 != 8 else {min(set(cells.cells) - seen)}
-        assert fresh not in seen
-        seen |= set(cells.cells)
+        (fresh,) = set(cells.cells) - cell_names if number % 9 != 8 else {min(set(cells.cells) - cell_names)}
+        assert fresh not in cell_names
+        cell_names |= set(cells.cells)
 
 
 def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
-    cells, store = CountingCells(), Sums(padding=100)
+    cells = CountingCells()
+    store = Sums(padding=100)
     log = StateLog(cells)
     for number in range(3000):
         log.append(store.write({number: 1}, 0))
         log.compact(store, 0)
     assert read_back(log) == dict.fromkeys(range(3000), 1)
-    assert cells.written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
+    assert cells.bytes_written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
     assert len(cells.cells) <= 4 * MOST_ALIKE
 
 
@@ -129,13 +134,14 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
     monkeypatch.setattr(state_log, "FULL_ENTRY", 100 * largest + 1)
-    cells, store = CountingCells(), Sums(padding=100, largest=largest)
+    cells = CountingCells()
+    store = Sums(padding=100, largest=largest)
     log = StateLog(cells)
     for number in range(300):
         log.append(store.write({number: 1}, 0))
         log.compact(store, 0)
     assert read_back(log) == dict.fromkeys(range(300), 1)
-    assert cells.written < 300 * 100 * 6
+    assert cells.bytes_written < 300 * 100 * 6
 
 
 def test_a_lost_cell_is_noticed() -> None:

@@ -33,7 +33,7 @@ KB = 1024
 
 
 def version(query: str, number: int) -> bytes:
-    """Return one that is never used for another store."""
+    """Return a version that is never used for another store."""
     return f"{query} {number}".encode()
 
 

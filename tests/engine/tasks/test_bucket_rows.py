@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +17,12 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_rows import BucketRows, read_bucket_rows
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.input_rows import read_rows
-from muntin_engine.tasks.output_blobs import OutputBlob
 from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.lifetimes import Shift
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.wire.payloads import UTC, arrived, reasons, rows, sent, task_of
+from tests.engine.wire.payloads import UTC, arrived, rows, sent, task_of
 from tests.modules.members import Count
 
 CHANGING = task_of(
@@ -53,7 +51,7 @@ def taken(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
 def test_keys_of_any_type_find_their_group(keys: pa.Array, groups: int) -> None:
     changes = list(taken(task_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys)).changes)
     assert len(changes) == groups
-    assert sum(len(some) for _, some in changes) == 4
+    assert sum(len(key_changes) for _, key_changes in changes) == 4
 
 
 def test_an_array_or_a_struct_can_be_an_id() -> None:
@@ -89,9 +87,11 @@ def test_a_refused_row_is_shown_under_the_querys_own_names() -> None:
 )
 @pytest.mark.parametrize("place", ["k0", "i0", "id"])
 def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, place: str) -> None:
-    types: dict[str, Any] = (
-        {"keys": (values.type,)} if place == "k0" else {"inputs": (values.type,)} if place == "i0" else {}
-    )
+    types: dict[str, Any] = {}
+    if place == "k0":
+        types = {"keys": (values.type,)}
+    elif place == "i0":
+        types = {"inputs": (values.type,)}
     task = task_of(Count(), has_changes=True, **types)
     columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
     intake = taken(task, rows(**columns))
@@ -110,33 +110,39 @@ def task_with(keys: tuple[pa.DataType, ...] = KEYS, *, by_key: bool = True, **ch
     """Return a task whose rows have a region and a sensor, and may bound both."""
     policy = punctuated().with_key_punctuation() if by_key else punctuated()
     task = task_of(keys=keys, has_changes=True, is_point=True, policy=policy)
-    (given,) = task.plan.inputs
-    names = [f"{side}{place}" for place in range(len(keys)) for side in ("low", "high")]
-    ranges = {name: NamedColumn(f"the {name}", "") for name in names}
-    columns = replace(given.columns, ranges=ranges)
+    (plan_input,) = task.plan.inputs
+    ranges: dict[str, NamedColumn] = {}
+    for place in range(len(keys)):
+        for name in (f"low{place}", f"high{place}"):
+            ranges[name] = NamedColumn(f"the {name}", "")
+    columns = replace(plan_input.columns, ranges=ranges)
     results = pa.schema([("region", pa.string()), ("sensor", pa.int64()), *list(task.results)[1:]])
-    plan = replace(task.plan, inputs=(replace(given, columns=columns, **changed),))
+    plan = replace(task.plan, inputs=(replace(plan_input, columns=columns, **changed),))
     return replace(task, plan=plan, results=results)
 
 
-def batch(*given: dict[str, Any], keys: tuple[pa.DataType, ...] = KEYS) -> pa.RecordBatch:
-    """Return rows: each with what it does, its time and its key; all else is null."""
-    types = {name: keys[int(name[-1])] for name in ("k0", "k1", "low0", "high0", "low1", "high1")}
-    columns = {name: pa.array([row.get(name) for row in given], kind) for name, kind in types.items()}
-    told = {"start": [row["at"] for row in given], "change": [row.get("change", "insert") for row in given]}
-    return rows(**told, **columns)
+def batch(*changes: dict[str, Any], keys: tuple[pa.DataType, ...] = KEYS) -> pa.RecordBatch:
+    """Return rows: each with its change, time and key; all else is null."""
+    columns: dict[str, Any] = {
+        "start": [row["at"] for row in changes],
+        "change": [row.get("change", "insert") for row in changes],
+    }
+    for name in ("k0", "k1", "low0", "high0", "low1", "high1"):
+        columns[name] = pa.array([row.get(name) for row in changes], keys[int(name[-1])])
+    return rows(**columns)
 
 
 def mark(at: int | None, **key: Any) -> dict[str, Any]:
     return {"change": "punctuate_keys", "at": at, **key}
 
 
-def told(task: TaskPayload, *given: dict[str, Any], keys: tuple[pa.DataType, ...] = KEYS) -> Any:
-    return read_rows(task.input, batch(*given, keys=keys)).patterns
+def patterns_of(task: TaskPayload, *changes: dict[str, Any], keys: tuple[pa.DataType, ...] = KEYS) -> Any:
+    """Return the patterns of keys that a map task reads, and their times."""
+    return read_rows(task.input, batch(*changes, keys=keys)).patterns
 
 
 def test_a_key_column_that_is_null_is_bounded_by_its_range_or_by_nothing() -> None:
-    assert told(
+    assert patterns_of(
         task_with(),
         mark(5, k0="eu"),
         mark(6, k0="eu", k1=3),
@@ -160,49 +166,48 @@ def test_a_pattern_is_no_row_of_a_bucket_and_its_time_was_seen() -> None:
 
 
 def test_a_pattern_moves_with_the_lifetimes_of_events() -> None:
-    assert told(task_with(lifetime_changes=(Shift(4),)), mark(70, k0="eu")) == [([("eu",), ()], 74)]
+    assert patterns_of(task_with(lifetime_changes=(Shift(4),)), mark(70, k0="eu")) == [([("eu",), ()], 74)]
 
 
 def test_patterns_of_timestamps_and_of_floats_are_values_as_those_of_keys_are() -> None:
     kinds = (pa.timestamp("us", tz="UTC"), pa.float64())
-    ((when, number), _), *_ = told(task_with(kinds), mark(5, k0=0, k1=-0.0), keys=kinds)
+    ((when, number), _), *_ = patterns_of(task_with(kinds), mark(5, k0=0, k1=-0.0), keys=kinds)
     assert (when[0].isoformat(), str(number[0])) == ("1970-01-01T00:00:00+00:00", "0.0")
 
 
-def test_all_buckets_hear_of_a_pattern_once_however_many_rows_and_tasks_say_it() -> None:
+def test_all_buckets_get_a_pattern_once_however_many_rows_and_tasks_have_it() -> None:
     task = task_with()
-    given = [mark(5, k0="eu"), mark(9, k0="eu"), mark(8, k0="eu", k1=3), mark(7, low1=1), mark(7, low1=1, high1=5)]
-    out = [row for row in sent(task, batch(*given), batch(*given)) if row["patterns"] is not None]
-    assert {row["bucket"] for row in out} == set(task.buckets)
-    for row in out:
+    marks = [mark(5, k0="eu"), mark(9, k0="eu"), mark(8, k0="eu", k1=3), mark(7, low1=1), mark(7, low1=1, high1=5)]
+    with_patterns = [row for row in sent(task, batch(*marks), batch(*marks)) if row["patterns"] is not None]
+    assert {row["bucket"] for row in with_patterns} == set(task.buckets)
+    for row in with_patterns:
         assert collect([row]).reports[0].patterns == [([("eu",), ()], 9), ([(), (1, None)], 7)]
 
 
 def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rejected() -> None:
-    rejected = {True: "null time", False: "undeclared punctuation"}
-    for by_key, reason in rejected.items():
-        task, given = task_with(by_key=by_key), mark(None if by_key else 5, k0="eu", low1=3)
-        assert told(task, given) == []
-        found = read_bucket_rows(task, collect(sent(task, batch(given))).rows).rejected
-        assert reasons(found) == [reason]
-        assert '"the low1": 3' in found[0].row
+    without_time = mark(None, k0="eu", low1=3)
+    with_time = mark(5, k0="eu", low1=3)
+    for by_key, pattern, reason in ((True, without_time, "null time"), (False, with_time, "undeclared punctuation")):
+        task = task_with(by_key=by_key)
+        assert patterns_of(task, pattern) == []
+        (rejected_row,) = read_bucket_rows(task, collect(sent(task, batch(pattern))).rows).rejected
+        assert rejected_row.reason == reason
+        assert '"the low1": 3' in rejected_row.row
 
 
-def run(task: TaskPayload, cells: dict[int, MemoryCells], *given: dict[str, Any]) -> dict[str, list[Any]]:
+def run(task: TaskPayload, cells: dict[int, MemoryCells], *changes: dict[str, Any]) -> dict[str, list[Any]]:
     """Run a micro-batch through all buckets, and return the keys of the results, and the rows that were late."""
-    found: dict[str, list[Any]] = {"results": [], "late": []}
-    out = sent(task, batch(*given))
+    output: dict[str, list[Any]] = {"results": [], "late": []}
+    map_output = sent(task, batch(*changes))
     for bucket in task.buckets:
-        blobs = run_bucket(task, bucket, cells[bucket], collect([row for row in out if row["bucket"] == bucket]))
-        for stream, row in _rows(blobs):
-            found[stream].append((row["region"], row["sensor"]) if stream == "results" else row["row"])
-    return found
-
-
-def _rows(blobs: Iterable[OutputBlob]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for blob in blobs:
-        if blob.data is not None:
-            yield from ((blob.stream, row) for row in from_blob(blob.data).to_pylist())
+        arrivals = collect([row for row in map_output if row["bucket"] == bucket])
+        for blob in run_bucket(task, bucket, cells[bucket], arrivals):
+            table = [] if blob.data is None else from_blob(blob.data).to_pylist()
+            if blob.stream == "results":
+                output["results"] += [(row["region"], row["sensor"]) for row in table]
+            elif table:
+                output[blob.stream] += [row["row"] for row in table]
+    return output
 
 
 # region eu, sensors 1 to 9:  [)  at 1         complete up to 20 by a pattern
@@ -211,15 +216,21 @@ def _rows(blobs: Iterable[OutputBlob]) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_keys_of_all_buckets_close_and_those_that_come_later_are_under_the_pattern_too() -> None:
     task = task_with()
     cells = {bucket: MemoryCells() for bucket in task.buckets}
-    events = [{"at": 1, "k0": region, "k1": sensor} for region in ("eu", "us") for sensor in range(1, 9)]
-    assert run(task, cells, *events)["results"] == []
-    found = run(task, cells, mark(20, k0="eu"), mark(20, low1=5, high1=8))
-    assert sorted(found["results"]) == [*(("eu", s) for s in range(1, 9)), *(("us", s) for s in (5, 6, 7))]
-    later = [{"at": 2, "k0": region, "k1": sensor} for region in ("eu", "us") for sensor in (5, 9)]
-    assert len(run(task, cells, *later)["late"]) == 3
-    # the watermark of all keys passes the patterns, which are then forgotten: what is late is so for all
-    closed = run(task, cells, {"change": "punctuate", "at": 30})
-    assert sorted(closed["results"]) == [("us", s) for s in (1, 2, 3, 4, 8, 9)]
-    before = {bucket: len(cells[bucket].cells["metadata"]) for bucket in cells}
+    eu_keys = [("eu", sensor) for sensor in range(1, 9)]
+    us_keys = [("us", sensor) for sensor in range(1, 9)]
+    assert run(task, cells, *events(1, *eu_keys, *us_keys))["results"] == []
+    closed = run(task, cells, mark(20, k0="eu"), mark(20, low1=5, high1=8))["results"]
+    assert sorted(closed) == [*eu_keys, ("us", 5), ("us", 6), ("us", 7)]
+    assert len(run(task, cells, *events(2, ("eu", 5), ("eu", 9), ("us", 5), ("us", 9)))["late"]) == 3
+
+    # The watermark of all keys passes the patterns, which are then forgotten: what is late is late for all.
+    closed = run(task, cells, {"change": "punctuate", "at": 30})["results"]
+    assert sorted(closed) == [("us", 1), ("us", 2), ("us", 3), ("us", 4), ("us", 8), ("us", 9)]
+    sizes = {bucket: len(cells[bucket].cells["metadata"]) for bucket in cells}
     run(task, cells, {"change": "punctuate", "at": 31}, mark(30, k0="eu"))
-    assert {bucket: len(cells[bucket].cells["metadata"]) for bucket in cells} == before
+    assert {bucket: len(cells[bucket].cells["metadata"]) for bucket in cells} == sizes
+
+
+def events(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
+    """Return an event of each key at a time."""
+    return [{"at": at, "k0": region, "k1": sensor} for region, sensor in keys]

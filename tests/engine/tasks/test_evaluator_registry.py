@@ -78,11 +78,11 @@ def test_the_planner_chooses_it_and_says_why() -> None:
 
 
 def test_explain_asks_it() -> None:
-    told = explain_plan(plan_of(planned(Members))).splitlines()
-    assert "evaluator   echo: it was heard before" in told
-    assert "module      m = show.members 1.0.0: repeats m" in told
-    assert "row         as much as it costs to say it" in told
-    assert "state       what was said last" in told
+    lines = explain_plan(plan_of(planned(Members))).splitlines()
+    assert "evaluator   echo: it was heard before" in lines
+    assert "module      m = show.members 1.0.0: repeats m" in lines
+    assert "row         as much as it costs to say it" in lines
+    assert "state       what was said last" in lines
 
 
 def test_the_metrics_ask_it() -> None:
@@ -93,10 +93,10 @@ def test_the_metrics_ask_it() -> None:
 
 def test_a_bucket_is_evaluated_by_it() -> None:
     task = task_of(is_static=True, evaluator="echo")
-    found = {
+    imported = {
         blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=[1], end=[2])))
     }
-    assert (found["accepted"], found["results"]) == (1, 1)
+    assert (imported["accepted"], imported["results"]) == (1, 1)
 
 
 def test_restart_tests_run_it() -> None:

@@ -78,8 +78,8 @@ def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
 
 
 def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
-    told = sent(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
-    assert {(row["rows"], row["watermark"]) for row in told} == {(None, 30)}
+    reports = sent(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
+    assert {(row["rows"], row["watermark"]) for row in reports} == {(None, 30)}
 
 
 def test_a_close_row_needs_no_time() -> None:
@@ -146,9 +146,9 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 
 
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
-    given = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
-    assert read_rows(sourced().input, given).observations == [Observation("north", 3, 1)]
-    assert reasons(read_bucket_rows(sourced(), arrived(sourced(), given).rows).rejected) == ["undeclared source"] * 3
+    changes = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
+    assert read_rows(sourced().input, changes).observations == [Observation("north", 3, 1)]
+    assert reasons(read_bucket_rows(sourced(), arrived(sourced(), changes).rows).rejected) == ["undeclared source"] * 3
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
@@ -167,8 +167,8 @@ def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
 @pytest.mark.parametrize(("tick", "key_watermark"), [(7, 7), (LATEST, INFINITY)])
 def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, key_watermark: int) -> None:
     task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
-    given = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
-    came = arrived(task, given)
+    changes = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
+    came = arrived(task, changes)
     assert came.reports[0].progress == Progress(EARLIEST, 9, 5)
     intake = read_bucket_rows(task, came.rows)
     assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
@@ -182,19 +182,20 @@ def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
-    task, cells = sourced(buckets=1), MemoryCells()
+    task = sourced(buckets=1)
+    cells = MemoryCells()
     first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
     second = batch(("insert", 3, "south"), ("insert", 33, "south"))
-    own, other = IDS[:2]
-    for bucket, given, expected in (
-        (own, first, {"accepted": 3, "rows_north": 2, "rows_south": 1, "results": 2}),
-        (own, second, {"accepted": 1, "late": 1, "rows_south": 2, "late_south": 1}),
-        (other, second, {"accepted": 1, "late": 1, "late_south": 1}),
+    first_bucket, second_bucket = IDS[:2]
+    for bucket, changes, expected in (
+        (first_bucket, first, {"accepted": 3, "rows_north": 2, "rows_south": 1, "results": 2}),
+        (first_bucket, second, {"accepted": 1, "late": 1, "rows_south": 2, "late_south": 1}),
+        (second_bucket, second, {"accepted": 1, "late": 1, "late_south": 1}),
     ):
-        state = cells if bucket == own else MemoryCells()
-        if bucket == other:
+        state = cells if bucket == first_bucket else MemoryCells()
+        if bucket == second_bucket:
             list(run_bucket(task, bucket, state, arrived(task, first)))
-        counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, arrived(task, given))}
+        counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, arrived(task, changes))}
         assert {
             name: counts[name] for name in counts if re.match("accepted|results|late$|late_south|rows_", name)
         } == expected

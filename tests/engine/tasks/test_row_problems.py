@@ -67,10 +67,10 @@ def test_each_problem_has_its_reason(reason: str, row: dict[str, Any]) -> None:
 
 def test_what_a_row_does_not_need_may_be_null() -> None:
     columns = {"id": [1, 1, None, None], "start": [3, 3, 3, None], "new_end": [4, None, None, None]}
-    found = reasons(
+    rejected_for = reasons(
         CHANGING, change=["revise", "retract", "punctuate", "close"], end=[None] * 4, i0=[None] * 4, **columns
     )
-    assert found == [None, None]
+    assert rejected_for == [None, None]
 
 
 def test_without_a_column_of_ids_nothing_can_be_revised() -> None:
@@ -82,8 +82,8 @@ def test_an_end_given_as_infinity_is_an_open_end() -> None:
 
 
 def test_a_row_that_a_module_does_not_accept_is_no_bad_row_and_is_counted_for_that_module() -> None:
-    given = {"change": ["insert", "insert", "revise", "upsert"], "id": [1, 2, 1, 4], "new_end": [None, None, 6, None]}
-    read = read_rows(CHANGING.input, rows(start=[3] * 4, end=[5] * 4, i0=[None, 7, None, None], **given))
+    columns = {"change": ["insert", "insert", "revise", "upsert"], "id": [1, 2, 1, 4], "new_end": [None, None, 6, None]}
+    read = read_rows(CHANGING.input, rows(start=[3] * 4, end=[5] * 4, i0=[None, 7, None, None], **columns))
     assert read.rows.column("problem").to_pylist() == [None, None, None, 0]
     assert (CHANGING.choosy_labels, read.counts.unaccepted) == (("m",), (1,))
 
@@ -131,7 +131,8 @@ def days(*values: int | None) -> pa.Array:
 
 
 BAD = text(b"ok", b"\xff", None)
-FIRST, LAST = -719_162, 2_932_896
+FIRST = -719_162
+LAST = 2_932_896
 ARRAYS = {
     "text": BAD,
     "text without any bad one": text(b"a", "ä".encode(), None),
@@ -150,8 +151,8 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_what_python_cannot_hold_is_found_at_any_depth(name: str) -> None:
     values = ARRAYS[name]
-    for some in (values, values.slice(1), values.slice(0, 0)):
-        assert unreadable(some).tolist() == [_raises(value) for value in some]
+    for part in (values, values.slice(1), values.slice(0, 0)):
+        assert unreadable(part).tolist() == [_raises(value) for value in part]
 
 
 def _raises(value: pa.Scalar) -> bool:

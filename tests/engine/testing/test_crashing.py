@@ -247,8 +247,8 @@ def test_payloads_and_results_may_be_records() -> None:
 
 def test_several_modules_read_the_parts_of_a_payload_that_they_select() -> None:
     script = Script().point("a", 1, (2, 0.5)).point("b", 4, (3, 1.5)).punctuate(10).point("c", 12, (1, 2.5)).close()
-    both = [Computation(Total(), lambda payload: payload[0]), Computation(Mean(), lambda payload: payload[1])]
-    assert "sliced" in crash_everywhere(script, WindowedQuery(hopping(10, 5), both)).evaluators
+    computations = [Computation(Total(), lambda payload: payload[0]), Computation(Mean(), lambda payload: payload[1])]
+    assert "sliced" in crash_everywhere(script, WindowedQuery(hopping(10, 5), computations)).evaluators
 
 
 @pytest.mark.parametrize("emit", EmitPolicy)
@@ -320,9 +320,9 @@ def test_a_module_that_breaks_its_time_bound_promise_is_blamed_and_not_the_engin
     query = WindowedQuery(tumbling(10), [Computation(CountFromTheStart())], timestamps=TimestampPolicy.CLIP)
     with pytest.raises(RestartError) as refused:
         crash_everywhere(POINTS, query, emit="eager")
-    first, *rest = str(refused.value).splitlines()
+    first, *details = str(refused.value).splitlines()
     assert first == ("test.count_from_the_start 1.0.0 promises contract = OutputContract.TIME_BOUND, and breaks it")
-    report = "\n".join(rest)
+    report = "\n".join(details)
     assert "the fault is Muntin's" not in report
     assert "declare contract = OutputContract.WINDOW_BASED" in report
 

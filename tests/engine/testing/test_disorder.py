@@ -49,10 +49,10 @@ def as_point(step: KeyedChange) -> KeyedChange:
 @given(st.data(), st.integers(0, 500))
 def test_a_disordered_stream_is_legal_and_means_the_same(data: st.DataObject, seed: int) -> None:
     script = random_stream(seed, events=10, again=0.3)
-    other = data.draw(disordered(script))
-    assert other.history() == script.history()
-    assert other.illegal() == ()
-    assert (other.last_watermark() == INFINITY) == (script.last_watermark() == INFINITY)
+    moved = data.draw(disordered(script))
+    assert moved.history() == script.history()
+    assert moved.illegal() == ()
+    assert (moved.last_watermark() == INFINITY) == (script.last_watermark() == INFINITY)
 
 
 @pytest.mark.parametrize("make", [lambda s: band_disorder(s, 9, 1), lambda s: block_disorder(s, 7, 1)])
@@ -60,9 +60,9 @@ def test_punctuation_is_as_high_as_the_rest_allows(make: Callable[[Script], Scri
     for seed in SEEDS:
         steps = make(points(seed)).steps
         for place, step in enumerate(steps):
-            rest = [starts(other) for other in steps[place:] if isinstance(other, KeyedChange)]
-            if isinstance(step, Punctuation) and rest:
-                assert step.time == min(rest)
+            later_starts = [starts(later) for later in steps[place:] if isinstance(later, KeyedChange)]
+            if isinstance(step, Punctuation) and later_starts:
+                assert step.time == min(later_starts)
 
 
 def test_a_change_comes_before_all_that_are_later_by_more_than_the_band_is_wide() -> None:
@@ -168,7 +168,8 @@ def test_speculative_results_come_early_and_cost_more() -> None:
 
 
 def test_partial_states_take_less_memory_than_rows() -> None:
-    script, query = band_disorder(dense(400), 6, 3, every=20), WindowedQuery(hopping(200, 100), COUNT)
+    script = band_disorder(dense(400), 6, 3, every=20)
+    query = WindowedQuery(hopping(200, 100), COUNT)
     rows, states = (measure(script, query, evaluator=name).memory for name in ("general", "sliced"))
     assert 0 < 1.3 * states < rows
 

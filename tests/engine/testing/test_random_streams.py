@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import chain, pairwise, permutations
+from typing import Any
 
 import pytest
 
@@ -11,16 +12,26 @@ from muntin import INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.testing import Boundary, KeyedChange, Script
+from muntin.testing.batches import Step
 from muntin_engine.testing import random_stream, shuffle, smallest_failing, split
 
 SEEDS = range(60)
 
 
 def changes_per_event(script: Script) -> dict[object, list[KeyedChange]]:
-    found: dict[object, list[KeyedChange]] = {}
+    changes: dict[object, list[KeyedChange]] = {}
     for step in script.changes():
-        found.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
-    return found
+        changes.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
+    return changes
+
+
+def events_left(script: Script) -> list[Event[Any]]:
+    """Return the events of all keys that are there in the end."""
+    return list(chain.from_iterable(table.values() for table in script.history().values()))
+
+
+def insertions(script: Script) -> list[KeyedChange]:
+    return [step for step in script.changes() if isinstance(step.change, Insertion)]
 
 
 def is_legal(script: Script) -> bool:
@@ -39,17 +50,17 @@ def test_a_random_stream_is_legal_and_the_same_for_the_same_seed(seed: int) -> N
     script = random_stream(seed, events=20)
     assert is_legal(script)
     assert script == random_stream(seed, events=20)
-    assert len([step for step in script.changes() if isinstance(step.change, Insertion)]) == 20
+    assert len(insertions(script)) == 20
 
 
-def test_random_streams_have_all_there_is() -> None:
+def test_random_streams_have_all_kinds_of_events_and_changes() -> None:
     scripts = [random_stream(seed) for seed in SEEDS]
-    changes = [step.change for script in scripts for step in script.changes()]
+    changes = [step.change for step in chain.from_iterable(script.changes() for script in scripts)]
     inserted = [change.event for change in changes if isinstance(change, Insertion)]
     revised = [change for change in changes if isinstance(change, Revision)]
-    left = [event for script in scripts for table in script.history().values() for event in table.values()]
+    left = list(chain.from_iterable(map(events_left, scripts)))
     starts = Counter(event.start for event in inserted)
-    found = {
+    counts = {
         "points": sum(event.duration == 1 for event in inserted),
         "intervals": sum(1 < event.duration < 1000 for event in inserted),
         "open": sum(event.end == INFINITY for event in inserted),
@@ -65,7 +76,7 @@ def test_random_streams_have_all_there_is() -> None:
         "closed": sum(script.last_watermark() == INFINITY for script in scripts),
         "out of order": sum(a.sync_time > b.sync_time for a, b in pairwise(changes)),
     }
-    assert {kind: count for kind, count in found.items() if count < 5} == {}
+    assert {kind: count for kind, count in counts.items() if count < 5} == {}
 
 
 def test_a_stream_is_closed_on_demand() -> None:
@@ -77,6 +88,11 @@ def test_a_stream_has_the_keys_and_payloads_that_were_asked_for() -> None:
     script = random_stream(1, keys=[("x", 1)], payload=lambda random: {"price": random.random()})
     assert script.history().keys() == {("x", 1)}
     assert all(step.change.event.payload.keys() == {"price"} for step in script.changes())
+
+
+def other_steps(script: Script) -> list[Step]:
+    """Return the steps that are no changes: punctuation and the seams of micro-batches."""
+    return [step for step in script.steps if not isinstance(step, KeyedChange)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -92,10 +108,9 @@ def test_a_shuffled_stream_is_legal_and_means_the_same(seed: int, early_revision
     assert Counter(map(repr, moved.steps)) == Counter(map(repr, script.steps))
     for cut in (script, moved):
         assert len([step for step in cut.steps if not isinstance(step, Boundary)]) == len(stream.steps)
-        assert [step for step in cut.steps if not isinstance(step, KeyedChange)] == [
-            step for step in script.steps if not isinstance(step, KeyedChange)
-        ]
-    assert [change for batch in script.batches() for change in batch.changes] == list(stream.changes())
+        assert other_steps(cut) == other_steps(script)
+    batches = (batch.changes for batch in script.batches())
+    assert list(chain.from_iterable(batches)) == list(stream.changes())
     assert early_revisions or changes_per_event(moved) == changes_per_event(script)
 
 
@@ -108,33 +123,42 @@ def test_the_revisions_of_an_event_change_places() -> None:
 
 
 def test_ids_are_used_again_on_demand() -> None:
-    scripts = [random_stream(seed, again=0.4) for seed in SEEDS]
-    places = [(s.key, s.change.id) for script in scripts for s in script.changes() if isinstance(s.change, Insertion)]
-    lives = [chain for script in scripts for chain in changes_per_event(script).values()]
-    inserted = [sum(isinstance(step.change, Insertion) for step in chain) for chain in lives]
-    assert len(places) > len(set(places)) + 50
-    assert sum(count > 1 for count in inserted) > 20
+    repeated_ids = 0
+    repeated_events = 0
+    for seed in SEEDS:
+        inserted = insertions(random_stream(seed, again=0.4))
+        ids = Counter((step.key, step.change.id) for step in inserted)
+        events = Counter((step.key, step.change.id, step.change.event.start) for step in inserted)
+        repeated_ids += ids.total() - len(ids)
+        repeated_events += sum(count > 1 for count in events.values())
+    assert repeated_ids > 50
+    assert repeated_events > 20
 
 
 def test_shuffling_moves_changes_and_early_revisions_come_before_their_events() -> None:
     scripts = [random_stream(seed) for seed in SEEDS]
-    moved = [shuffle(script, 1) for script in scripts]
-    assert sum(a.changes() != b.changes() for a, b in zip(scripts, moved, strict=True)) > len(SEEDS) // 2
-    early = [shuffle(script, 1, early_revisions=True) for script in scripts]
-    firsts = [chain[0].change for script in early for chain in changes_per_event(script).values()]
-    assert sum(isinstance(change, Revision) for change in firsts) > 20
+    moved = [script for script in scripts if shuffle(script, 1).changes() != script.changes()]
+    assert len(moved) > len(SEEDS) // 2
+
+    early_revisions = 0
+    for script in scripts:
+        for changes in changes_per_event(shuffle(script, 1, early_revisions=True)).values():
+            early_revisions += isinstance(changes[0].change, Revision)
+    assert early_revisions > 20
 
 
 def test_a_change_moves_across_a_punctuation_only_as_far_as_that_allows() -> None:
     script = Script().point("a", 1).point("b", 6).punctuate(5).point("c", 7)
-    orders = {tuple(str(step.change.id) for step in shuffle(script, seed).changes()) for seed in range(200)}
-    positions = [
-        [s.change.id if isinstance(s, KeyedChange) else "|" for s in shuffle(script, seed).steps] for seed in range(200)
-    ]
-    assert len(orders) == 6
-    assert all(steps.index("a") < steps.index("|") for steps in positions)
-    assert any(steps.index("b") > steps.index("|") for steps in positions)
-    assert any(steps.index("c") < steps.index("|") for steps in positions)
+    orders = {as_text(shuffle(script, seed)) for seed in range(200)}
+    assert {order.replace("|", "") for order in orders} == set(map("".join, permutations("abc")))
+    assert all(order.index("a") < order.index("|") for order in orders)
+    assert any(order.index("b") > order.index("|") for order in orders)
+    assert any(order.index("c") < order.index("|") for order in orders)
+
+
+def as_text(script: Script) -> str:
+    """Return the ids of the changes in their order, with a stroke for punctuation."""
+    return "".join(str(step.change.id) if isinstance(step, KeyedChange) else "|" for step in script.steps)
 
 
 def test_a_script_with_illegal_steps_is_not_shuffled() -> None:
@@ -143,7 +167,7 @@ def test_a_script_with_illegal_steps_is_not_shuffled() -> None:
 
 
 def test_splitting_makes_batches_of_many_sizes_and_restarts() -> None:
-    batches = [batch for seed in SEEDS for batch in split(random_stream(seed), seed).batches()]
+    batches = list(chain.from_iterable(split(random_stream(seed), seed).batches() for seed in SEEDS))
     assert len({len(batch.changes) for batch in batches}) > 5
     assert sum(batch.restart_before for batch in batches) > len(SEEDS)
 
@@ -179,7 +203,7 @@ def test_a_change_that_waits_is_illegal_once_what_is_missing_lies_below_the_punc
 
 
 def ends_at_9(script: Script) -> bool:
-    return any(event.end == 9 for table in script.history().values() for event in table.values())
+    return any(event.end == 9 for event in events_left(script))
 
 
 def test_a_life_is_bridged_where_revisions_are_left_out() -> None:

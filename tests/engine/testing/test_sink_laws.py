@@ -141,12 +141,12 @@ def _empty() -> None:
 def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
     held = check_sink(sink, read, take_away=take_away)
     assert len(held) == 7
-    others = {law: why for law, why in held.items() if why != "holds"}
-    said: dict[Any, Any] = {
+    broken = {law: why for law, why in held.items() if why != "holds"}
+    expected: dict[Any, Any] = {
         Strict: {"a new column is taken with its values, or refused": "a new column is refused: no bikes here"},
         Doubling: {"last_written is the last micro-batch", "what was written is taken away, and it is missed"},
     }
-    assert others == said.get(sink, {}) or set(others) == said[sink]
+    assert broken == expected.get(sink, {}) or set(broken) == expected[sink]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def shown(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming: StartsJob) -> None:
-    assert {found for found in shown if found.startswith("test_")} == {*TESTS}
+    assert {shown_name for shown_name in shown if shown_name.startswith("test_")} == {*TESTS}
     shown[name](streaming)
 
 
@@ -76,10 +76,10 @@ def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: St
 
 
 def test_rows_that_differ_are_listed() -> None:
-    found = [{"k": "a", "n": 1.0}, {"k": "b", "n": 2.0}]
-    assert_rows(found, [{"n": pytest.approx(2.0)}, {"n": 1.0}])
+    rows = [{"k": "a", "n": 1.0}, {"k": "b", "n": 2.0}]
+    assert_rows(rows, [{"n": pytest.approx(2.0)}, {"n": 1.0}])
     assert_rows([], [])
     with pytest.raises(AssertionError) as caught:
-        assert_rows(found, [{"k": "a"}, {"k": "c"}])
-    told = "the rows differ\n  missing     {'k': 'c'}\n  unexpected  {'k': 'b'}"
-    assert str(caught.value) == told
+        assert_rows(rows, [{"k": "a"}, {"k": "c"}])
+    message = "the rows differ\n  missing     {'k': 'c'}\n  unexpected  {'k': 'b'}"
+    assert str(caught.value) == message

@@ -1,8 +1,8 @@
-"""The meaning of progress policies: for each prefix of a stream, everything is looked at again."""
+"""The meaning of progress policies, by definition: for each prefix of a stream, all of it is read again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ class Row(NamedTuple):
 
     Attributes:
         kind: `insert`, `punctuate` or `clock`.
-        time: Its start, the watermark, or the reading.
-        source: Its source; None for a clock, and for watermark that speaks for all.
+        time: Start of an insertion, watermark, or reading of the clock.
+        source: Source of the row; None for a clock, and for a watermark of all sources.
     """
 
     kind: str
@@ -32,10 +32,21 @@ History = Sequence[Sequence[Row]]
 
 def punctuations(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> list[int]:
     """Return the watermark after each micro-batch."""
-    found: list[int] = []
-    for count in range(1, len(history) + 1):
-        found.append(max([*found[-1:], _least(policy, sources, history[:count])]))
-    return found
+    watermarks: list[int] = []
+    latest = EARLIEST
+    for prefix in _prefixes(history):
+        latest = max(latest, _least(policy, sources, prefix))
+        watermarks.append(latest)
+    return watermarks
+
+
+def _prefixes(history: History) -> list[History]:
+    return [history[:count] for count in range(1, len(history) + 1)]
+
+
+def _rows(history: History) -> Iterator[Row]:
+    for batch in history:
+        yield from batch
 
 
 def _least(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> int:
@@ -47,27 +58,35 @@ def _least(policy: ProgressPolicy, sources: Sequence[str | None], history: Histo
 
 
 def _bound(policy: ProgressPolicy, source: str | None, history: History) -> int:
-    """Return how far a source is: by its rows, by watermark, and by the clock while it was idle."""
-    prefixes = [history[:count] for count in range(1, len(history) + 1)]
-    bounds = [implied(policy, source, prefix) for prefix in prefixes]
-    bounds += [row.time for batch in history for row in batch if row.kind == "punctuate" and _speaks_for(row, source)]
+    """Return the watermark of a source: by its rows, by punctuation, and by the clock while it was idle."""
+    bounds = [implied(policy, source, prefix) for prefix in _prefixes(history)]
+    for row in _rows(history):
+        if row.kind == "punctuate" and _speaks_for(row, source):
+            bounds.append(row.time)
     if policy.idle is not None and policy.idle.lag is not None:
-        idle = [prefix for prefix in prefixes if _is_idle(policy, source, prefix)]
-        bounds += [clock_of(prefix) - policy.idle.lag for prefix in idle]
+        for prefix in _prefixes(history):
+            if _is_idle(policy, source, prefix):
+                bounds.append(clock_of(prefix) - policy.idle.lag)
     return max(bounds)
 
 
 def implied(policy: ProgressPolicy, source: str | None, history: History) -> int:
-    """Return how far a source is by what a policy says after the last micro-batch; it may have been further before."""
+    """Return the watermark of a source by its policy after the last micro-batch; an earlier one may be ahead of it."""
     starts = _starts(source, history)
     if not starts:
         return EARLIEST
     if isinstance(policy, Guarded | Elapsing | Outvoted):
         clock = clock_of(history)
-        before, latest = _starts(source, history[:-1]), sorted(starts, reverse=True)[: policy.starts_kept]
-        reading, heard = None if clock == EARLIEST else clock, _last_heard(source, history)
-        said = policy.watermark(SourceProgress(max(starts), len(starts), tuple(latest), len(before), reading, heard))
-        return EARLIEST if said is None else said
+        progress = SourceProgress(
+            newest=max(starts),
+            rows=len(starts),
+            latest=tuple(sorted(starts, reverse=True)[: policy.starts_kept]),
+            rows_before=len(_starts(source, history[:-1])),
+            clock=None if clock == EARLIEST else clock,
+            last_heard=_clock_of_last_rows(source, history),
+        )
+        watermark = policy.watermark(progress)
+        return EARLIEST if watermark is None else watermark
     if isinstance(policy, BoundedDelay):
         return max(starts) - policy.delay
     if isinstance(policy, BoundedDisorder):
@@ -75,28 +94,35 @@ def implied(policy: ProgressPolicy, source: str | None, history: History) -> int
     if isinstance(policy, Periodic) and policy.span is not None:
         return (max(starts) - policy.delay) // policy.span * policy.span
     if isinstance(policy, Periodic) and policy.rows is not None:
-        passed = len(starts) // policy.rows > len(_starts(source, history[:-1])) // policy.rows
-        return max(starts) - policy.delay if passed else EARLIEST
+        previous_count = len(_starts(source, history[:-1]))
+        is_due = len(starts) // policy.rows > previous_count // policy.rows
+        return max(starts) - policy.delay if is_due else EARLIEST
     return EARLIEST
 
 
 def _is_idle(policy: ProgressPolicy, source: str | None, history: History) -> bool:
     """True if the clock has gone on for long enough since the micro-batch in which a source spoke last."""
-    since = _last_heard(source, history)
-    return policy.idle is not None and since is not None and clock_of(history) - since >= policy.idle.after
+    spoke_at = _clock_of_last_rows(source, history)
+    if policy.idle is None or spoke_at is None:
+        return False
+    return clock_of(history) - spoke_at >= policy.idle.after
 
 
-def _last_heard(source: str | None, history: History) -> int | None:
+def _clock_of_last_rows(source: str | None, history: History) -> int | None:
     """Return the clock after the micro-batch in which a source spoke last, or its first reading since."""
-    spoke = (
-        place for place in range(len(history), 0, -1) if any(_speaks_for(row, source) for row in history[place - 1])
-    )
-    clocks = (clock_of(history[:count]) for count in range(next(spoke, 1), len(history) + 1))
-    return next((clock for clock in clocks if clock > EARLIEST), None)
+    last_batch = 0
+    for number, batch in enumerate(history):
+        if any(_speaks_for(row, source) for row in batch):
+            last_batch = number
+    for prefix in _prefixes(history)[last_batch:]:
+        clock = clock_of(prefix)
+        if clock > EARLIEST:
+            return clock
+    return None
 
 
 def _starts(source: str | None, history: History) -> list[int]:
-    return [row.time for batch in history for row in batch if row.kind == "insert" and row.source == source]
+    return [row.time for row in _rows(history) if row.kind == "insert" and row.source == source]
 
 
 def _speaks_for(row: Row, source: str | None) -> bool:
@@ -104,28 +130,32 @@ def _speaks_for(row: Row, source: str | None) -> bool:
 
 
 def clock_of(history: History) -> int:
-    return max((row.time for batch in history for row in batch if row.kind == "clock"), default=EARLIEST)
+    """Return the latest reading of the clock."""
+    return max((row.time for row in _rows(history) if row.kind == "clock"), default=EARLIEST)
 
 
-def seen_by_tasks(policy: ProgressPolicy, batch: Sequence[Row], random: Random) -> list[Observation]:
-    """Return what some tasks see of a micro-batch, whose rows any of them may have got."""
+def observations(policy: ProgressPolicy, batch: Sequence[Row], random: Random) -> list[Observation]:
+    """Spread the rows of a micro-batch over some tasks, and return what these observe."""
     tasks: list[list[Row]] = [[] for _ in range(random.randint(1, 4))]
     for row in batch:
         random.choice(tasks).append(row)
-    keep = policy.starts_kept
-    seen = [some for task in tasks for some in merged((_seen(row, keep) for row in task if row.kind != "clock"), keep)]
-    return random.sample(seen, len(seen))
+    task_observations: list[Observation] = []
+    for task_rows in tasks:
+        of_rows = [_observation(row, policy) for row in task_rows if row.kind != "clock"]
+        task_observations += merged(of_rows, policy.starts_kept)
+    return random.sample(task_observations, len(task_observations))
 
 
-def _seen(row: Row, keep: int) -> Observation:
+def _observation(row: Row, policy: ProgressPolicy) -> Observation:
     if row.kind == "insert":
-        return Observation(row.source, row.time, 1, (row.time,)[:keep])
+        return Observation(row.source, row.time, 1, (row.time,)[: policy.starts_kept])
     return Observation(row.source, watermark=row.time)
 
 
 def random_history(random: Random, sources: Sequence[str | None]) -> History:
-    """Return some micro-batches of rows that come about in order, with watermark and a clock."""
-    now, history = random.randint(-50, 50), []
+    """Draw micro-batches of rows that come about in order, with watermarks and a clock."""
+    now = random.randint(-50, 50)
+    history = []
     for _ in range(random.randint(1, 12)):
         batch: list[Row] = []
         for _ in range(random.choice((0, 1, 2, 6))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from random import Random
 
 import pytest
@@ -23,7 +23,7 @@ from muntin.progress import (
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation, ProgressTracker, Tracked, implied
-from tests.engine.time.histories import History, Row, clock_of, punctuations, random_history, seen_by_tasks
+from tests.engine.time.histories import History, Row, clock_of, observations, punctuations, random_history
 from tests.modules.progress_policies import Elapsing, Guarded, Outvoted
 
 NOTHING: Tracked = ()
@@ -41,7 +41,7 @@ RULES = [
     Elapsing(4),
     Outvoted(2),
 ]
-POLICIES = [idle for rule in RULES for idle in (rule, rule.with_idle(15), rule.with_idle(15, lag=9))]
+POLICIES = [*RULES, *(rule.with_idle(15) for rule in RULES), *(rule.with_idle(15, lag=9) for rule in RULES)]
 BY_BATCH = (punctuate_every(rows=1), punctuate_every(rows=5, delay=3), Guarded(3), Elapsing(4))
 STEADY = [rule for rule in RULES if rule not in BY_BATCH]
 """Policies that look at the rows alone, and not at when micro-batches ended or clocks were read."""
@@ -51,39 +51,45 @@ STEADY = [rule for rule in RULES if rule not in BY_BATCH]
 def test_a_source_that_is_declared_later_joins_at_the_watermark_and_one_that_left_is_not_waited_for(
     policy: ProgressPolicy,
 ) -> None:
-    def after(sources: Sequence[str], before: Progress, kept: Tracked, *seen: Observation) -> tuple[Progress, Tracked]:
-        return ProgressTracker(policy, tuple(sources)).advance(before, kept, Progress(clock=0), seen)
+    progress = Progress()
+    tracked_sources = NOTHING
 
-    now, kept = after("ab", Progress(), NOTHING, Observation("a", 40, 1, (40,)), Observation("b", 30, 1, (30,)))
-    assert now.watermark == 25
-    now, kept = after("abc", now, kept, Observation("a", 90, 1, (90,)), Observation("b", 80, 1, (80,)))
-    assert now.watermark == 25
-    now, kept = after("abc", now, kept, Observation("c", 60, 1, (60,)))
-    assert now.watermark == 55
-    now, kept = after("ab", now, kept)
-    assert now.watermark == 75
+    def watermark_of(sources: str, **newest: int) -> int:
+        """Return the watermark after a micro-batch with a row of each of the sources that are named."""
+        nonlocal progress, tracked_sources
+        tracker = ProgressTracker(policy, tuple(sources))
+        rows = [Observation(source, start, 1, (start,)) for source, start in newest.items()]
+        progress, tracked_sources = tracker.advance(progress, tracked_sources, Progress(clock=0), rows)
+        return progress.watermark
+
+    assert watermark_of("ab", a=40, b=30) == 25
+    assert watermark_of("abc", a=90, b=80) == 25, "c joins at the watermark"
+    assert watermark_of("abc", c=60) == 55
+    assert watermark_of("ab") == 75, "c is not waited for"
 
 
 def tracked(
     policy: ProgressPolicy, sources: Sequence[str], history: History, random: Random, restarts: float = 0.3
 ) -> list[int]:
     """Return the watermark after each micro-batch, by a tracker that is restarted now and then."""
-    codec, tracker = Codec(), ProgressTracker(policy, tuple(sources))
-    progress, kept = Progress(), NOTHING
-    found: list[int] = []
+    codec = Codec()
+    tracker = ProgressTracker(policy, tuple(sources))
+    progress = Progress()
+    state = NOTHING
+    watermarks: list[int] = []
     for batch in history:
-        marks = [row.time for row in batch if row.kind == "punctuate" and (row.source is None or not sources)]
-        arrived = Progress(max(marks, default=EARLIEST), clock=clock_of([batch]))
-        progress, kept = tracker.advance(progress, kept, arrived, seen_by_tasks(policy, batch, random))
+        of_all = [row.time for row in batch if row.kind == "punctuate" and (row.source is None or not sources)]
+        of_batch = Progress(max(of_all, default=EARLIEST), clock=clock_of([batch]))
+        progress, state = tracker.advance(progress, state, of_batch, observations(policy, batch, random))
         if random.random() < restarts:
-            kept = codec.unpack(codec.pack(list(kept)))
-        found.append(progress.watermark)
-    return found
+            state = codec.unpack(codec.pack(list(state)))
+        watermarks.append(progress.watermark)
+    return watermarks
 
 
 @pytest.mark.parametrize("sources", [[], ["a"], ["a", "b", "c"]], ids=len)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-def test_it_is_what_a_look_at_the_whole_history_says(policy: ProgressPolicy, sources: list[str]) -> None:
+def test_the_watermark_is_that_of_a_look_at_the_whole_history(policy: ProgressPolicy, sources: list[str]) -> None:
     random = Random(f"{policy} {policy.idle} {sources}")
     for _ in range(40):
         history = random_history(random, sources or [None])
@@ -95,11 +101,11 @@ def test_where_micro_batches_end_makes_no_difference_to_where_the_input_ends_up(
     random = Random(str(policy))
     for _ in range(60):
         history = random_history(random, ["a", "b"])
-        rows = [row for batch in history for row in batch]
-        elsewhere = sorted(random.sample(range(len(rows) + 1), min(3, len(rows))))
-        cuts = [0, *elsewhere, len(rows)]
-        again = [rows[start:stop] for start, stop in pairwise(cuts)]
-        assert tracked(policy, ["a", "b"], history, random)[-1] == tracked(policy, ["a", "b"], again, random)[-1]
+        rows = list(chain.from_iterable(history))
+        cuts = sorted(random.sample(range(len(rows) + 1), min(3, len(rows))))
+        cut_elsewhere = [rows[start:stop] for start, stop in pairwise([0, *cuts, len(rows)])]
+        watermark = tracked(policy, ["a", "b"], history, random)[-1]
+        assert tracked(policy, ["a", "b"], cut_elsewhere, random)[-1] == watermark
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 5])
@@ -120,36 +126,40 @@ def disordered(random: Random, rows: int) -> list[int]:
     waiting = sorted(random.randint(0, 30) for _ in range(20))
     starts: list[int] = []
     while waiting:
-        allowed = [s for s in waiting if sum(t > waiting[0] for t in [*starts, s]) <= rows]
-        starts.append(random.choice(allowed or waiting[:1]))
-        waiting.remove(starts[-1])
+        larger = sum(start > waiting[0] for start in starts)
+        allowed = [start for start in waiting if larger + (start > waiting[0]) <= rows]
+        start = random.choice(allowed or waiting[:1])
+        starts.append(start)
+        waiting.remove(start)
     return starts
 
 
 def test_progress_never_goes_back_and_punctuation_is_within_the_horizon() -> None:
     random = Random(5)
     for policy in POLICIES:
-        tracker, progress, kept = ProgressTracker(policy, ("a", "b")), Progress(), NOTHING
+        tracker = ProgressTracker(policy, ("a", "b"))
+        previous = Progress()
+        state = NOTHING
         for batch in random_history(random, ["a", "b"]):
-            arrived = Progress(clock=clock_of([batch]))
-            now, kept = tracker.advance(progress, kept, arrived, seen_by_tasks(policy, batch, random))
-            assert now.advance(progress) == now
-            assert now.watermark == INFINITY or now.horizon >= now.watermark
-            progress = now
+            of_batch = Progress(clock=clock_of([batch]))
+            progress, state = tracker.advance(previous, state, of_batch, observations(policy, batch, random))
+            assert progress.advance(previous) == progress
+            assert progress.watermark == INFINITY or progress.horizon >= progress.watermark
+            previous = progress
 
 
 def test_progress_need_not_be_known_finer_than_output_changes() -> None:
     tracker = ProgressTracker(bounded_delay(0), steps=(tumbling(10),))
-    now, _ = tracker.advance(Progress(), (), Progress(newest=37, horizon=38), [Observation(None, 37, 1)])
-    assert now == Progress(30, 38, 37)
+    progress, _ = tracker.advance(Progress(), (), Progress(newest=37, horizon=38), [Observation(None, 37, 1)])
+    assert progress == Progress(30, 38, 37)
 
 
 def test_a_declared_source_that_never_spoke_holds_everything() -> None:
-    tracker, said = ProgressTracker(ordered(), ("a", "b")), Progress()
-    now, kept = tracker.advance(Progress(), (), said, [Observation("a", 100, 1)])
-    assert now.watermark == EARLIEST
-    now, kept = tracker.advance(now, kept, said, [Observation("b", 60, 1)])
-    assert now.watermark == 60
+    tracker = ProgressTracker(ordered(), ("a", "b"))
+    progress, state = tracker.advance(Progress(), NOTHING, Progress(), [Observation("a", 100, 1)])
+    assert progress.watermark == EARLIEST
+    progress, state = tracker.advance(progress, state, Progress(), [Observation("b", 60, 1)])
+    assert progress.watermark == 60
 
 
 def test_a_source_that_wakes_up_does_not_take_progress_back() -> None:
@@ -157,26 +167,29 @@ def test_a_source_that_wakes_up_does_not_take_progress_back() -> None:
     #  a            5         21                    44
     #  b           -                    idle         9   waited for again: 9 < 21, so nothing moves
     tracker = ProgressTracker(ordered().with_idle(30), ("a", "b"))
-    now, kept = tracker.advance(Progress(), (), Progress(clock=0), [Observation("a", 5, 1)])
-    now, kept = tracker.advance(now, kept, Progress(clock=20), [Observation("a", 21, 1)])
-    assert now.watermark == EARLIEST
-    now, kept = tracker.advance(now, kept, Progress(clock=40), [])
-    assert now.watermark == 21
-    now, kept = tracker.advance(now, kept, Progress(clock=45), [Observation("a", 44, 1), Observation("b", 9, 1)])
-    assert now.watermark == 21
+    progress, state = tracker.advance(Progress(), NOTHING, Progress(clock=0), [Observation("a", 5, 1)])
+    progress, state = tracker.advance(progress, state, Progress(clock=20), [Observation("a", 21, 1)])
+    assert progress.watermark == EARLIEST
+    progress, state = tracker.advance(progress, state, Progress(clock=40), [])
+    assert progress.watermark == 21
+    of_both = [Observation("a", 44, 1), Observation("b", 9, 1)]
+    progress, state = tracker.advance(progress, state, Progress(clock=45), of_both)
+    assert progress.watermark == 21
 
 
 def test_a_clock_alone_moves_nothing() -> None:
     tracker = ProgressTracker(bounded_delay(5))
-    now, _ = tracker.advance(Progress(), (), Progress(clock=1000), [])
-    assert now == Progress(clock=1000)
+    progress, _ = tracker.advance(Progress(), NOTHING, Progress(clock=1000), [])
+    assert progress == Progress(clock=1000)
 
 
-def test_what_is_kept_of_a_source_is_bounded() -> None:
-    tracker, progress, kept = ProgressTracker(bounded_disorder(3)), Progress(), NOTHING
+def test_the_state_of_a_source_is_bounded() -> None:
+    tracker = ProgressTracker(bounded_disorder(3))
+    progress = Progress()
+    state = NOTHING
     for tick in range(100):
-        progress, kept = tracker.advance(progress, kept, Progress(), [Observation(None, tick, 1, (tick,))])
-    assert len(Codec().pack(list(kept))) < 60
+        progress, state = tracker.advance(progress, state, Progress(), [Observation(None, tick, 1, (tick,))])
+    assert len(Codec().pack(list(state))) < 60
     assert progress.watermark == 96
 
 
@@ -197,9 +210,9 @@ def test_a_policy_that_fails_or_answers_with_no_time_is_named_with_what_it_was_g
         def watermark(self, seen: SourceProgress) -> int:
             return INFINITY if self.delay else 1.5  # type: ignore[return-value]  # that is the point
 
-    seen = SourceProgress(newest=7, rows=1)
+    source_progress = SourceProgress(newest=7, rows=1)
     with pytest.raises(ModuleError, match=r"policy Fails failed in watermark: ZeroDivisionError.*\n.*newest=7, rows=1"):
-        implied(Fails(0), seen)
+        implied(Fails(0), source_progress)
     for policy in (Endless(0), Endless(1)):
         with pytest.raises(ModuleContractError, match=r"policy Endless returned (1.5|922\d+) from watermark"):
-            implied(policy, seen)
+            implied(policy, source_progress)

@@ -51,8 +51,8 @@ def check_slices(grid: SliceGrid, windows: RegularWindows, tick: int) -> None:
     number = grid.slice_at(tick)
     extent = grid.extent(number)
     assert extent.start <= tick < extent.end == grid.extent(number + 1).start
-    for other in (extent.start, tick, extent.end - 1):
-        assert numbers_of(grid, number, number) == over(windows, other, other + 1)
+    for inner_tick in (extent.start, tick, extent.end - 1):
+        assert numbers_of(grid, number, number) == over(windows, inner_tick, inner_tick + 1)
     counted = tick if windows.periods is None else windows.periods.number_at(tick)
     assert grid.slices_at(np.array([counted])).tolist() == [number]
     for place in over(windows, tick, tick + 1):
@@ -63,18 +63,19 @@ def check_slices(grid: SliceGrid, windows: RegularWindows, tick: int) -> None:
 
 def check_bounds(grid: SliceGrid, windows: RegularWindows, watermark: int, start: int, end: int) -> None:
     """A row is late if a window of it is complete, and dead if all are; output changes at the ends of windows."""
-    known, rows = listed(windows), over(windows, start, end)
+    ticks_of_windows = listed(windows)
+    rows = over(windows, start, end)
     first_open = grid.windows.first_open(watermark)
-    assert first_open == min(number for number, window in known.items() if window.end > watermark)
+    assert first_open == min(number for number, window in ticks_of_windows.items() if window.end > watermark)
     numbers = [tick if windows.periods is None else windows.periods.number_at(tick) for tick in (start, end - 1)]
     low, high = map(grid.slices_at, numbers)
     assert numbers_of(grid, low, high) == rows
     if rows:
-        assert (low < grid.first_legal(first_open)) == any(known[number].end <= watermark for number in rows)
+        assert (low < grid.first_legal(first_open)) == any(ticks_of_windows[number].end <= watermark for number in rows)
         assert (high >= grid.first_live(first_open)) == (rows[-1] >= first_open)
-    assert settled([grid.windows], watermark) == known[first_open - 1].end
+    assert settled([grid.windows], watermark) == ticks_of_windows[first_open - 1].end
     for at_end in (False, True):
-        first = known[first_open]
+        first = ticks_of_windows[first_open]
         assert output_watermark([grid], watermark, at_end=at_end) == (first.end if at_end else first.start)
 
 
@@ -100,9 +101,12 @@ def test_rows_are_late_and_forgotten_by_their_windows(
 
 @given(WINDOWS, TICKS, TICKS)
 def test_windows_have_begun_that_start_before_the_horizon(windows: RegularWindows, mark: int, horizon: int) -> None:
-    grid, known = grid_of(windows), listed(windows)
-    assert grid.first_unbegun(horizon) == min(place for place, window in known.items() if window.start >= horizon)
-    opened = [window for window in known.values() if window.start < horizon and window.end > mark]
+    grid = grid_of(windows)
+    ticks_of_windows = listed(windows)
+    assert grid.first_unbegun(horizon) == min(
+        place for place, window in ticks_of_windows.items() if window.start >= horizon
+    )
+    opened = [window for window in ticks_of_windows.values() if window.start < horizon and window.end > mark]
     assert open_windows([grid], mark, horizon) == len(opened)
 
 
@@ -163,7 +167,8 @@ def test_before_the_first_watermark_all_is_open_and_after_the_last_nothing() -> 
 def test_only_windows_of_equal_periods_share_slices() -> None:
     day = CalendarWindows(1, 1, "day", "Asia/Tokyo")
     week, month = (CalendarWindows(size, size, unit, "Asia/Tokyo") for size, unit in ((7, "day"), (1, "month")))  # type: ignore[arg-type]
-    elsewhere, later = CalendarWindows(1, 1, "day"), CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
+    elsewhere = CalendarWindows(1, 1, "day")
+    later = CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
     grids: list[Any] = [(day.grid(), other.grid()) for other in (week, month, elsewhere, later)]
     assert list(map(share_slices, grids)) == [True, False, False, False]
 
@@ -179,5 +184,5 @@ def test_years_far_away_have_the_windows_that_are_cut_one_by_one(
     assert windows is not None
     grid = SliceGrid.of(windows)
     number = grid.slice_at(tick)
-    wanted = list(islice(kind.cut(Stretches(), tick, tick + 1), 9))
-    assert [grid.windows.window(window) for window in numbers_of(grid, number, number)] == wanted
+    expected = list(islice(kind.cut(Stretches(), tick, tick + 1), 9))
+    assert [grid.windows.window(window) for window in numbers_of(grid, number, number)] == expected

@@ -47,36 +47,43 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     plan: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> TaskPayload:
-    """Return a task over integer ticks with one key; what is not given is the plainest.
+    """Return a task over integer ticks with one key, by default the plainest one.
 
     Args:
-        module: Its module; one with a columnar form is its own.
-        given: The columns that the module reads.
-        names: The query's own names, by those under which its columns travel.
-        evaluator: The name of the evaluator.
+        module: Module; one with a columnar form is its own form.
+        given: Columns that the module reads.
+        names: Names of columns in the query, by those under which they travel.
+        evaluator: Name of the evaluator.
         is_point: True if events last one tick.
         has_ids: True if events may be revised.
-        result: What its results are declared as, if that is not what its class says.
-        policy: What says how far the input is.
-        sources: The sources that are waited for.
-        late: What becomes of late rows.
-        buckets: How many there are.
+        result: Declaration of its results, if its class has another one.
+        policy: Progress policy of the input.
+        sources: Sources that are waited for.
+        late: Policy for late rows.
+        buckets: Number of buckets.
         is_filtered: True if insertions are tested.
         plan: Other parts of the plan.
         changed: Parts of the task.
     """
     module = module or Members()
-    bound, places = bind_inputs(type(module), given), tuple(range(len(given)))
+    bound = bind_inputs(type(module), given)
+    places = tuple(range(len(given)))
     form = module if isinstance(module, ColumnarAggregate) else None
-    called = {"k0": "key", "start": "since", **{f"i{place}": field.name for place, field in enumerate(given)}}
-    called = dict(names or called)
-    called |= {} if is_point else {"end": called.get("end", "until")}
-    called |= {"id": called.get("id", "id")} if has_ids else {}
-    columns: dict[str, Any] = {
-        name: NamedColumn(called[name], "bigint") for name in ("start", *_ROLES) if name in called
-    }
-    payload = tuple(NamedColumn(called[f"i{place}"], "bigint") for place in places)
-    tested = (NamedColumn("kept", "boolean"),) if is_filtered else ()
+    query_names = {"k0": "key", "start": "since"}
+    for place, field in enumerate(given):
+        query_names[f"i{place}"] = field.name
+    if names is not None:
+        query_names = dict(names)
+    if not is_point:
+        query_names.setdefault("end", "until")
+    if has_ids:
+        query_names.setdefault("id", "id")
+    roles: dict[str, Any] = {}
+    for role in ("start", *_ROLES):
+        if role in query_names:
+            roles[role] = NamedColumn(query_names[role], "bigint")
+    payload = tuple(NamedColumn(query_names[f"i{place}"], "bigint") for place in places)
+    conditions = (NamedColumn("kept", "boolean"),) if is_filtered else ()
     keys = changed.pop("keys", (pa.string(),))
     modules = (
         ModulePlan(
@@ -91,11 +98,10 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
             tuple(given),
         ),
     )
-    named = Columns(
-        **columns, keys=tuple(NamedColumn(called["k0"], "string") for _ in keys), payload=payload, conditions=tested
-    )
+    key_columns = (NamedColumn(query_names["k0"], "string"),) * len(keys)
+    columns = Columns(**roles, keys=key_columns, payload=payload, conditions=conditions)
     parts: dict[str, Any] = {
-        "inputs": (Input(named, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
+        "inputs": (Input(columns, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
         "axis": Axis.TICKS,
         "window": tumbling(10),
         "clip": ClipPolicy.NONE,
@@ -104,42 +110,44 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "modules": modules,
         "buckets": buckets,
     }
-    types = (*(pa.int64() for _ in given), *([pa.bool_()] if is_filtered and has_ids else []))
+    types = [pa.int64()] * len(given)
+    if is_filtered and has_ids:
+        types.append(pa.bool_())
     settings: dict[str, Any] = {
         "identity": {},
-        "columns": (InputColumns(changed.pop("inputs", types), changed.pop("has_changes", False)),),
+        "columns": (InputColumns(changed.pop("inputs", tuple(types)), changed.pop("has_changes", False)),),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
-    made = Plan(**(parts | dict(plan or {})))
-    (declaration,) = (declaration for declaration in DECLARATIONS if declaration.name == evaluator)
-    choice = choose(made, declaration)
+    unchosen = Plan(**(parts | dict(plan or {})))
+    (declaration,) = [declaration for declaration in DECLARATIONS if declaration.name == evaluator]
+    choice = choose(unchosen, declaration)
     assert isinstance(choice, Choice), choice
-    return TaskPayload(plan=replace(made, choice=choice), keys=keys, **(settings | changed))
+    return TaskPayload(plan=replace(unchosen, choice=choice), keys=keys, **(settings | changed))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:
-    """Return projected rows of one key, unless said otherwise; `start` says how many."""
+    """Return projected rows, as many as there are starts; by default all have one key and one payload."""
     count = len(columns["start"])
-    given = {"k0": ["a"] * count, "i0": [7] * count} | columns
-    arrays = {
-        name: values if isinstance(values, pa.Array) else pa.array(values, _type(name))
-        for name, values in given.items()
-    }
+    arrays: dict[str, pa.Array] = {}
+    for name, values in ({"k0": ["a"] * count, "i0": [7] * count} | columns).items():
+        arrays[name] = values if isinstance(values, pa.Array) else pa.array(values, _type(name))
     return pa.record_batch(arrays)
 
 
 def _type(name: str) -> pa.DataType:
-    of = {"change": pa.string(), "signal": pa.string(), "k0": pa.string()}
-    return of.get(name, pa.int64())
+    return pa.string() if name in ("change", "signal", "k0") else pa.int64()
 
 
 def sent(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Return what a task of the map side sends."""
-    return [row for batch in Distributor(pack_task(task))(batches) for row in batch.to_pylist()]
+    """Return the rows that a map task sends."""
+    output: list[dict[str, Any]] = []
+    for batch in Distributor(pack_task(task))(batches):
+        output += batch.to_pylist()
+    return output
 
 
 def arrived(task: TaskPayload, *batches: pa.RecordBatch) -> BucketArrivals:
-    """Return what reaches a bucket, where there is only one."""
+    """Return the input of a bucket, where there is only one."""
     return collect(sent(task, *batches))
 
 

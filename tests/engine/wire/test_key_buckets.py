@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import chain
 from math import copysign, inf, nan
 from struct import unpack
 from typing import Any
@@ -21,8 +22,8 @@ OTHER_NAN = unpack("<d", bytes([1, 0, 0, 0, 0, 0, 0xF8, 0xFF]))[0]
 
 
 def buckets(kind: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
-    found: list[int] = buckets_of([pa.array(keys, kind)], len(keys), count).tolist()
-    return found
+    buckets: list[int] = buckets_of([pa.array(keys, kind)], len(keys), count).tolist()
+    return buckets
 
 
 @pytest.mark.parametrize(
@@ -87,10 +88,11 @@ def test_keys_are_spread_evenly(column: pa.Array, count: int) -> None:
 
 
 def test_several_columns_count_in_their_order_and_null_is_a_value() -> None:
-    one, other = pa.array([1, 2, None, None]), pa.array([2, 1, 1, None])
-    found = buckets_of([one, other], 4, 2**40).tolist()
-    assert len(set(found)) == 4
-    assert buckets_of([other, one], 4, 2**40).tolist() != found
+    first = pa.array([1, 2, None, None])
+    second = pa.array([2, 1, 1, None])
+    buckets = buckets_of([first, second], 4, 2**40).tolist()
+    assert len(set(buckets)) == 4
+    assert buckets_of([second, first], 4, 2**40).tolist() != buckets
 
 
 def test_a_part_of_a_column_has_the_same_buckets() -> None:
@@ -108,9 +110,11 @@ def test_rows_keep_their_order_and_one_with_a_problem_may_hold_any_key() -> None
     never = pa.array([2**62, 0, 0, 0, 0], pa.int64()).cast(pa.timestamp("us"))
     keys = pa.StructArray.from_arrays([never], ["at"])  # the first one has no counterpart in Python
     rows = pa.table({"problem": pa.array([9, None, None, 9, None], pa.int16()), "k0": keys, "place": range(5)})
-    found = {bucket: some.column("place").to_pylist() for bucket, some in by_bucket(rows, ["k0"], 4)}
-    good = [places for places in found.values() if 1 in places]
-    assert sorted(place for places in found.values() for place in places) == [0, 1, 2, 3, 4]
+    places_by_bucket: dict[int, list[int]] = {}
+    for bucket, bucket_rows in by_bucket(rows, ["k0"], 4):
+        places_by_bucket[bucket] = bucket_rows.column("place").to_pylist()
+    good = [places for places in places_by_bucket.values() if 1 in places]
+    assert sorted(chain.from_iterable(places_by_bucket.values())) == [0, 1, 2, 3, 4]
     assert [place for place in good[0] if place in (1, 2, 4)] == [1, 2, 4]
     assert list(by_bucket(rows.slice(0, 0), ["k0"], 4)) == []
 

@@ -40,20 +40,21 @@ def test_the_days_and_months_are_those_of_pandas(zone: str, dense: int, monkeypa
 def test_months_begin_at_their_first_midnight(zone: str) -> None:
     numbers = np.arange(0, 700)
     first = (datetime(1970 + month // 12, month % 12 + 1, 1, tzinfo=ZoneInfo(zone)) for month in range(700))
-    wanted = [int(midnight.timestamp()) * 1_000_000 for midnight in first]
-    assert ticks_of(periods_of("month", zone), numbers).tolist() == wanted
+    expected = [int(midnight.timestamp()) * 1_000_000 for midnight in first]
+    assert ticks_of(periods_of("month", zone), numbers).tolist() == expected
 
 
 @pytest.mark.parametrize("dense", [0, 8, 1 << 12])
 def test_the_way_to_the_numbers_makes_no_difference(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(period_numbers, "_DENSE", dense)
-    squares, ticks = Squares(), np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
+    squares = Squares()
+    ticks = np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
     numbers = [squares.number_at(tick) for tick in ticks.tolist()]
     assert numbers_at(squares, ticks).tolist() == numbers
     assert ticks_of(squares, np.array(numbers)).tolist() == [squares.begins(number) for number in numbers]
     near = ticks[np.abs(ticks) < 100]
     assert numbers_at(squares, near).tolist() == [squares.number_at(tick) for tick in near.tolist()]
-    assert [len(made(squares, near[:0])) for made in (numbers_at, ticks_of)] == [0, 0]
+    assert [len(function(squares, near[:0])) for function in (numbers_at, ticks_of)] == [0, 0]
 
 
 def test_ticks_that_are_counted_stay_themselves() -> None:
@@ -70,7 +71,8 @@ def test_periods_are_asked_for_once_where_rows_are_near_each_other() -> None:
             asked.append(number)
             return super().begins(number)
 
-    squares, ticks = Asked(), np.arange(1_000)
+    squares = Asked()
+    ticks = np.arange(1_000)
     numbers_at(squares, ticks)
     many = len(asked)
     numbers_at(squares, ticks + 1)

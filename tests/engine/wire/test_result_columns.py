@@ -35,7 +35,8 @@ class Leaving(Span):
 
 
 def test_a_field_of_a_row_is_read_once_and_an_exit_in_it_is_told_with_the_row() -> None:
-    query, row = Query(tumbling(5), ANY["operator"]), describe(Span, "value")
+    query = Query(tumbling(5), ANY["operator"])
+    row = describe(Span, "value")
     task = query.task(query.plan())
     results = ResultColumns(task, "some.module 1.0.0", lambda place: (("a",), Window(place, place + 5)))
     rows = [Span(0.0, 1.0), object.__new__(Leaving), Span(2.0, 3.0)]

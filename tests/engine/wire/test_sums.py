@@ -50,7 +50,8 @@ def test_a_sum_and_a_mean_are_the_exact_ones_rounded(values: list[float], count:
 def test_what_is_taken_back_leaves_no_trace(first: list[float], second: list[float], third: list[float]) -> None:
     values = Sums.of(np.array([*first, *second, *third]))
     totals = values.on_grid(len(values)).each(lambda lane, _: np.cumsum(np.concatenate([[0.0], lane])))
-    start, stop = len(first), len(first) + len(second)
+    start = len(first)
+    stop = len(first) + len(second)
     within = totals.each(lambda total, _: total[stop : stop + 1] - total[start : start + 1])
     assert repr(float(within.rounded()[0])) == repr(quotient(second))
 

@@ -81,7 +81,8 @@ TAKEN = {
 
 @pytest.mark.parametrize("taken", TAKEN)
 def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on(taken: str) -> None:
-    before, modules = (dict(vars(builtins)), struct.pack, pickle.dumps), dict(sys.modules)
+    before = (dict(vars(builtins)), struct.pack, pickle.dumps)
+    modules = dict(sys.modules)
     with pytest.raises(ModuleContractError) as caught:
         run(TAKEN[taken])
     assert (dict(vars(builtins)), struct.pack, pickle.dumps) == before
@@ -97,16 +98,17 @@ def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on
     run(lambda: None)
 
 
-def test_an_own_name_among_the_builtins_is_nobodys_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    for marked in ("one", "other"):
-        run(lambda marked=marked: monkeypatch.setattr(builtins, "_", marked, raising=False))  # type: ignore[misc]
+def test_a_new_name_among_the_builtins_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("first", "second"):
+        run(lambda value=value: monkeypatch.setattr(builtins, "_", value, raising=False))  # type: ignore[misc]
+        assert "_" in vars(builtins)
 
 
 def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, pytest.raises(TypeError, match="not callable") as caught:
         run(lambda: patched.setattr(output_blobs, "to_blob", None))
-    said = "".join(traceback.format_exception_only(caught.value))
-    assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in said
+    message = "".join(traceback.format_exception_only(caught.value))
+    assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in message
 
 
 class OtherCells(MemoryCells):

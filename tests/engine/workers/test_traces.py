@@ -88,8 +88,8 @@ def test_the_package_prints_the_description(tmp_path: Path) -> None:
 def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> None:
     ways = ["exit", "fault", "kill", "sliced"]
     story = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]
-    told = subprocess.run(story, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    ended = {name: (int(pid), int(code)) for name, pid, code in (line.split() for line in told)}
+    lines = subprocess.run(story, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    ended = {name: (int(pid), int(code)) for name, pid, code in (line.split() for line in lines)}
     assert {name: code for name, (_, code) in ended.items()} == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
     traces = {trace.pid: trace for trace in read_traces(tmp_path)}
     for way in ("exit", "fault", "kill"):
@@ -127,7 +127,7 @@ def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_traceba
         raise ZeroDivisionError("seven is not liked here")
 
     monkeypatch.setenv("SPARK_SIMPLIFIED_TRACEBACK", "1")
-    told = io.BytesIO()
+    output = io.BytesIO()
     try:
         with overseen(WorkerSettings(), Axis.TICKS):
             try:
@@ -137,7 +137,7 @@ def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_traceba
                     "show.picky", "1.0.0", ("a",), Window(0, 10), "compute_result", error
                 ) from error
     except ModuleFailedError as error:
-        handle_worker_exception(error, told)
-    text = told.getvalue().decode("utf-8", "replace")
+        handle_worker_exception(error, output)
+    text = output.getvalue().decode("utf-8", "replace")
     assert "in raised_in_the_module" in text
     assert text.index("in raised_in_the_module") < text.index("show.picky 1.0.0 failed in compute_result")

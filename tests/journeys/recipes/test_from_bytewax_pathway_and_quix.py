@@ -164,7 +164,8 @@ class TestPathway:
         values = [(1, 10), (2, 1), (4, 3), (8, 2), (9, 4), (10, 8), (1, 9), (2, 16)]
         rows = table(spark, "t bigint, v bigint", *values)
         probes = table(spark, "at bigint", *((at,) for at in (2, 4, 6, 8, 10, 20)))
-        a, b = 2, 1
+        a = 2
+        b = 1
         times = events(probes, at="at")
         near = times.join(
             events(rows, at="t").shift(-b).extend(a + b), "left", left_columns=["at"], right_columns=["v"]
@@ -194,7 +195,8 @@ class TestPathway:
     def test_joins(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, at bigint, l string", ("x", 1, "l1"), ("x", 5, "l2"), ("x", 9, "l3"))
         right_rows = table(spark, "k string, at bigint, r string", ("x", 5, "r1"), ("x", 7, "r2"))
-        left, right = events(left_rows, key="k", at="at"), events(right_rows, key="k", at="at")
+        left = events(left_rows, key="k", at="at")
+        right = events(right_rows, key="k", at="at")
         versions = events(right_rows, key="k", at="at", edge=True)
         columns: Any = {"left_columns": ["l"], "right_columns": ["r"]}
         # asof_join backwards: the last right time that is not after the left one
@@ -323,13 +325,15 @@ class TestQuixStreams:
     def test_joins(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, at bigint, l string", ("x", 1, "l1"), ("x", 5, "l2"), ("x", 9, "l3"))
         right_rows = table(spark, "k string, at bigint, r string", ("x", 5, "r1"), ("x", 8, "r2"))
-        left, right = events(left_rows, key="k", at="at"), events(right_rows, key="k", at="at")
+        left = events(left_rows, key="k", at="at")
+        right = events(right_rows, key="k", at="at")
         versions = events(right_rows, key="k", at="at", edge=True)
         columns: Any = {"left_columns": ["l"], "right_columns": ["r"]}
         assert rows_of(left.join(versions, **columns), "l", "r") == [("l2", "r1"), ("l3", "r2")]
         assert rows_of(left.join(versions, "left", **columns), "l", "r")[0] == ("l1", None)
         # From a before the left message to b after it: 8 is 1 before 9 and 3 after 5.
-        a, b = 1, 2
+        a = 1
+        b = 2
         assert rows_of(left.extend(b).join(right.extend(a), **columns), "l", "r") == [("l2", "r1"), ("l3", "r2")]
         outer = left.join(right.shift(-b).extend(a + b), "left", **columns)
         assert rows_of(outer, "l", "r") == [("l1", None), ("l2", "r1"), ("l3", "r2")]

@@ -369,7 +369,8 @@ class TestJoins:
     @recipe(FLINK_AND_BEAM, "`intervalJoin(...).between(-a, b)`")
     def test_interval_join(self, sides: tuple[Any, Any]) -> None:
         left, right = sides
-        a, b = 2, 5
+        a = 2
+        b = 5
         joined = left.extend(b).join(right.extend(a), left_columns=["o"], right_columns=["s"])
         assert rows_of(joined, "o", "s") == INNER
 
@@ -377,7 +378,8 @@ class TestJoins:
     @recipe(FLINK_AND_BEAM, "an outer interval join, `LEFT JOIN r ON ... AND r.t BETWEEN l.t - a AND l.t + b`")
     def test_outer_interval_join(self, sides: tuple[Any, Any]) -> None:
         left, right = sides
-        a, b = 2, 5
+        a = 2
+        b = 5
         joined = left.join(right.shift(-b).extend(a + b), "left", left_columns=["o"], right_columns=["s"])
         assert rows_of(joined, "o", "s", "start") == [
             ("o1", "s1", 100),
@@ -397,7 +399,8 @@ class TestJoins:
         # Flink's own example: tumbling windows of 2, orange at 0, 1, 2, 3, 4 and green at 0, 1, 3.
         orange = table(spark, "at bigint, o bigint", *((at, at) for at in (0, 1, 2, 3, 4)))
         green = table(spark, "at bigint, g bigint", *((at, at) for at in (0, 1, 3)))
-        left, right = events(orange, at="at"), events(green, at="at")
+        left = events(orange, at="at")
+        right = events(green, at="at")
         tumbled = left.join(right, left_columns=["o"], right_columns=["g"], same_window=tumbling(2))
         assert rows_of(tumbled, "o", "g") == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 3), (3, 3)]
         # Sliding windows of 2 by 1: 1 and 1 are together in two windows, and twice in Flink.
@@ -416,7 +419,8 @@ class TestJoins:
             ("EUR", 30, "o3"),
         )
         rates = table(spark, "k string, at bigint, rate bigint", ("EUR", 10, 114), ("EUR", 20, 119))
-        left, right = events(orders, key="k", at="at"), events(rates, key="k", at="at", edge=True)
+        left = events(orders, key="k", at="at")
+        right = events(rates, key="k", at="at", edge=True)
         joined = left.join(right, left_columns=["o"], right_columns=["rate"])
         assert rows_of(joined, "o", "rate") == [("o1", 114), ("o2", 114), ("o3", 119)]
         outer = left.join(right, "left", left_columns=["o"], right_columns=["rate"])
@@ -587,7 +591,8 @@ class TestNullKeys:
     def test_null_keys_meet_unless_they_are_left_out_of_one_side(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, at bigint, o string", (None, 1, "o1"), ("a", 1, "o2"))
         right_rows = table(spark, "k string, at bigint, s string", (None, 1, "s1"), ("a", 1, "s2"))
-        left, right = events(left_rows, key="k", at="at"), events(right_rows, key="k", at="at")
+        left = events(left_rows, key="k", at="at")
+        right = events(right_rows, key="k", at="at")
         met = left.join(right, left_columns=["o"], right_columns=["s"])
         assert rows_of(met, "o", "s") == [("o1", "s1"), ("o2", "s2")]
         # Flink's inner join has (o2, s2) alone, and its left join o1 with a null besides.

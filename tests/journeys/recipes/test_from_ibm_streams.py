@@ -105,7 +105,8 @@ def test_a_join_over_two_windows(spark: SparkSession) -> None:
     # Left and right windows of sliding, time(5): tuples match that are at most 5 apart.
     left_rows = table(spark, "k string, at bigint, l string", ("a", 1, "l1"), ("a", 10, "l2"))
     right_rows = table(spark, "k string, at bigint, r string", ("a", 6, "r1"), ("a", 16, "r2"))
-    left, right = events(left_rows, key="k", at="at"), events(right_rows, key="k", at="at")
+    left = events(left_rows, key="k", at="at")
+    right = events(right_rows, key="k", at="at")
     joined = left.extend(5).join(right.extend(5), left_columns=["l"], right_columns=["r"])
     assert rows_of(joined, "l", "r") == [("l1", "r1"), ("l2", "r1")]
 

@@ -200,7 +200,8 @@ class TestJoins:
     def test_before_and_after(self, sides: tuple[EventStream, EventStream]) -> None:
         # The other record is at most 10 before and at most 9 after: r2, which is 10 after l1, is out.
         left, right = sides
-        a, b = 10, 9
+        a = 10
+        b = 9
         inner = left.extend(b).join(right.extend(a), left_columns=["l"], right_columns=["r"])
         assert rows_of(inner, "l", "r") == [("l1", "r1")]
         outer = left.join(right.shift(-b).extend(a + b), "left", left_columns=["l"], right_columns=["r"])
@@ -223,7 +224,8 @@ class TestJoins:
     def test_a_stream_and_a_table(self, spark: SparkSession) -> None:
         clicks = table(spark, "k string, at bigint, l string", ("x", 5, "l0"), ("x", 10, "l1"), ("x", 15, "l2"))
         users = table(spark, "k string, at bigint, r string", ("x", 10, "v1"), ("x", 12, "v2"))
-        left, right = events(clicks, key="k", at="at"), events(users, key="k", at="at", edge=True)
+        left = events(clicks, key="k", at="at")
+        right = events(users, key="k", at="at", edge=True)
         joined = left.join(right, left_columns=["l"], right_columns=["r"])
         # A versioned table gives the version of the stream record's own timestamp; an inner join drops l0.
         assert rows_of(joined, "l", "r") == [("l1", "v1"), ("l2", "v2")]

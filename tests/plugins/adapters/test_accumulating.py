@@ -250,10 +250,10 @@ class Mean:
         self.mean = self.mean - (w / self.n) * (x - self.mean) if self.n else 0.0
 
     def __add__(self, other):
-        both = Mean()
-        both.n = self.n + other.n
-        both.mean = (self.mean * self.n + other.mean * other.n) / both.n if both.n else 0.0
-        return both
+        mean = Mean()
+        mean.n = self.n + other.n
+        mean.mean = (self.mean * self.n + other.mean * other.n) / mean.n if mean.n else 0.0
+        return mean
 
     def __sub__(self, other):
         rest = Mean()
@@ -271,8 +271,10 @@ class Covariance:
     __slots__ = ("n", "product", "x", "y")
 
     def __init__(self):
-        self.x, self.y = Mean(), Mean()
-        self.product, self.n = Mean(), 0
+        self.x = Mean()
+        self.y = Mean()
+        self.product = Mean()
+        self.n = 0
 
     def update(self, x: float, y: float):
         self.x.update(x)

@@ -76,8 +76,8 @@ def test_a_failed_state_stays_so_and_has_the_least_of_its_errors() -> None:
     assert compute(module, [-3, 4, -1], [5]) == compute(module, [-1], [4], [-3], [5]) == Caught(None, errors[0])
     failed, sound = (module.add_events(module.create_state(), payloads) for payloads in ([-3], [6]))
     assert module.combine(failed, sound) == module.combine(sound, failed) == (None, errors[1])
-    other = module.add_events(module.create_state(), [-1])
-    assert module.combine(failed, other) == module.combine(other, failed) == (None, errors[0])
+    second = module.add_events(module.create_state(), [-1])
+    assert module.combine(failed, second) == module.combine(second, failed) == (None, errors[0])
     crowded = catching(Crowded)()
     merged = crowded.combine(*(crowded.add_events(crowded.create_state(), [1, 2]) for _ in range(2)))
     assert crowded.compute_result(merged) == compute(crowded, [1, 2, 1, 2])
@@ -93,7 +93,8 @@ def test_a_module_that_reads_the_order_has_its_first_error() -> None:
 def test_rows_of_an_operator_are_records_and_a_window_that_fails_has_one() -> None:
     assert catching(Inverses)().compute_result([2, 4]) == [Caught(0.25, None), Caught(0.5, None)]
     assert catching(Inverses)().compute_result([2, 0]) == [Caught(None, ZERO)]
-    timed, window = catching(InverseTimes)(), Window(0, 10)
+    timed = catching(InverseTimes)()
+    window = Window(0, 10)
     assert timed.compute_result([Event(3, 5, 2)], window) == [Event.point(3, Caught(0.5, None))]
     assert timed.compute_result([Event(3, 5, 2), Event(4, 5, 0)], window) == [Caught(None, ZERO)]
     assert (RefusingTimes.contract, catching(RefusingTimes).contract) == (
@@ -171,9 +172,9 @@ def test_a_window_without_the_bad_row_is_as_ever() -> None:
     """
     script = Script().point("a", 1, 1).point("b", 5, -1).point("c", 9, 2).point("d", 13, 4).close()
     query = WindowedQuery(hopping(8, 4), [Computation(catching(Refusing)())])
-    found = {row.window.start: row.value[0] for row in script.run(query)[None]}
+    results = {row.window.start: row.value[0] for row in script.run(query)[None]}
     failed: Caught[int] = Caught(None, "add_events: ValueError: -1 is negative")
-    assert found == {-4: Caught(60, None), 0: failed, 4: failed, 8: Caught(10, None), 12: Caught(15, None)}
+    assert results == {-4: Caught(60, None), 0: failed, 4: failed, 8: Caught(10, None), 12: Caught(15, None)}
 
 
 def test_a_window_of_skipped_rows_has_no_record() -> None:
@@ -190,9 +191,10 @@ def test_a_window_has_its_result_again_once_the_bad_row_is_retracted() -> None:
     """
     query = Query(hopping(8, 4), (catching(Refusing)(),), emit=EmitPolicy.EAGER)
     stream = Script().insert(1, 1, 2, 6).insert(2, 5, 6, -1).batch().retract(2).batch().close()
-    run, live = Run(query, query.evaluators["general"], AS_IT_IS), []
+    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    live = []
     for batch in stream.batches():
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
         live.append({row.window[0]: row.values[0] for row in run.output})
     failed = (None, "add_events: ValueError: -1 is negative")
     assert live == [{-4: (10, None), 0: failed, 4: failed}, *[{-4: (10, None), 0: (10, None)}] * 2]

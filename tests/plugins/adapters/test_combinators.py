@@ -139,11 +139,12 @@ def test_each_group_has_its_own_result() -> None:
 
 def test_a_group_without_members_is_gone() -> None:
     module = grouping_by(Total)()
-    first, second = [Grouped("a", 1)], [Grouped("b", 2)]
+    first = [Grouped("a", 1)]
+    second = [Grouped("b", 2)]
     state = module.remove_events(module.add_events(module.create_state(), first + second), first)
     assert module.compute_result(state) == {"b": 2}
-    both = module.combine(module.add_events({}, first), module.add_events({}, second))
-    assert module.compute_result(module.deduct(both, module.add_events({}, second))) == {"a": 1}
+    combined = module.combine(module.add_events({}, first), module.add_events({}, second))
+    assert module.compute_result(module.deduct(combined, module.add_events({}, second))) == {"a": 1}
 
 
 def test_a_module_that_needs_no_payload_can_be_grouped_by_one_column() -> None:
@@ -294,7 +295,8 @@ def test_a_payload_may_be_several_values_or_none() -> None:
 
 
 def test_each_value_lasts_as_long_as_its_event() -> None:
-    busy, window = flat_mapping(Busy, lambda value: [value, value], input=int)(), Window(0, 10)
+    busy = flat_mapping(Busy, lambda value: [value, value], input=int)()
+    window = Window(0, 10)
     state = busy.add_events(busy.create_state(window), [Event(0, 5, 2)], window)
     assert busy.compute_result(state, window) == 2.0
 

@@ -68,7 +68,9 @@ class Total(AggregateFunction):
     def __init__(self, factor: int = 1, *, least: int = 0):
         if factor < 1:
             raise ValueError("factor must be positive")
-        self.factor, self.least, self.is_open = factor, least, False
+        self.factor = factor
+        self.least = least
+        self.is_open = False
 
     def open(self, context):
         self.is_open = context is None
@@ -115,7 +117,8 @@ def test_given_types_go_before_annotations() -> None:
 
 
 def test_only_what_is_implemented_becomes_a_capability() -> None:
-    half, whole = from_aggregate_function(Total, **NAMED), from_aggregate_function(Summed, **NAMED)
+    half = from_aggregate_function(Total, **NAMED)
+    whole = from_aggregate_function(Summed, **NAMED)
     without = from_aggregate_function(Summed, without=["combine"], **NAMED)
     capabilities = ("remove_events", "combine", "deduct")
     assert [hasattr(half, name) for name in capabilities] == [False, False, False]
@@ -311,10 +314,16 @@ class Covariance:
     """An aggregate of two columns."""
 
     def __init__(self):
-        self.n, self.x, self.y, self.xy = 0, 0, 0, 0
+        self.n = 0
+        self.x = 0
+        self.y = 0
+        self.xy = 0
 
     def step(self, x: int, y: int):
-        self.n, self.x, self.y, self.xy = self.n + 1, self.x + x, self.y + y, self.xy + x * y
+        self.n = self.n + 1
+        self.x = self.x + x
+        self.y = self.y + y
+        self.xy = self.xy + x * y
 
     def finalize(self) -> int:
         return self.n * self.xy - self.x * self.y

@@ -19,7 +19,8 @@ from muntin.testing import equal
 from muntin_adapters import from_array_function, from_function, from_series_function
 from tests.plugins.forms import broken_laws
 
-NOON, MIDNIGHT = datetime(2024, 1, 1, 12, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+MIDNIGHT = datetime(2024, 1, 2, tzinfo=UTC)
 
 
 def trimmed(values: list[float], share: float = 0.0) -> float:
@@ -74,15 +75,15 @@ def test_a_function_of_the_standard_library_needs_its_types_alone() -> None:
 def test_an_array_has_the_type_of_a_columnar_aggregate_and_comes_back_as_it_was(
     payload_type: Any, payloads: list[Any], dtype: str
 ) -> None:
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     def first(values: Any) -> Any:
-        seen.append(values.dtype)
+        calls.append(values.dtype)
         return values[0]
 
     module = from_array_function(first, name="demo.first", version="1", input=payload_type, result=payload_type)
     assert module().compute_result(payloads) == payloads[0]
-    assert seen == [np.dtype(dtype)]
+    assert calls == [np.dtype(dtype)]
 
 
 @pytest.mark.parametrize(
@@ -98,10 +99,10 @@ def test_an_array_has_the_type_of_a_columnar_aggregate_and_comes_back_as_it_was(
     ],
 )
 def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, payloads: list[Any], dtype: str) -> None:
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     def everything(values: pd.Series) -> Any:
-        seen.append(str(values.dtype))
+        calls.append(str(values.dtype))
         return values
 
     module = from_series_function(
@@ -109,7 +110,7 @@ def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, pa
     )
     nulls = [None if isinstance(part, float) and isnan(part) else part for part in module().compute_result(payloads)]
     assert equal(nulls, payloads)
-    assert seen == [dtype]
+    assert calls == [dtype]
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,12 @@ from muntin_patterns import (
 )
 
 Samples = list[Event[float | None]]
-UP, DOWN = ThresholdCrossing(20.0, "up"), ThresholdCrossing(20.0, "down")
+UP = ThresholdCrossing(20.0, "up")
+DOWN = ThresholdCrossing(20.0, "down")
 
 
 def points(*values: float | None, start: int = 0) -> Samples:
-    """Return one sample per tick."""
+    """Return a sample at each tick."""
     return [Event.point(at, value) for at, value in enumerate(values, start)]
 
 
@@ -44,7 +45,9 @@ def find(module: Any, events: Iterable[Event[Any]], window: Window) -> list[tupl
     return [(row.start, row.end, row.payload) for row in module.compute_result(list(events), window)]
 
 
-LOW, HIGH, BELOW = Event.point(1, 1.0), Event.point(1, 2.0), Event.point(3, 3.0)
+LOW = Event.point(1, 1.0)
+HIGH = Event.point(1, 2.0)
+BELOW = Event.point(3, 3.0)
 SAMPLES: list[tuple[Any, Samples, list[tuple[int, int, Any]]]] = [
     #                *         *
     # 20 ---------------------------
@@ -159,7 +162,8 @@ def test_a_crossing_between_two_windows_is_reported_in_the_later_one_alone() -> 
 def test_patterns_of_samples_see_starts_as_they_are_and_promise_what_cannot_change() -> None:
     patterns: list[Any] = [ThresholdCrossing, ConsecutiveRise, HeadAndShoulders]
     assert {pattern.accepted_clips for pattern in patterns} == {frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})}
-    bound, based = OutputContract.TIME_BOUND, OutputContract.WINDOW_BASED
+    bound = OutputContract.TIME_BOUND
+    based = OutputContract.WINDOW_BASED
     assert [pattern.contract for pattern in patterns] == [bound, based, based]
 
 
@@ -227,7 +231,8 @@ def test_pairs_are_those_of_the_definition(seed: int) -> None:
     steps = [Step(label, random.random() < 0.7, random.random() < 0.7) for label in "abcdefgh"]
     starts = [random.randrange(-10, 30) for _ in steps]
     events = [Event(start, start + random.randint(1, 9), step) for start, step in zip(starts, steps, strict=True)]
-    window, within = Window(0, 20), random.randrange(15)
+    window = Window(0, 20)
+    within = random.randrange(15)
     expected = [
         f"{a.payload.label}{b.payload.label}"
         for a in events
@@ -280,13 +285,15 @@ def test_a_silence_is_a_gap_between_events(seed: int) -> None:
     assert [(time, row.since) for time, row in rows] == [(gap, gap - 7) for gap in gaps]
 
 
-A, B, X = Part("a", closes=False), Part("b", opens=False), Part("x", opens=False, closes=False, breaks=True)
+A = Part("a", closes=False)
+B = Part("b", opens=False)
+X = Part("x", opens=False, closes=False, breaks=True)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_them(seed: int) -> None:
     events = drawn(Random(seed), A, A, B, X)
-    wanted = [
+    expected = [
         (time, began)
         for place, (began, first) in enumerate(events)
         for later, (time, second) in enumerate(events)
@@ -294,7 +301,7 @@ def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_th
         if not any(between in (B, X) for _, between in events[place + 1 : later])
     ]
     rows = told(FollowedWithout(within=9), events)
-    assert sorted((time, row.began) for time, row in rows) == sorted(wanted)
+    assert sorted((time, row.began) for time, row in rows) == sorted(expected)
     assert all((row.first, row.second) == ("a", "b") for _, row in rows)
 
 

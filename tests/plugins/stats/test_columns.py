@@ -39,7 +39,8 @@ from tests.plugins.forms import form_of, result, results_at_once, same, tree_res
 
 REPEATABLY = settings(max_examples=25)
 
-LEAST, MOST = -(2**63), 2**63 - 1
+LEAST = -(2**63)
+MOST = 2**63 - 1
 
 FLOATS = st.floats() | st.sampled_from([1e16, -1e16, 1.0, 0.1, -0.0, 5e-324, 1.7e308, -1.7e308, inf, -inf, nan])
 INTEGERS = st.integers(LEAST, MOST) | st.sampled_from([LEAST, MOST, 0, -1, 1, 2**32 - 1, -(2**32)])
@@ -146,7 +147,8 @@ def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) ->
     def check(groups: list[list[Any]]) -> None:
         groups = [group for group in groups if not form.skips_nulls or any(map(_is_whole, group))]
         if groups:
-            at_once, alone = results_at_once(form, groups), [results_at_once(form, [group])[0] for group in groups]
+            at_once = results_at_once(form, groups)
+            alone = [results_at_once(form, [group])[0] for group in groups]
             assert all(map(same, at_once, alone)), (at_once, alone)
 
     check()

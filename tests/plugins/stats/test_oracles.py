@@ -173,8 +173,8 @@ def test_weights_that_halve_are_those_of_pandas(members: list[tuple[int, float]]
         (ExponentiallyWeightedAverage(alpha=0.3), series.ewm(alpha=0.3)),
     ]
     for module, weighted in cases:
-        found = module.compute_result(events, WINDOW)
-        assert found == pytest.approx(weighted.mean().iloc[-1], rel=1e-9, abs=1e-9)
+        computed = module.compute_result(events, WINDOW)
+        assert computed == pytest.approx(weighted.mean().iloc[-1], rel=1e-9, abs=1e-9)
 
 
 def test_what_is_older_than_floats_can_say_weighs_nothing() -> None:

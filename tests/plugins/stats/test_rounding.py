@@ -31,7 +31,8 @@ CLOSE = 1e-12
 
 def both(module: Any, annotation: Any, payloads: list[Any], random: Random) -> tuple[Any, Any]:
     """Return the result by merging in any order, and the exact one; the type of the result is checked."""
-    rounded, exact = tree_result(form_of(module, annotation), payloads, random), result(module, payloads)
+    rounded = tree_result(form_of(module, annotation), payloads, random)
+    exact = result(module, payloads)
     assert type(rounded) is type(exact)
     return rounded, exact
 
@@ -103,7 +104,8 @@ def test_the_variance_of_one_number_of_any_size_is_null_or_zero() -> None:
 
 def slope_scale(points: list[Point[float, float]]) -> float:
     """Return the spread of y over that of x, which is what the error of a slope is relative to."""
-    xs, ys = [point.x for point in points if point.x is not None], [point.y for point in points if point.y is not None]
+    xs = [point.x for point in points if point.x is not None]
+    ys = [point.y for point in points if point.y is not None]
     return sqrt(result(Variance(0), ys) / result(Variance(0), xs))
 
 
@@ -133,7 +135,8 @@ def test_a_trend_skips_points_with_a_null(points: list[Point[float, float] | Non
 @REPEATABLY
 @given(st.lists(st.builds(Point, WIDE, WIDE), min_size=2, max_size=8), RANDOMS)
 def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, float]], random: Random) -> None:
-    xs, ys = [point.x or 0.0 for point in points], [point.y or 0.0 for point in points]
+    xs = [point.x or 0.0 for point in points]
+    ys = [point.y or 0.0 for point in points]
     rounded, exact = both(LinearTrend(), Point[float, float], points, random)
     spread = max(xs) - min(xs)
     assume(exact is None or (spread > 1e-290 and abs(exact) < inf))

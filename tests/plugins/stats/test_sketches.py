@@ -54,10 +54,11 @@ def merged(module: Any, values: list[Any], parts: int, random: Random) -> Any:
 
 def rank_distance(found: float, values: list[float], q: float) -> float:
     """Return by which share of the members the ranks that a value has lie away from the one that is wanted."""
-    wanted = max(1, ceil(q * len(values)))
-    first, last = sum(value < found for value in values) + 1, sum(value <= found for value in values)
+    target_rank = max(1, ceil(q * len(values)))
+    first = sum(value < found for value in values) + 1
+    last = sum(value <= found for value in values)
     assert first <= last, f"{found} is no member"
-    return max(first - wanted, wanted - last, 0) / len(values)
+    return max(first - target_rank, target_rank - last, 0) / len(values)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -68,11 +69,11 @@ def test_a_quantile_has_a_rank_within_the_bound_whatever_is_merged_with_what(sha
     for parts in (1, 2, 40):
         for q in (0.01, 0.5, 0.9):
             module = ApproximateQuantile(q, k)
-            found = module.compute_result(merged(module, values, parts, random))
-            assert found is not None
+            estimate = module.compute_result(merged(module, values, parts, random))
+            assert estimate is not None
             # The coins cannot be seeded. The bound is for all ranks at once: nearly five standard deviations of one.
             # Half as much again is seven, so chance does not fail this.
-            assert rank_distance(found, values, q) <= 1.5 * RANK_ERROR[k]
+            assert rank_distance(estimate, values, q) <= 1.5 * RANK_ERROR[k]
 
 
 def test_the_bounds_are_those_of_the_library() -> None:
@@ -119,7 +120,8 @@ def test_a_sketch_of_numbers_stays_about_as_small_as_it_says(k: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 8, 9, 383, 384, 385, 386, 400, 1000, 20_000])
 def test_an_estimate_depends_on_the_set_of_values_alone(count: int) -> None:
-    random, module = Random(count), ApproximateDistinctCount()
+    random = Random(count)
+    module = ApproximateDistinctCount()
     values = [random.random() for _ in range(count)]
     expected = result(module, values)
     for parts in (2, 5, 30):
@@ -202,8 +204,8 @@ def middle(sketch: Any) -> float | None:
 
 
 def common(sketch: Any) -> dict[str, int]:
-    found = sketch.get_frequent_items(ds.frequent_items_error_type.NO_FALSE_NEGATIVES)
-    return {item: estimate for item, estimate, *_ in found}
+    frequent = sketch.get_frequent_items(ds.frequent_items_error_type.NO_FALSE_NEGATIVES)
+    return {item: estimate for item, estimate, *_ in frequent}
 
 
 NAMED: Any = {"version": ds.__name__ + " 5"}
@@ -254,12 +256,12 @@ def in_parts(module: Any, values: list[Any]) -> Any:
 
 
 def test_a_quantile_sketch_is_as_good_as_the_packages_own() -> None:
-    own = ds.kll_doubles_sketch(200)
+    sketch = ds.kll_doubles_sketch(200)
     for value in NUMBERS:
-        own.update(value)
-    bound = own.normalized_rank_error(False) * 1.5
-    for found in (in_parts(MEDIAN(200), NUMBERS), own.get_quantile(0.5)):
-        assert abs(sum(value <= found for value in NUMBERS) / len(NUMBERS) - 0.5) <= bound
+        sketch.update(value)
+    bound = sketch.normalized_rank_error(False) * 1.5
+    for median in (in_parts(MEDIAN(200), NUMBERS), sketch.get_quantile(0.5)):
+        assert abs(sum(value <= median for value in NUMBERS) / len(NUMBERS) - 0.5) <= bound
 
 
 @pytest.mark.parametrize("module", [DISTINCT(12), THETA(12), CPC(11)], ids=lambda module: str(module.name))
@@ -269,19 +271,19 @@ def test_a_distinct_count_of_merged_sketches_is_close(module: Any) -> None:
 
 
 def test_few_values_are_counted_exactly_as_the_package_does() -> None:
-    own = ds.update_theta_sketch()
+    theta = ds.update_theta_sketch()
     for text in ("a", "b", "a", "c"):
-        own.update(text)
-    assert in_parts(THETA(), ["a", "b", "a", "c"]) == own.get_estimate() == 3.0
+        theta.update(text)
+    assert in_parts(THETA(), ["a", "b", "a", "c"]) == theta.get_estimate() == 3.0
 
 
 def test_fields_of_a_record_are_arguments_of_update() -> None:
-    own = ds.frequent_strings_sketch(8)
-    own.update("a", 5)
-    own.update("b", 2)
+    frequent = ds.frequent_strings_sketch(8)
+    frequent.update("a", 5)
+    frequent.update("b", 2)
     module = COMMON(8)
     state = module.add_events(module.create_state(), [("a", 3), ("b", 2), ("a", 2)])
-    assert module.compute_result(state) == common(own) == {"a": 5, "b": 2}
+    assert module.compute_result(state) == common(frequent) == {"a": 5, "b": 2}
 
 
 def test_a_state_is_what_the_package_reads() -> None:

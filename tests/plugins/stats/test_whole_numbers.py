@@ -128,16 +128,16 @@ def test_decimals_are_rounded_once(values: list[Decimal]) -> None:
 @REPEATABLY
 @given(st.lists(INTEGERS, min_size=1, max_size=12), st.sampled_from([0, 0.1, 0.25, 0.5, 0.9, 1]))
 def test_a_quantile_of_whole_numbers_lies_where_it_must(values: list[int], q: float) -> None:
-    found = result(Quantile(q), values)
-    assert result(form_of(Quantile(q), int), values) == found
+    quantile = result(Quantile(q), values)
+    assert result(form_of(Quantile(q), int), values) == quantile
     position = q * (len(values) - 1)
     rank = int(position)
     low = sorted(values)[rank]
     high = sorted(values)[min(rank + 1, len(values) - 1)]
     expected = low + (high - low) * Fraction(position - rank)
-    assert found == pytest.approx(float(expected), rel=1e-15)
+    assert quantile == pytest.approx(float(expected), rel=1e-15)
     if max(abs(low), abs(high)) > 2**53:
-        assert found == float(expected)
+        assert quantile == float(expected)
 
 
 @REPEATABLY

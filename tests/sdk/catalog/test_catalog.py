@@ -101,9 +101,9 @@ def test_whatever_is_offered_is_found_by_its_name(installation: Installation) ->
     installation.plugin("tides", source=FUNCTIONS)
     installation.plugin("surges", source=TRIGGERS.replace("tides.", "surges."))
     catalog = catalog_file.Catalog(iter(installation.entries()))
-    found = catalog.module("stats.count")
-    assert (found.name, found.__name__) == ("stats.count", "Offered1")
-    assert found is catalog.module("stats.count")
+    entry = catalog.module("stats.count")
+    assert (entry.name, entry.__name__) == ("stats.count", "Offered1")
+    assert entry is catalog.module("stats.count")
     assert catalog.function("tides.height")(3.0) == 3.0
     assert catalog.trigger("surges.surge").version == "1.2.0"
     with pytest.raises(UnknownModuleError, match=r"no trigger is named 'surges.serge'\n  did you mean 'surges.surge'"):
@@ -114,8 +114,8 @@ def test_whatever_is_offered_is_found_by_its_name(installation: Installation) ->
 
 def test_a_plugin_offers_what_adapters_and_combinators_made(installation: Installation) -> None:
     installation.plugin("tides", source=ADAPTED)
-    found: Any = installation.catalog().module("tides.range_of_present")()
-    assert found.compute_result(found.add_events(found.create_state(), [1.0, None, 4.0])) == 3.0
+    instance: Any = installation.catalog().module("tides.range_of_present")()
+    assert instance.compute_result(instance.add_events(instance.create_state(), [1.0, None, 4.0])) == 3.0
 
 
 def test_a_module_is_found_by_its_aliases_and_keeps_its_name(installation: Installation) -> None:
@@ -130,9 +130,9 @@ def test_only_the_plugin_that_is_asked_for_is_imported_and_once(installation: In
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog()
     assert installation.imported() == []
-    found = catalog.plugin("tides")
-    assert (found.name, list(found.modules)) == ("tides", ["tides.range"])
-    assert catalog.plugin("tides.range") is found
+    plugin = catalog.plugin("tides")
+    assert (plugin.name, list(plugin.modules)) == ("tides", ["tides.range"])
+    assert catalog.plugin("tides.range") is plugin
     assert installation.imported() == ["tides"]
     with pytest.raises(UnknownModuleError, match=r"no plugin is named 'tide'\n  did you mean .*'tides'"):
         catalog.plugin("tide")
@@ -348,8 +348,8 @@ def test_a_malformed_package_is_named_and_hides_no_other(installation: Installat
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
     (installation.folder / "muntin_tides-0.1.0.dist-info" / "entry_points.txt").write_bytes(content)
-    found = plugin_entries([str(installation.folder)])
-    catalog = catalog_file.Catalog(found.entries, None, found.unreadable)
+    entries = plugin_entries([str(installation.folder)])
+    catalog = catalog_file.Catalog(entries.entries, None, entries.unreadable)
     assert catalog.module("stats.average").name == "stats.average"
     loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats"]
@@ -363,8 +363,8 @@ def test_a_package_without_a_name_hides_no_other(installation: Installation) -> 
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
     (installation.folder / "muntin_tides-0.1.0.dist-info" / "METADATA").unlink()
-    found = plugin_entries([str(installation.folder)])
-    loaded, _ = catalog_file.Catalog(found.entries, None, found.unreadable).plugins()
+    entries = plugin_entries([str(installation.folder)])
+    loaded, _ = catalog_file.Catalog(entries.entries, None, entries.unreadable).plugins()
     assert [plugin.name for plugin in loaded] == ["stats", "tides"]
     assert "a package without a name" in loaded[1].distribution
 

@@ -56,10 +56,12 @@ Histogram = made(
 
 def chan(first: Any, second: Any) -> Any:
     """Merge counts, means and sums of squared distances from the mean."""
-    (n, mean, squares), (m, other, more) = first.T, second.T
-    total, delta = n + m, other - mean
+    (n, mean, squares) = first.T
+    (m, other_mean, other_squares) = second.T
+    total = n + m
+    delta = other_mean - mean
     share = np.divide(m, total, out=np.zeros_like(total), where=total > 0)
-    return np.stack([total, mean + delta * share, squares + more + delta * delta * n * share], axis=1)
+    return np.stack([total, mean + delta * share, squares + other_squares + delta * delta * n * share], axis=1)
 
 
 Variance = made(

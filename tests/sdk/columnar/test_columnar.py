@@ -221,10 +221,10 @@ def test_each_kind_of_payload_has_an_array_type(annotation: Any, payloads: list[
 def test_datetimes_are_in_utc() -> None:
     east = timezone(timedelta(hours=2))
     payloads = [NOON, NOON.astimezone(east), NOON.replace(tzinfo=None), *ENDS]
-    found = arrays(datetime, payloads)
-    assert found.dtype == "datetime64[us]"
-    assert found[:3].tolist() == [NOON.replace(tzinfo=None)] * 3
-    assert found[3:].tolist() == [end.replace(tzinfo=None) for end in ENDS]
+    columns = arrays(datetime, payloads)
+    assert columns.dtype == "datetime64[us]"
+    assert columns[:3].tolist() == [NOON.replace(tzinfo=None)] * 3
+    assert columns[3:].tolist() == [end.replace(tzinfo=None) for end in ENDS]
 
 
 @pytest.mark.parametrize(("annotation", "payload"), [(int, 2**63), (timedelta, timedelta.max)])

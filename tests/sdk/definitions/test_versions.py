@@ -21,12 +21,13 @@ SPELLINGS = "1.0 1.0.0 v1.2 1.0.dev1 1.0a1 1.0a1.dev2 1.0a1.post1 1.0b2 1.0rc1 1
 
 
 def test_versions_are_ordered_as_packages_are() -> None:
-    for one, other in product(SPELLINGS.split(), repeat=2):
-        first, second = order_of(one), order_of(other)
+    for first_text, second_text in product(SPELLINGS.split(), repeat=2):
+        first = order_of(first_text)
+        second = order_of(second_text)
         assert first is not None
         assert second is not None
-        assert (first < second) == (Version(one) < Version(other)), f"{one} and {other}"
-        assert (first == second) == (Version(one) == Version(other)), f"{one} and {other}"
+        assert (first < second) == (Version(first_text) < Version(second_text)), f"{first_text} and {second_text}"
+        assert (first == second) == (Version(first_text) == Version(second_text)), f"{first_text} and {second_text}"
 
 
 def test_what_follows_a_plus_does_not_count() -> None:

@@ -44,10 +44,10 @@ def test_what_an_exception_says_can_be_printed(error: BaseException, said: str) 
 
 
 def test_long_text_loses_its_middle() -> None:
-    found = safe_message(ValueError("a" * 20_000_000 + "the end"))
-    assert len(found) < MOST + 100
-    assert found.endswith("the end")
-    assert "characters left out" in found
+    message = safe_message(ValueError("a" * 20_000_000 + "the end"))
+    assert len(message) < MOST + 100
+    assert message.endswith("the end")
+    assert "characters left out" in message
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ def test_a_typed_call_is_the_call_by_name() -> None:
 
 
 def test_a_module_of_several_inputs_takes_its_streams_in_their_order_or_by_name() -> None:
-    inside, outside = from_stream("inside", "celsius"), from_stream("outside", "celsius")
+    inside = from_stream("inside", "celsius")
+    outside = from_stream("outside", "celsius")
     by_name = module("stats.average_difference", left=inside, right=outside)
     assert stats.average_difference(inside, outside) == by_name
     assert module("stats.average_difference", inside, right=outside) == by_name

@@ -26,8 +26,8 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 def value_of(function: Callable[..., Any], payloads: Sequence[Any], columns: int = 1, **parameters: Any) -> Any:
     call = module(function, *(f"c{place}" for place in range(columns)), **parameters)
-    found: Any = call.cls(**call.parameters)
-    return found.compute_result(payloads)
+    instance: Any = call.cls(**call.parameters)
+    return instance.compute_result(payloads)
 
 
 def spread(km: list[float]) -> float:
@@ -89,9 +89,9 @@ def extremes(km: NDArray[np.float64]) -> Extremes:
 def test_a_function_is_given_an_array_or_a_list_and_returns_plain_values(
     function: Callable[..., Any], payloads: Sequence[Any], parameters: Mapping[str, Any], expected: object
 ) -> None:
-    found = value_of(function, payloads, **parameters)
-    assert found == pytest.approx(expected) if isinstance(expected, float) else found == expected
-    assert type(found).__module__ != "numpy"
+    value = value_of(function, payloads, **parameters)
+    assert value == pytest.approx(expected) if isinstance(expected, float) else value == expected
+    assert type(value).__module__ != "numpy"
 
 
 def of_frame(km: pd.DataFrame) -> float:

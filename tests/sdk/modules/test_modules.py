@@ -280,13 +280,13 @@ def test_a_parameter_is_spelled_the_same_in_every_process(value: Any, text: str)
 
 def test_functions_without_a_name_to_import_are_told_apart_by_what_they_do() -> None:
     same = [spell_parameter(above(1)), spell_parameter(above(1))]
-    others = [
+    other_classes = [
         spell_parameter(above(2)),
         spell_parameter(above("1")),
         spell_parameter(lambda value: value < 1),
         spell_parameter(lambda value, least=2: value),
     ]
-    assert len({*same, *others}) == 5
+    assert len({*same, *other_classes}) == 5
     assert same[0].startswith("<<lambda> ")
 
 

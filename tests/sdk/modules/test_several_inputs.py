@@ -54,8 +54,8 @@ def test_an_input_has_the_name_of_its_record_in_lower_case() -> None:
 
 
 def test_an_alias_of_a_type_is_that_type() -> None:
-    both: Any = TypeAliasType("both", Left | Right)
-    assert describe_input(both, "input") == Members.input_field()
+    alias: Any = TypeAliasType("both", Left | Right)
+    assert describe_input(alias, "input") == Members.input_field()
     assert describe(TypeAliasType("Number", int)) == describe(int)
 
 
@@ -82,9 +82,9 @@ def test_inputs_are_records_that_tell_which_one_they_are(payload: Any, message: 
 
 
 def test_two_inputs_have_two_names() -> None:
-    other: Any = type("left", (), {"__annotations__": {"a": int}})
+    namesake: Any = type("left", (), {"__annotations__": {"a": int}})
     reads = type(
-        "Reads", (Members,), {"_types": classmethod(lambda cls: {"input": Left | dataclass(other), "result": int})}
+        "Reads", (Members,), {"_types": classmethod(lambda cls: {"input": Left | dataclass(namesake), "result": int})}
     )
     with pytest.raises(ModuleDefinitionError, match=r"has two inputs named left\n  .*rename one of the classes"):
         reads.check_definition()  # type: ignore[attr-defined]
@@ -195,7 +195,7 @@ def test_combinators_take_payloads_of_several_inputs() -> None:
     doubled = mapping(Doubled, number_of)
     assert [part.name for part in doubled.input_fields()] == ["left", "right"]
     assert doubled().compute_result(payloads) == [2, 4, 6]
-    both = all_of(all=Members, kept=KeptMembers)
-    assert both().compute_result(payloads) == {"all": [2, 5, 7], "kept": [2, 5, 7]}
+    composed = all_of(all=Members, kept=KeptMembers)
+    assert composed().compute_result(payloads) == {"all": [2, 5, 7], "kept": [2, 5, 7]}
     assert issubclass(Pairs, Operator)
     assert issubclass(KeptMembers, IncrementalAggregate)

@@ -122,8 +122,8 @@ def test_window_kinds_are_looked_at_too() -> None:
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_the_example_of_each_kind_can_be_run(name: str) -> None:
     example = EXAMPLES[name].partition(", or ")[0]
-    made = eval(example, {"window": window})  # it is our own text
-    assert isinstance(made, WindowSpecification)
+    instance = eval(example, {"window": window})  # it is our own text
+    assert isinstance(instance, WindowSpecification)
     if name not in ("between", "snapshot", "global", "unwindowed", "landmark"):
         with pytest.raises(ParameterError) as refused:
             window(name, siz=3)

@@ -78,8 +78,8 @@ def test_starts_and_ends_ask_for_times_that_have_passed() -> None:
 def test_an_operator_is_woken_where_its_state_asks_for_it(
     operator: StreamOperator[Any, Any, Any], times: tuple[int, ...], limits: dict[str, int], rows: list[Row]
 ) -> None:
-    found = evaluate(WindowedQuery.unwindowed(operator), [Event.point(at, at) for at in times], **limits)
-    assert [(row.start, row.end, row.value) for row in found] == rows
+    results = evaluate(WindowedQuery.unwindowed(operator), [Event.point(at, at) for at in times], **limits)
+    assert [(row.start, row.end, row.value) for row in results] == rows
 
 
 def test_a_method_that_does_not_take_what_it_is_called_with_is_refused() -> None:

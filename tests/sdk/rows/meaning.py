@@ -1,7 +1,7 @@
 """The meaning of row windows, written as their definition: over the whole history, without a state.
 
-Which rows a window holds is asked of each row, by looking at all rows between it and the moment in question. When
-windows are computed is found by going through the history of a partition. Nothing is shared with the automata.
+Each row says itself whether it is in a window, by all rows between it and the time in question. The times at which
+windows are computed follow from the history of a partition. Nothing is shared with the automata.
 """
 
 from __future__ import annotations
@@ -27,8 +27,16 @@ from tests.sdk.rows.tracing import Computed
 
 
 @dataclass(frozen=True)
-class Given:
-    """A row with what the windows read of it, by what it is for."""
+class ReadRow:
+    """A row with the values that the windows read of it.
+
+    Attributes:
+        row: Row.
+        partition: Partition of the row.
+        evict: Value for the policy of eviction; None if it reads none.
+        trigger: Value for the policy of triggers; None if it reads none.
+        is_admitted: True if the row is in windows.
+    """
 
     row: Row
     partition: Hashable
@@ -36,15 +44,29 @@ class Given:
     trigger: Any
     is_admitted: bool
 
+    @property
+    def time(self) -> int:
+        """The time of the row."""
+        return self.row.time
+
 
 def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
-    """Return the windows that are computed of rows and of time up to a tick, in no order that means anything."""
-    marked = isinstance(windows.policies[0], MarkerPolicy)
-    given = [each for row in rows if (each := _given(windows, row)).is_admitted or (marked and each.evict)]
-    if isinstance(windows, LastRows):
-        return [one for name in {each.partition for each in given} for one in _sliding(windows, given, name, tick)]
-    assert isinstance(windows, RowBatches)
-    return [one for name in {each.partition for each in given} for one in _tumbling(windows, given, name, tick)]
+    """Return the windows that are computed of rows and of time up to a tick, in any order."""
+    ends_by_markers = isinstance(windows.policies[0], MarkerPolicy)
+    read_rows: list[ReadRow] = []
+    for row in rows:
+        read_row = _read(windows, row)
+        if read_row.is_admitted or (ends_by_markers and read_row.evict):
+            read_rows.append(read_row)
+
+    windows_computed: list[Computed] = []
+    for partition in {row.partition for row in read_rows}:
+        if isinstance(windows, LastRows):
+            windows_computed += _sliding(windows, read_rows, partition, tick)
+        else:
+            assert isinstance(windows, RowBatches)
+            windows_computed += _tumbling(windows, read_rows, partition, tick)
+    return windows_computed
 
 
 def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashable, int]]:
@@ -53,121 +75,137 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
     It is full with its n-th row, when a row that follows is too far away from one before it, or when its first row is
     too old.
     """
-    given = [each for row in rows if (each := _given(windows, row)).is_admitted]
-    evicts, found = windows.evicts, list[tuple[Hashable, int]]()
-    for name in {each.partition for each in given}:
-        own = [each for each in given if each.partition == name]
-        if isinstance(evicts, CountPolicy):
-            times = [each.row.time for each in own[evicts.size - 1 :]]
-        elif isinstance(evicts, ElapsedPolicy):
-            times = [own[0].row.time + evicts.length + 1]
-        else:
-            times = [
-                each.row.time
-                for place, each in enumerate(own)
-                if not all(_stays(windows, own[: place + 1], at, 0) for at in range(place))
-            ]
-        found += [(name, time) for time in times[:1] if time <= tick]
-    return found
+    admitted = [row for row in (_read(windows, row) for row in rows) if row.is_admitted]
+    full_partitions: list[tuple[Hashable, int]] = []
+    for partition in {row.partition for row in admitted}:
+        time = _first_full(windows, [row for row in admitted if row.partition == partition])
+        if time is not None and time <= tick:
+            full_partitions.append((partition, time))
+    return full_partitions
 
 
-def _given(windows: PartitionedRows, row: Row) -> Given:
+def _first_full(windows: LastRows, rows: Sequence[ReadRow]) -> int | None:
+    """Return the first tick at which a partition is full."""
+    evicts = windows.evicts
+    if isinstance(evicts, CountPolicy):
+        return rows[evicts.size - 1].time if len(rows) >= evicts.size else None
+    if isinstance(evicts, ElapsedPolicy):
+        return rows[0].time + evicts.length + 1
+    for count, row in enumerate(rows, 1):
+        if not all(_stays(windows, rows[:count], place, 0) for place in range(count - 1)):
+            return row.time
+    return None
+
+
+def _read(windows: PartitionedRows, row: Row) -> ReadRow:
     values = list(row.values)
     is_admitted = windows.admits is None or bool(values.pop())
     partition = values.pop(0) if windows.partitions is not None else 0
-    reads = DeltaPolicy | MarkerPolicy | ConditionPolicy
-    by_role = [values.pop(0) if isinstance(policy, reads) else None for policy in windows.policies]
-    evict, trigger = (*by_role, None)[:2]
-    return Given(row, partition, evict, trigger, is_admitted)
+    with_value = DeltaPolicy | MarkerPolicy | ConditionPolicy
+    of_policies = [values.pop(0) if isinstance(policy, with_value) else None for policy in windows.policies]
+    evict, trigger = (*of_policies, None)[:2]
+    return ReadRow(row, partition, evict, trigger, is_admitted)
 
 
-def _sliding(windows: LastRows, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
-    own = [each for each in given if each.partition == name]
+def _sliding(windows: LastRows, rows: Sequence[ReadRow], partition: Hashable, tick: int) -> Iterator[Computed]:
+    rows = [row for row in rows if row.partition == partition]
     triggers = windows.triggers
     if isinstance(triggers, CountPolicy):
-        for count in range(triggers.size, len(own) + 1, triggers.size):
-            yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
+        for count in range(triggers.size, len(rows) + 1, triggers.size):
+            yield from _window_after(windows, rows[:count], rows[count - 1].time)
     elif isinstance(triggers, ConditionPolicy):
-        for count in [place for place, each in enumerate(own, 1) if each.trigger is True]:
-            yield from _result(windows, own[:count], name, own[count - 1].row.time + 1)
+        for count, row in enumerate(rows, 1):
+            if row.trigger is True:
+                yield from _window_after(windows, rows[:count], row.time)
     elif isinstance(triggers, DeltaPolicy):
         base = None
-        for place, each in enumerate(own):
+        for place, row in enumerate(rows):
             if base is None:
-                base = each.trigger
-            elif each.trigger is not None and each.trigger > base + triggers.size:
-                base = each.trigger
-                newest = own[place - 1].row.time
-                yield from _result(windows, own[:place], name, max(each.row.time, newest + 1), before=each.row.time)
+                base = row.trigger
+            elif row.trigger is not None and row.trigger > base + triggers.size:
+                base = row.trigger
+                yield from _window_after(windows, rows[:place], row.time)
     else:
         assert isinstance(triggers, ElapsedPolicy)
         period = triggers.length
-        first = own[0].row.time
-        last = tick
-        for end in range(first // period * period + period, last + 1, period):
-            yield from _result(windows, [each for each in own if each.row.time < end], name, end, before=end)
+        first_end = rows[0].time // period * period + period
+        for end in range(first_end, tick + 1, period):
+            yield from _window_after(windows, [row for row in rows if row.time < end], end)
 
 
-def _result(
-    windows: LastRows, so_far: Sequence[Given], name: Hashable, end: int, before: int | None = None
-) -> Iterator[Computed]:
-    """The window after some rows; time has come to `before`, if not to the last row alone."""
-    now = so_far[-1].row.time if before is None else before
-    held = [each for place, each in enumerate(so_far) if _stays(windows, so_far, place, now)]
+def _window_after(windows: LastRows, rows: Sequence[ReadRow], time: int) -> Iterator[Computed]:
+    """Yield the window after the rows of a partition at a time, if a row is still in it."""
+    held = [row for place, row in enumerate(rows) if _stays(windows, rows, place, time)]
     if not held:
         return
-    start = now - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].row.time
-    yield Computed(Window(start, end), name, tuple(each.row.number for each in held))
+    start = time - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].time
+    end = max(time, rows[-1].time + 1)
+    yield Computed(Window(start, end), held[0].partition, numbers_of(held))
 
 
-def _stays(windows: LastRows, so_far: Sequence[Given], place: int, now: int) -> bool:
-    """A row stays as long as the nearest one with an attribute: itself, one before it, or one after it."""
-    each, later, evicts = so_far[place], so_far[place + 1 :], windows.evicts
-    near = [*reversed(so_far[: place + 1]), *later]
-    attribute = next((other.evict for other in near if other.evict is not None), None)
+def numbers_of(rows: Sequence[ReadRow]) -> tuple[int, ...]:
+    return tuple(row.row.number for row in rows)
+
+
+def _stays(windows: LastRows, rows: Sequence[ReadRow], place: int, time: int) -> bool:
+    """True if a row is still in the window.
+
+    By differences it stays as long as the nearest row with an attribute: itself, one before it, or one after it.
+    """
+    row = rows[place]
+    later = rows[place + 1 :]
+    evicts = windows.evicts
     if isinstance(evicts, CountPolicy):
         return len(later) < evicts.size
     if isinstance(evicts, ElapsedPolicy):
-        return now - each.row.time <= evicts.length
+        return time - row.time <= evicts.length
     assert isinstance(evicts, DeltaPolicy)
+    nearest_first = [*reversed(rows[: place + 1]), *later]
+    attribute = next((other.evict for other in nearest_first if other.evict is not None), None)
     return all(other.evict - attribute <= evicts.size for other in later if other.evict is not None)
 
 
-def _tumbling(windows: RowBatches, given: Sequence[Given], name: Hashable, tick: int) -> Iterator[Computed]:
+def _tumbling(windows: RowBatches, all_rows: Sequence[ReadRow], partition: Hashable, tick: int) -> Iterator[Computed]:
     (evicts,) = windows.policies
-    own = [each for each in given if each.partition == name and not (isinstance(evicts, MarkerPolicy) and each.evict)]
+    rows = [row for row in all_rows if row.partition == partition and not _is_marker(evicts, row)]
     if isinstance(evicts, ElapsedPolicy):
-        periods = sorted({each.row.time // evicts.length for each in own})
-        for period in periods:
-            start, end = period * evicts.length, (period + 1) * evicts.length
+        for period in sorted({row.time // evicts.length for row in rows}):
+            start = period * evicts.length
+            end = start + evicts.length
             if end <= tick:
-                yield _batch([each for each in own if start <= each.row.time < end], name, start, end)
+                batch = [row for row in rows if start <= row.time < end]
+                yield Computed(Window(start, end), partition, numbers_of(batch))
         return
-    while own:
-        first, closing = own[0].row.time, _closing(evicts, own, given)
-        overdue = INFINITY if windows.within is None else first + windows.within.length
-        if overdue <= (tick if closing is None else closing.row.time):
-            batch, end = [each for each in own if each.row.time < overdue], overdue
+    while rows:
+        start = rows[0].time
+        closing = _closing(evicts, rows, all_rows)
+        overdue = INFINITY if windows.within is None else start + windows.within.length
+        if overdue <= (tick if closing is None else closing.time):
+            batch = [row for row in rows if row.time < overdue]
+            end = overdue
         elif closing is None:
             return
+        elif isinstance(evicts, CountPolicy):  # the row that closes a batch is in it
+            batch = [row for row in rows if row.row.number <= closing.row.number]
+            end = closing.time + 1
         else:
-            last = closing.row.number - (not isinstance(evicts, CountPolicy))
-            batch = [each for each in own if each.row.number <= last]
-            end = max(closing.row.time + isinstance(evicts, CountPolicy), batch[-1].row.time + 1)
-        yield _batch(batch, name, first, end)
-        own = own[len(batch) :]
+            batch = [row for row in rows if row.row.number < closing.row.number]
+            end = max(closing.time, batch[-1].time + 1)
+        yield Computed(Window(start, end), partition, numbers_of(batch))
+        rows = rows[len(batch) :]
 
 
-def _closing(evicts: RowPolicy, own: Sequence[Given], given: Sequence[Given]) -> Given | None:
-    """The row that ends the batch that begins with the first of a partition's rows, if time does not."""
+def _is_marker(evicts: RowPolicy, row: ReadRow) -> bool:
+    return isinstance(evicts, MarkerPolicy) and bool(row.evict)
+
+
+def _closing(evicts: RowPolicy, rows: Sequence[ReadRow], all_rows: Sequence[ReadRow]) -> ReadRow | None:
+    """Return the row that ends the batch which begins with the first of a partition's rows, if time does not."""
     if isinstance(evicts, CountPolicy):
-        return own[evicts.size - 1] if len(own) >= evicts.size else None
+        return rows[evicts.size - 1] if len(rows) >= evicts.size else None
     if isinstance(evicts, MarkerPolicy):
-        return next((each for each in given if each.evict and each.row.number > own[0].row.number), None)
+        markers = (row for row in all_rows if row.evict)
+        return next((marker for marker in markers if marker.row.number > rows[0].row.number), None)
     assert isinstance(evicts, DeltaPolicy)
-    known = [each for each in own if each.evict is not None]
-    return next((each for each in known if each.evict - known[0].evict > evicts.size), None)
-
-
-def _batch(batch: Sequence[Given], name: Hashable, start: int, end: int) -> Computed:
-    return Computed(Window(start, end), name, tuple(each.row.number for each in batch))
+    with_attribute = [row for row in rows if row.evict is not None]
+    return next((row for row in with_attribute if row.evict - with_attribute[0].evict > evicts.size), None)

@@ -16,12 +16,14 @@ from tests.sdk.rows.tracing import Computed
 
 def computed_between(windows: RowsBetween, rows: Sequence[Row], tick: int, *, is_over: bool = False) -> list[Computed]:
     """Return the windows that are computed of rows and of time up to a tick, or up to the end of the stream."""
-    found = []
+    computed = []
     names = {row.values[0] if windows.partitions else 0 for row in rows}
     for name in names:
-        own = [row for row in rows if not windows.partitions or row.values[0] == name]
-        found += [Computed(window, name, numbers) for window, numbers in _of_partition(windows, own, tick, is_over)]
-    return found
+        partition_rows = [row for row in rows if not windows.partitions or row.values[0] == name]
+        computed += [
+            Computed(window, name, numbers) for window, numbers in _of_partition(windows, partition_rows, tick, is_over)
+        ]
+    return computed
 
 
 def _of_partition(
@@ -61,10 +63,10 @@ def _letter(windows: RowsBetween, row: Row) -> str:
 
 
 def _expressions(windows: RowsBetween) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return that of windows that are closed, and that of those that are not: up to what ends them, or the end."""
+    """Return the expression of closed windows, and that of open ones: up to the row that ends them, or to the end."""
     if windows.closes is None:
         return re.compile("on*(?=o)"), re.compile("on*$")
-    others, end = ("n", "(?=o|$)") if windows.reopens else ("[on]", "$")
+    inner, end = ("n", "(?=o|$)") if windows.reopens else ("[on]", "$")
     if windows.closing_row:
-        return re.compile(f"b|o{others}*[cb]"), re.compile(f"o{others}*{end}")
-    return re.compile(f"[ob]{others}*(?=[cb])"), re.compile(f"[ob]{others}*{end}")
+        return re.compile(f"b|o{inner}*[cb]"), re.compile(f"o{inner}*{end}")
+    return re.compile(f"[ob]{inner}*(?=[cb])"), re.compile(f"[ob]{inner}*{end}")

@@ -53,7 +53,8 @@ def is_defined(windows: PartitionedRows) -> bool:
 
 def random_rows(random: Random, windows: PartitionedRows, count: int) -> list[Row]:
     """Return rows in order, several at a tick now and then, with what the windows read: a name has one value."""
-    time, rows = random.randint(-9, 9), list[Row]()
+    time = random.randint(-9, 9)
+    rows = list[Row]()
     for number in range(1, count + 1):
         time += random.choice((0, 0, 1, 1, 2, 7))
         values = {name: random.choice(VALUES[name]) for name in windows.reads}

@@ -23,10 +23,10 @@ def rows_of(line: str) -> list[Row]:
 
 
 def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
-    found = Trace(windows).rows(*rows_of(line))
+    trace = Trace(windows).rows(*rows_of(line))
     if end is not None:
-        found.close(end)
-    return [(window.start, window.end, rows) for window, _, rows in found.computed]
+        trace.close(end)
+    return [(window.start, window.end, rows) for window, _, rows in trace.computed]
 
 
 SIMPLE = between("o", "c")
@@ -34,19 +34,19 @@ SIMPLE = between("o", "c")
 
 def test_a_window_that_nobody_closes_is_not_kept_for_longer_than_it_may_last() -> None:
     windows = between("o", "c", within=10)
-    found = Trace(windows).rows(*rows_of("o.."))
-    assert windows.next_tick(found.state) == 11
-    assert not windows.is_empty(found.state)
-    found.advance(11)
-    assert windows.is_empty(found.state)
-    assert windows.next_tick(found.state) == INFINITY
+    trace = Trace(windows).rows(*rows_of("o.."))
+    assert windows.next_tick(trace.state) == 11
+    assert not windows.is_empty(trace.state)
+    trace.advance(11)
+    assert windows.is_empty(trace.state)
+    assert windows.next_tick(trace.state) == INFINITY
 
 
 def test_partitions_are_bounded_together() -> None:
     windows = between("o", "c").partition("p", most=1, age=3)
-    found = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 2, ("b", True, False)))
-    found.rows(Row(3, 3, ("a", False, True)), Row(4, 4, ("b", False, True)))
-    assert [(one.partition, one.rows) for one in found.computed] == [("b", (2, 4))]
+    trace = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 2, ("b", True, False)))
+    trace.rows(Row(3, 3, ("a", False, True)), Row(4, 4, ("b", False, True)))
+    assert [(computed.partition, computed.rows) for computed in trace.computed] == [("b", (2, 4))]
     late = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 4, ("a", False, True)))
     assert late.computed == []
 
@@ -57,8 +57,8 @@ def test_a_script_runs_over_them_with_conditions_by_name() -> None:
     for row in rows:
         script = script.point(row["number"], row["number"], row)
     query = WindowedQuery(SIMPLE, [Computation(Listed(), select=lambda payload: payload["number"])])
-    (found,) = script.close().run(query).values()
-    assert [row.value for row in found] == [([2, 3, 4],), ([5],)]
+    (results,) = script.close().run(query).values()
+    assert [row.value for row in results] == [([2, 3, 4],), ([5],)]
 
 
 REFUSED: dict[str, Any] = {
@@ -82,8 +82,8 @@ def test_what_contradicts_itself_is_refused_with_what_to_write(name: str) -> Non
 
 def test_they_are_told_as_they_are_written() -> None:
     windows = between("x > 1", "x < 0", closing_row=False, reopens=True, within=9, closed_only=True).partition("p")
-    told = "between('x > 1', 'x < 0', closing_row=False, reopens=True, within=9, closed_only=True).partition('p')"
-    assert str(windows) == told
+    text = "between('x > 1', 'x < 0', closing_row=False, reopens=True, within=9, closed_only=True).partition('p')"
+    assert str(windows) == text
     assert windows.conditions == ("x > 1", "x < 0")
     assert windows.reads == ("p", "x > 1", "x < 0")
     assert windows.with_lengths(lambda length: length * 10).within == elapsed(90)

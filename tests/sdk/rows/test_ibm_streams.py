@@ -70,7 +70,10 @@ def emptying(length: int, **limits: Any) -> RowWindows:
     return AllEmptyAndOne(elapsed(length), CountPolicy(100), partitions=Partitions("letter", **limits))
 
 
-E, D, AGE, LEFT = elapsed, delta, delta("age", 2), last(9).trigger(100)
+E = elapsed
+D = delta
+AGE = delta("age", 2)
+LEFT = last(9).trigger(100)
 TWO: Final = timed((1, 1.0), (2, 4.0))
 """Two rows: the second comes a tick later, and is larger by 3."""
 MARKED: Final = [Row(n, n, pair) for n, pair in enumerate([("a", False), ("b", False), ("a", True), ("b", False)], 1)]
@@ -194,38 +197,41 @@ STATEMENTS: Final = dict(entries(TRACES))
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_windows_do_what_the_document_says(statement: str) -> None:
     asked, *lines = STATEMENTS[statement].splitlines()
-    windows, given = (eval(part) for part in asked.split("; "))
-    found, told = trace(windows), ""
-    for step in given:
-        done = len(found.lines)
+    windows, expected_text = (eval(part) for part in asked.split("; "))
+    traced = trace(windows)
+    text = ""
+    for step in expected_text:
+        done = len(traced.lines)
         if isinstance(step, int):
-            found.advance(step)
-            told += f" | {', '.join(found.lines[done:])}"
+            traced.advance(step)
+            text += f" | {', '.join(traced.lines[done:])}"
         else:
             row = step if windows.reads else step._replace(values=())
-            told += "".join(f", {line}" for line in found.rows(row).lines[done:])
-    assert told.replace("| ,", "|").removeprefix(", ").split() == " ".join(lines).split()
+            text += "".join(f", {line}" for line in traced.rows(row).lines[done:])
+    assert text.replace("| ,", "|").removeprefix(", ").split() == " ".join(lines).split()
 
 
 def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> str:
     """The rows of a partition after each row that came to it, newest first, as the document writes them."""
-    found, seen = trace(windows), list[tuple[int, ...]]()
+    traced = trace(windows)
+    windows_seen = list[tuple[int, ...]]()
     for row in rows:
-        before = len(found.lines)
-        found.rows(row)
+        before = len(traced.lines)
+        traced.rows(row)
         if windows.partition_by is not None and row.values[0] != partition:
             continue
-        if any("flush" in line for line in found.lines[before:]):
-            seen.append(tuple(reversed(found.computed[-1].rows)))
-        seen.append(tuple(reversed(found.members[partition])))
-    return " / ".join(" ".join(map(str, some)) for some in seen)
+        if any("flush" in line for line in traced.lines[before:]):
+            windows_seen.append(tuple(reversed(traced.computed[-1].rows)))
+        windows_seen.append(tuple(reversed(traced.members[partition])))
+    return " / ".join(" ".join(map(str, numbers)) for numbers in windows_seen)
 
 
 def test_the_sequences_of_the_document() -> None:
     """IB-01, IB-02, IB-04, IB-06, IB-07: count 4, tumbling and sliding, without partitions and with them."""
     assert contents(batch(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 /  / 5 / 6 5"
     assert contents(last(4), at(*range(6))) == "1 / 2 1 / 3 2 1 / 4 3 2 1 / 5 4 3 2 / 6 5 4 3"
-    tumbling, sliding = batch(4).partition("letter"), last(4).partition("letter")
+    tumbling = batch(4).partition("letter")
+    sliding = last(4).partition("letter")
     assert contents(tumbling, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 /  / 11 / 13 11"
     assert contents(tumbling, LETTERED, "b") == "2 / 4 2 / 5 4 2 / 6 5 4 2 /  / 9 / 10 9"
     assert contents(sliding, LETTERED, "a") == "1 / 3 1 / 7 3 1 / 8 7 3 1 / 11 8 7 3 / 13 11 8 7"
@@ -242,8 +248,8 @@ def test_a_flushed_partition_is_gone_and_a_sliding_one_by_count_or_delta_never_e
         for number, value in enumerate([0, 5, 1, 90, -50], 1):
             held.rows(Row(number, number, (value,) if isinstance(windows.evicts, DeltaPolicy) else ()))
             assert held.state.count > 0
-    found = trace(last(2).partition("letter")).rows(*LETTERED).state.partitions
-    assert {name: list(held.rows) for name, held in found.items()} == {"a": [11, 13], "b": [9, 10]}
+    partitions = trace(last(2).partition("letter")).rows(*LETTERED).state.partitions
+    assert {name: list(held.rows) for name, held in partitions.items()} == {"a": [11, 13], "b": [9, 10]}
     assert list(trace(last(2)).counted(1, 2).state.partitions) == [0], "IB-20: the default one"
 
 
@@ -253,8 +259,8 @@ def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_befo
     value     null  1  null  5  null  9  20
     counts as    1  1     1  5     5  9  20
     """
-    found = trace(last(delta("age", 4))).valued(None, 1, math.nan, 5, None, 9, 20)
-    assert [one.rows for one in found.computed] == [
+    traced = trace(last(delta("age", 4))).valued(None, 1, math.nan, 5, None, 9, 20)
+    assert [computed.rows for computed in traced.computed] == [
         *((1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4, 5)),
         *((4, 5, 6), (7,)),
     ]
@@ -272,14 +278,14 @@ def test_windows_that_time_computes_have_its_extents() -> None:
     assert by_time == [Computed(Window(0, 10), 0, (1, 2)), Computed(Window(10, 20), 0, (3,))]
     triggered = trace(last(2).trigger(elapsed(5))).rows(*at(1, 2, 3)).advance(16).computed
     assert triggered == [Computed(Window(2, end), 0, (2, 3)) for end in (5, 10, 15)]
-    found = trace(batch(3, within=5)).rows(*at(1, 2, 6, 8, 9, 10, 14, 16))
-    assert found.computed == [
+    traced = trace(batch(3, within=5)).rows(*at(1, 2, 6, 8, 9, 10, 14, 16))
+    assert traced.computed == [
         Computed(Window(1, 6), 0, (1, 2)),
         Computed(Window(6, 10), 0, (3, 4, 5)),
         Computed(Window(10, 15), 0, (6, 7)),
     ]
-    assert found.restart().advance(20).lines[-1] == "insert 8"
-    assert found.advance(21).computed[-1] == Computed(Window(16, 21), 0, (8,))
+    assert traced.restart().advance(20).lines[-1] == "insert 8"
+    assert traced.advance(21).computed[-1] == Computed(Window(16, 21), 0, (8,))
     assert batch(3, within=5).least_events == 1
 
 
@@ -318,8 +324,12 @@ def test_what_has_no_meaning_is_refused_with_the_reason(name: str) -> None:
 def test_the_types_of_rows_and_partitions_are_free() -> None:
     """IB-19: an attribute of any type that subtracts, a partition of any type that tells apart."""
     rows = [Row(1, 1, (("x", 1), Decimal("0.1"))), Row(2, 2, (("x", 1), Decimal("0.2"))), Row(3, 3, (None, Decimal(9)))]
-    found = trace(last(delta("v", 0)).partition("p")).rows(*rows)
-    assert [(one.partition, one.rows) for one in found.computed] == [(("x", 1), (1,)), (("x", 1), (2,)), (None, (3,))]
+    traced = trace(last(delta("v", 0)).partition("p")).rows(*rows)
+    assert [(computed.partition, computed.rows) for computed in traced.computed] == [
+        (("x", 1), (1,)),
+        (("x", 1), (2,)),
+        (None, (3,)),
+    ]
 
 
 def test_windows_may_be_empty_or_wait_until_they_are_full_for_the_first_time_which_they_are_once() -> None:
@@ -327,19 +337,24 @@ def test_windows_may_be_empty_or_wait_until_they_are_full_for_the_first_time_whi
     shown = trace(batch(marker("m")).with_empty()).valued(True)
     assert (shown.lines, shown.computed[0].rows) == (["empty", "flush"], ())
     by_time = trace(last(elapsed(2)).when_full()).rows(*at(1, 2, 4, 5))
-    for found, expected in (
+    for traced, expected in (
         (trace(last(3).when_full()).counted(1, 2, 3, 4), [(1, 2, 3), (2, 3, 4)]),
         (by_time, [(2, 3), (3, 4)]),
         (trace(last(delta("v", 1)).when_full()).valued(1, 2, 3, 4), [(2, 3), (3, 4)]),
     ):
-        assert [computed.rows for computed in found.computed] == expected
+        assert [computed.rows for computed in traced.computed] == expected
     for windows in (last(2), last(delta("v", 1)), last(elapsed(2))):
         rows = [Row(number, number, (number,) * len(windows.reads)) for number in range(1, 8)]
         assert trace(windows).rows(*rows).lines.count("full") == 1, windows
 
 
-COUNT, AGES, TIME = {"policy": "count"}, {"policy": "delta", "attribute": "age"}, {"policy": "elapsed"}
-FIVE, TWOS, EIGHT, SHORT = COUNT | {"size": 5}, AGES | {"size": 2}, TIME | {"length": 8}, TIME | {"length": 2}
+COUNT = {"policy": "count"}
+AGES = {"policy": "delta", "attribute": "age"}
+TIME = {"policy": "elapsed"}
+FIVE = COUNT | {"size": 5}
+TWOS = AGES | {"size": 2}
+EIGHT = TIME | {"length": 8}
+SHORT = TIME | {"length": 2}
 CONFIGURATIONS: Final[dict[str, tuple[RowWindows, tuple[dict[str, Any], ...]]]] = {
     "tumbling, count(5)": (batch(5), (FIVE,)),
     "tumbling, punct()": (batch(marker("p")), ({"policy": "marker", "condition": "p"},)),

@@ -86,7 +86,7 @@ class Counting(Pairs):
 
 
 class Hasty(Pairs):
-    """Says that its windows start after the row that it holds."""
+    """Row windows that claim to start after the row that they hold."""
 
     def earliest_start(self, state: Any, tick: int) -> int:
         return tick + 1
@@ -128,13 +128,13 @@ OWN: list[RowWindows] = [
 
 def broken_by(windows: RowWindows) -> list[str]:
     laws: Any = type("TestWindows", (RowWindowLaws,), {"windows": windows})()
-    found: list[str] = []
+    broken: list[str] = []
     for law in LAWS:
         try:
             getattr(laws, law)()
         except LawError:
-            found.append(law)
-    return found
+            broken.append(law)
+    return broken
 
 
 def test_there_are_five_laws() -> None:

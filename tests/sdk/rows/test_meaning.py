@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -24,34 +23,41 @@ from tests.sdk.rows.tracing import Trace
 
 @pytest.mark.parametrize("kind", [LastRows, RowBatches])
 def test_windows_hold_what_their_definition_says(kind: type[PartitionedRows]) -> None:
-    found = 0
+    compared = 0
     for windows, rows, random in drawn(kind, are_defined=True):
         tick = (rows[-1].time if rows else 0) + random.randrange(12)
-        wanted = computed(windows, rows, tick)
-        assert sorted(Trace(windows).rows(*rows).advance(tick).computed, key=repr) == sorted(wanted, key=repr), windows
-        found += len(wanted)
-    assert found > 100
+        expected = computed(windows, rows, tick)
+        trace = Trace(windows).rows(*rows).advance(tick)
+        assert sorted(trace.computed, key=repr) == sorted(expected, key=repr), windows
+        compared += len(expected)
+    assert compared > 100
 
 
 def test_windows_between_rows_hold_what_their_definition_says() -> None:
-    found = left_open = as_long = 0
+    closed = 0
+    left_open = 0
+    broken_off = 0
     for windows, rows, random in drawn(RowsBetween, are_defined=True):
         assert isinstance(windows, RowsBetween)
         tick = (rows[-1].time if rows else 0) + random.randrange(12)
-        trace, wanted = Trace(windows).rows(*rows).advance(tick), computed_between(windows, rows, tick)
-        assert sorted(trace.computed, key=repr) == sorted(wanted, key=repr), windows
-        whole = computed_between(windows, rows, tick + 1, is_over=True)
-        assert sorted(trace.close(tick + 1).computed, key=repr) == sorted(whole, key=repr), windows
-        found, left_open = found + len(wanted), left_open + len(whole) - len(wanted)
-        within = windows.within
-        as_long += within is not None and sum(w.window.end - w.window.start == within.length for w in wanted)
-    assert min(found // 10, left_open, as_long) > 10, "some are closed, left open, or broken off"
+        trace = Trace(windows).rows(*rows).advance(tick)
+        expected = computed_between(windows, rows, tick)
+        assert sorted(trace.computed, key=repr) == sorted(expected, key=repr), windows
+        expected_in_the_end = computed_between(windows, rows, tick + 1, is_over=True)
+        assert sorted(trace.close(tick + 1).computed, key=repr) == sorted(expected_in_the_end, key=repr), windows
+        closed += len(expected)
+        left_open += len(expected_in_the_end) - len(expected)
+        if windows.within is not None:
+            lengths = [computed.window.end - computed.window.start for computed in expected]
+            broken_off += lengths.count(windows.within.length)
+    assert min(closed // 10, left_open, broken_off) > 10
 
 
 def test_restarts_and_how_time_comes_make_no_difference() -> None:
     for windows, rows, _ in drawn():
-        straight, restarted, stepwise = (Trace(windows) for _ in range(3))
-        straight.rows(*rows)
+        straight = Trace(windows).rows(*rows)
+        restarted = Trace(windows)
+        stepwise = Trace(windows)
         for row in rows:
             restarted.restart().rows(row)
             while (tick := windows.next_tick(stepwise.state)) <= row.time:
@@ -62,54 +68,61 @@ def test_restarts_and_how_time_comes_make_no_difference() -> None:
         assert restarted.restart().close().lines == straight.close().lines, windows
 
 
-def test_windows_are_never_computed_before_what_they_hold_nor_before_what_was_computed() -> None:
+def test_windows_are_computed_after_their_rows_and_in_the_order_of_their_ends() -> None:
     for windows, rows, _ in drawn():
-        times, ends = {row.number: row.time for row in rows}, dict[Hashable, list[int]]()
-        for one in Trace(windows).rows(*rows).close().computed:
-            assert all(one.window.start <= times[number] < one.window.end for number in one.rows)
-            assert one.rows == tuple(sorted(one.rows))
-            ends.setdefault(one.partition, []).append(one.window.end)
-        # at one time a window that ends with a row ends a tick later than one of another partition that ends before it
-        assert all(later >= earlier for of_partition in ends.values() for earlier, later in pairwise(of_partition))
+        times = {row.number: row.time for row in rows}
+        ends = dict[Hashable, list[int]]()
+        for window, partition, numbers in Trace(windows).rows(*rows).close().computed:
+            assert all(window.start <= times[number] < window.end for number in numbers)
+            assert numbers == tuple(sorted(numbers))
+            ends.setdefault(partition, []).append(window.end)
+        # Partitions apart: a window that ends with a row ends a tick later than one of another that ends before it.
+        for ends_of_partition in ends.values():
+            assert ends_of_partition == sorted(ends_of_partition)
 
 
 def test_partitions_stay_within_their_limits() -> None:
     for windows, rows, _ in drawn():
-        found, limits = Trace(windows), windows.partitions
+        trace = Trace(windows)
+        limits = windows.partitions
         for row in rows:
-            found.rows(row)
-            assert sum(map(len, found.members.values())) == found.state.count
-            if limits is not None and limits.most is not None:
-                assert len(found.state.partitions) <= limits.most
-            if limits is not None and limits.most_rows is not None:
-                assert found.state.count <= limits.most_rows
-            if limits is not None and limits.age is not None and not limits.on_insertion:
-                assert all(one.last + limits.age > row.time for one in found.state.partitions.values())
+            trace.rows(row)
+            state = trace.state
+            assert sum(map(len, trace.members.values())) == state.count
+            if limits is None:
+                continue
+            if limits.most is not None:
+                assert len(state.partitions) <= limits.most
+            if limits.most_rows is not None:
+                assert state.count <= limits.most_rows
+            if limits.age is not None and not limits.on_insertion:
+                assert all(partition.last + limits.age > row.time for partition in state.partitions.values())
 
 
 def test_a_state_that_is_empty_is_as_good_as_a_new_one() -> None:
     for windows, rows, _ in drawn():
-        kept, forgetful = Trace(windows), Trace(windows)
+        trace = Trace(windows)
+        forgetful = Trace(windows)
         for row in rows:
-            kept.rows(row)
+            trace.rows(row)
             if windows.is_empty(forgetful.state):
                 forgetful.state = windows.create_state()
             forgetful.rows(row)
-        assert forgetful.computed == kept.computed, windows
+        assert forgetful.computed == trace.computed, windows
 
 
 def test_windows_are_plain_data_and_every_kind_of_action_is_seen() -> None:
-    seen = set[str]()
+    words = set[str]()
     for windows, rows, _ in drawn():
         assert from_dict(windows.to_dict()) == windows
-        seen.update(word for line in Trace(windows).rows(*rows).close().lines for word in line.split())
-    assert seen >= {str(kind) for kind in ActionKind}
+        words.update(" ".join(Trace(windows).rows(*rows).close().lines).split())
+    assert words >= {str(kind) for kind in ActionKind}
 
 
 def test_a_row_triggers_by_what_it_holds_and_neither_leaves_nor_ends_a_batch_by_it() -> None:
     rows = [Row(place, place, (value,)) for place, value in enumerate((False, True, None, True, True), 1)]
-    found = Trace(last(2).trigger(on_row("x = 9"))).rows(*rows)
-    assert [one.rows for one in found.computed] == [(1, 2), (3, 4), (4, 5)]
+    trace = Trace(last(2).trigger(on_row("x = 9"))).rows(*rows)
+    assert [computed.rows for computed in trace.computed] == [(1, 2), (3, 4), (4, 5)]
     with pytest.raises(WindowError, match=r"write last\(10\)\.trigger\(on_row\('x'\)\), with the rows that stay"):
         last(on_row("x"))
     with pytest.raises(WindowError, match=r"a batch does not end with on_row\('x'\)\n  write between\(closes='x'\)"):
@@ -141,8 +154,8 @@ class Price:
 def test_what_windows_read_is_a_part_of_the_payload() -> None:
     script = Script().point("a", 1, Price(1)).point("b", 2, Price(3)).point("c", 3, Price(4)).close()
     lists = [Computation(Listed(), select=lambda payload: payload.price)]
-    (found,) = script.run(WindowedQuery(batch(delta("price", 2)), lists)).values()
-    assert [row.value for row in found] == [([1, 3],), ([4],)]
+    (results,) = script.run(WindowedQuery(batch(delta("price", 2)), lists)).values()
+    assert [row.value for row in results] == [([1, 3],), ([4],)]
 
 
 def test_a_row_without_what_windows_read_is_refused_with_what_to_give() -> None:
@@ -161,14 +174,16 @@ def test_the_reference_computes_what_the_definition_says() -> None:
     for windows, rows, random in drawn((LastRows, RowBatches), are_defined=True):
         tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
         query = WindowedQuery(windows, [Computation(Listed(), select=lambda payload: payload["number"])])
-        found = evaluate(query, events_of(windows, rows), tick, tick)
-        wanted = sorted((one.window, list(one.rows)) for one in computed(windows, rows, tick))
-        assert sorted((row.window, list(row.value[0])) for row in found) == wanted, windows
+        results = evaluate(query, events_of(windows, rows), tick, tick)
+        expected = sorted(
+            (window_computed.window, list(window_computed.rows)) for window_computed in computed(windows, rows, tick)
+        )
+        assert sorted((row.window, list(row.value[0])) for row in results) == expected, windows
 
 
 def test_a_window_is_full_when_its_definition_says_and_once() -> None:
     for windows, rows, random in drawn(LastRows, are_defined=True, count=100):
         assert isinstance(windows, LastRows)
         tick = (rows[-1].time if rows else 0) + random.randint(1, 12)
-        found = evaluate(WindowedQuery(windows, [Computation(Full())]), events_of(windows, rows), tick, tick)
-        assert sorted(row.value for row in found) == sorted(at for _, at in full(windows, rows, tick - 1)), windows
+        results = evaluate(WindowedQuery(windows, [Computation(Full())]), events_of(windows, rows), tick, tick)
+        assert sorted(row.value for row in results) == sorted(at for _, at in full(windows, rows, tick - 1)), windows

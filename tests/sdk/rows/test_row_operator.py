@@ -28,11 +28,11 @@ def told(windows: RowWindows, *rows: Payload, at: list[int] | None = None, until
     times = at or range(1, len(rows) + 1)
     events = [Event.point(time, row) for time, row in zip(times, rows, strict=True)]
     query = WindowedQuery(windows, [Computation(Told(), select=lambda row: row.name)])
-    given = {
+    outputs = {
         name: [(row.start, row.value) for row in evaluated(query, events, until)]
         for name, evaluated in (("results", evaluate), ("evicted", evaluate_evicted))
     }
-    merged = sorted((line.place, line.text) for found in given.values() for _, line in found)
+    merged = sorted((line.place, line.text) for lines in outputs.values() for _, line in lines)
     return [text for _, text in merged]
 
 
@@ -64,8 +64,8 @@ def test_a_tumbling_window_says_that_it_is_flushed_and_then_what_leaves() -> Non
 def test_a_partition_says_that_it_is_removed_before_its_rows_leave() -> None:
     """IB-27, IB-38: a handler that is told of all rows that leave, whatever the reason."""
     windows = last(5).trigger(9).partition("p", most=1)
-    found = told(windows, Payload(1, p="a"), Payload(2, p="a"), Payload(3, p="b"))
-    assert found == [
+    lines = told(windows, Payload(1, p="a"), Payload(2, p="a"), Payload(3, p="b"))
+    assert lines == [
         *("insert 1 of 1 in a", "insert 2 of 1,2 in a", "insert 3 of 3 in b"),
         *("remove 1,2 in a", "evict 1,2 of - in a"),
     ]
@@ -106,8 +106,8 @@ def test_a_handler_sees_the_windows_of_all_partitions_of_its_key() -> None:
 
 def test_rows_that_the_module_does_not_accept_are_members_of_which_it_is_told_nothing() -> None:
     query = WindowedQuery(last(2), [Computation(Told(), accepts=lambda number: number != 2)])
-    found = [row.value.text for row in evaluate(query, [Event.point(number, number) for number in (1, 2, 3)])]
-    assert [text for text in found if text.startswith("insert")] == ["insert 1 of 1", "insert 3 of 3"]
+    texts = [row.value.text for row in evaluate(query, [Event.point(number, number) for number in (1, 2, 3)])]
+    assert [text for text in texts if text.startswith("insert")] == ["insert 1 of 1", "insert 3 of 3"]
 
 
 def test_numbers_begin_anew_when_the_windows_are_empty_and_so_is_the_state() -> None:

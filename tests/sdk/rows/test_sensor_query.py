@@ -73,15 +73,18 @@ class FindReadings(RowOperator[Seen, dict[int, int], Match, Reading]):
 # IB-35: SensorQuery whole, against the document's own program over a list.
 
 
-SIZE, THRESHOLD = 10, 3
+SIZE = 10
+THRESHOLD = 3
 WINDOWS = last(SIZE).admit("is_reading")
 
 
 def workload(count: int) -> list[Seen]:
     """The document's two Beacons, turn by turn at random."""
-    random, rows = Random(7), list[Seen]()
+    random = Random(7)
+    rows = list[Seen]()
     for number in range(count):
-        x, y = random.random(), random.random()
+        x = random.random()
+        y = random.random()
         if random.random() < 0.5:
             rows.append(Seen(x, y, random.randrange(100), 1000 * random.random(), None, None))
         else:
@@ -92,7 +95,8 @@ def workload(count: int) -> list[Seen]:
 def by_the_document(rows: list[Seen]) -> tuple[list[Match], list[Reading]]:
     """The program of the document: a window of readings, a map of match counts, and two ports to submit to."""
     window: deque[list[Any]] = deque()
-    matches, popular = list[Match](), list[Reading]()
+    matches = list[Match]()
+    popular = list[Reading]()
     for row in rows:
         if row.sensor_id is not None:
             if len(window) == SIZE:

@@ -57,14 +57,14 @@ def follow(windows: RowWindows, script: Script, before: Run | None = None) -> tu
     run = Run(query, query.plan(), AS_IT_IS)
     run.cells = run.cells if before is None else before.cells
     *_, run = steps(query, script, run=run)
-    return [row["result"] for row in run.told], run
+    return [row["result"] for row in run.output_changes], run
 
 
 def test_another_version_goes_on_where_it_says_so_and_otherwise_says_what_does_not_fit() -> None:
     """Version 1.0 wrote rows 1 and 2; the class is of this file, and no plugin knows it."""
     six = Script().point(6, 6, 6).close()
-    found, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).point(2, 2, 2).punctuate(5))
-    assert found == [[1], [1, 2]]
+    results, run = follow(Smallest.named_by({"evicts": 2}), Script().point(1, 1, 1).point(2, 2, 2).punctuate(5))
+    assert results == [[1], [1, 2]]
     with pytest.raises(StateMismatchError, match=r"version 1\.0.*version 1\.1") as refused:
         follow(Newer.named_by({"evicts": 2}), six, run)
     assert "shop.smallest 1.1 does not continue from 1.0" in str(refused.value)
@@ -115,8 +115,8 @@ def test_windows_are_plain_data_with_the_fields_that_their_class_adds() -> None:
     windows = Smallest.named_by({"evicts": 2, "triggers": "1 minute", "partitions": "till", "least": 3})
     assert windows.to_dict()["least"] == 3
     assert Smallest.from_dict(windows.to_dict()) == windows
-    told = "window('shop.smallest', evicts=2, triggers='1 minute', least=3).with_marks().partition('till')"
-    assert windows.with_marks().describe(Axis.TIME) == f"{told}, version 1.0"
+    text = "window('shop.smallest', evicts=2, triggers='1 minute', least=3).with_marks().partition('till')"
+    assert windows.with_marks().describe(Axis.TIME) == f"{text}, version 1.0"
 
 
 def test_windows_of_rows_go_by_name_as_other_kinds_do() -> None:

@@ -130,7 +130,8 @@ def test_a_component_that_cannot_be_merged_is_refused(make: Any, complaint: str)
 
 
 NAN = math.nan
-LOW, HIGH = -(2**63), 2**63 - 1
+LOW = -(2**63)
+HIGH = 2**63 - 1
 
 
 def fold(component: Component, values: Any) -> Any:
@@ -186,7 +187,8 @@ def test_the_ends_of_a_type_take_part_as_any_value() -> None:
 
 
 def test_integers_wrap_around_and_an_inverse_takes_that_back() -> None:
-    total, undo = Component.sum("int64"), inverter(Component.sum("int64"))
+    total = Component.sum("int64")
+    undo = inverter(Component.sum("int64"))
     assert fold(total, [HIGH, 1]) == LOW
     assert undo is not None
     assert undo(np.array([LOW]), np.array([1])).tolist() == [HIGH]
@@ -258,7 +260,8 @@ def test_an_identity_changes_nothing(component: Component, values: Any) -> None:
 
 
 def test_merging_takes_and_returns_arrays_that_it_does_not_change() -> None:
-    first, second = np.array([1, 2]), np.array([3, 4])
+    first = np.array([1, 2])
+    second = np.array([3, 4])
     for array in (first, second):
         array.flags.writeable = False
     assert merge(Component.count(), first, second).tolist() == [4, 6]
@@ -266,8 +269,8 @@ def test_merging_takes_and_returns_arrays_that_it_does_not_change() -> None:
 
 
 def test_only_what_can_be_undone_has_an_inverse() -> None:
-    own = Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor)
-    assert [inverter(part) for part in (Component.count(), own)] == [np.subtract, np.bitwise_xor]
+    merged = Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor)
+    assert [inverter(part) for part in (Component.count(), merged)] == [np.subtract, np.bitwise_xor]
     assert [inverter(part) for part in (Component.sum(), Component.max("int64"), Component.values())] == [None] * 3
 
 
@@ -307,7 +310,8 @@ FLOATS = st.lists(
 
 @given(FLOATS, FLOATS)
 def test_a_sum_is_that_of_fractions(some: list[float], others: list[float]) -> None:
-    first, second = exact_sum(np.array(some)), exact_sum(np.array(others))
+    first = exact_sum(np.array(some))
+    second = exact_sum(np.array(others))
     assert first == sum(map(Fraction, some))
     assert added(first, second) == sum(map(Fraction, [*some, *others]))
 

@@ -316,9 +316,9 @@ def test_events_overlap_their_window(open_ends: bool) -> None:
     ],
 )
 def test_events_reach_beyond_their_window_on_either_side(is_wanted: Callable[[Event[int]], bool]) -> None:
-    found = strategies.events(st.integers(), WINDOW, open_ends=True)
+    drawn_events = strategies.events(st.integers(), WINDOW, open_ends=True)
 
-    assert is_wanted(find(found, is_wanted, settings=settings(QUICK, max_examples=500)))
+    assert is_wanted(find(drawn_events, is_wanted, settings=settings(QUICK, max_examples=500)))
 
 
 @QUICK

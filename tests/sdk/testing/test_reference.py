@@ -170,10 +170,10 @@ def test_the_members_of_a_window_are_the_events_that_belong_to_it(kind: WindowKi
     horizon = horizon_of(kind, events)
     query = WindowedQuery(kind, [Computation(Names())])
     found = [(window, members) for _, window, members in windows_with_members(query, events, horizon)]
-    every = [
+    expected = [
         (each, [event for event in events if belongs(kind, event, each)]) for each in windows(kind, events, horizon)
     ]
-    assert found == [(window, members) for window, members in every if members]
+    assert found == [(window, members) for window, members in expected if members]
     assert found
 
 
@@ -316,15 +316,17 @@ def test_what_changes_the_input_from_a_tick_on_changes_no_time_bound_result_befo
         stream = random_stream(seed, keys=("k",), payload=lambda random: random.choice("abc"))
         changes = [step.change for step in stream.changes()]
         for place, change in enumerate(changes):
-            before, after = (fold(some).values() for some in (changes[:place], changes[: place + 1]))
-            told = [told_before(change.sync_time, evaluate(query, events, horizon=90)) for events in (before, after)]
-            assert told[0] == told[1], change
-            compared += bool(told[0])
+            before, after = (fold(history).values() for history in (changes[:place], changes[: place + 1]))
+            told_before_change = [
+                told_before(change.sync_time, evaluate(query, events, horizon=90)) for events in (before, after)
+            ]
+            assert told_before_change[0] == told_before_change[1], change
+            compared += bool(told_before_change[0])
     assert compared > 30
 
 
 def told_before(time: int, rows: list[OutputEvent]) -> list[tuple[int, Any]]:
-    """Return what stands at each tick before a time, whichever window says it."""
+    """Return the results that are live at each tick before a time, whichever window has them."""
     return sorted((tick, row.value) for row in rows for tick in range(row.start, min(row.end, time, 100)))
 
 
@@ -354,5 +356,7 @@ def test_the_type_that_a_module_declares_is_asked_once_for_each_window_and_not_f
             return super().result_field()
 
     events = [Event(start, 10, start) for start in range(9)]
-    found = evaluate(WindowedQuery(tumbling(10), [Computation(Asked())], timestamps=TimestampPolicy.UNCHANGED), events)
-    assert (len(found), len(asked)) == (9, 1)
+    results = evaluate(
+        WindowedQuery(tumbling(10), [Computation(Asked())], timestamps=TimestampPolicy.UNCHANGED), events
+    )
+    assert (len(results), len(asked)) == (9, 1)

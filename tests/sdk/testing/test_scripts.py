@@ -170,7 +170,8 @@ def test_the_changes_of_an_event_may_come_in_any_order(order: tuple[int, ...]) -
 
 
 def test_one_step_may_come_twice_before_the_step_in_between() -> None:
-    inserted, deleted = Insertion("a", Event(1, 5, None)), retraction("a", Event(1, 5, None))
+    inserted = Insertion("a", Event(1, 5, None))
+    deleted = retraction("a", Event(1, 5, None))
     script = Script().add(inserted).batch().add(deleted).add(inserted)
     twice = Script((script.steps[0], script.steps[0], script.steps[2]))
     assert twice.history() == script.history() == {None: {("a", 1): Event(1, 5, None)}}
@@ -212,7 +213,8 @@ def test_the_horizon_is_the_first_tick_of_which_no_key_says_anything() -> None:
     assert script.close().horizon(tumbling(5)) == 9
 
 
-ONE, SOME = Script().point("a", 1), Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
+ONE = Script().point("a", 1)
+SOME = Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart()
 LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
 
 
@@ -232,9 +234,9 @@ LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point
     ],
 )
 def test_a_script_is_cut_into_micro_batches(script: Script, batches: list[tuple[int, int | None, bool]]) -> None:
-    found = list(script.batches())
-    assert [(len(one.changes), one.punctuation, one.restart_before) for one in found] == batches
-    assert [change for one in found for change in one.changes] == list(script.changes())
+    script_batches = list(script.batches())
+    assert [(len(batch.changes), batch.punctuation, batch.restart_before) for batch in script_batches] == batches
+    assert [change for batch in script_batches for change in batch.changes] == list(script.changes())
 
 
 #         0    5    10   15
@@ -301,8 +303,8 @@ NAMES = WindowedQuery(tumbling(10), [Computation(Names())])
     ],
 )
 def test_a_pattern_stands_for_the_keys_that_each_of_its_parts_allows(pattern: Hashable, keys: list[Hashable]) -> None:
-    known: list[Hashable] = [("eu", 12), ("eu", 20), ("eu", None), ("us", 12)]
-    assert [key for key in known if matches(pattern, key)] == keys
+    known_keys: list[Hashable] = [("eu", 12), ("eu", 20), ("eu", None), ("us", 12)]
+    assert [key for key in known_keys if matches(pattern, key)] == keys
 
 
 def test_nan_is_one_key_and_above_all_numbers() -> None:

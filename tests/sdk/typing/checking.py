@@ -19,11 +19,11 @@ _REPORTED: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+): (?P<kind>error|not
 
 @dataclass(slots=True)
 class Complaint:
-    """What is said about one line.
+    """The messages about one line.
 
     Attributes:
-        errors: The errors, each with its code at the end.
-        notes: What explains them.
+        errors: Errors, each with its code at the end.
+        notes: Explanations of the errors.
     """
 
     errors: list[str] = field(default_factory=list)

@@ -28,14 +28,14 @@ def at(text: str) -> int:
 
 def windows(kind: CalendarWindows, start: str, end: str) -> list[str]:
     """Return the windows over a stretch, with their lengths in hours."""
-    found = kind.cut(NOTHING, at(start), at(end))
-    return [f"{window.starts_at:%Y-%m-%d %H:%M:%S} {window.duration / HOUR:g}" for window in found]
+    windows = kind.cut(NOTHING, at(start), at(end))
+    return [f"{window.starts_at:%Y-%m-%d %H:%M:%S} {window.duration / HOUR:g}" for window in windows]
 
 
 def window_of(kind: CalendarWindows, tick: int) -> Window:
     """Return the one window of a tick."""
-    (found,) = kind.cut(NOTHING, tick, tick + 1)
-    return found
+    (window,) = kind.cut(NOTHING, tick, tick + 1)
+    return window
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_windows_meet_where_the_years_of_datetimes_end(zone: str) -> None:
 def test_any_tick_of_an_event_has_windows() -> None:
     for kind in (calendar("day", zone="Asia/Tehran"), calendar("year", "month", zone="Asia/Tehran")):
         for tick in (-(2**62), -(2**62) + 1, -1, 0, 2**61, 2**62 - 1):
-            found = list(kind.cut(NOTHING, tick, tick + 1))
-            assert len(found) == kind.size // kind.hop
-            assert all(window.start <= tick < window.end for window in found)
+            windows = list(kind.cut(NOTHING, tick, tick + 1))
+            assert len(windows) == kind.size // kind.hop
+            assert all(window.start <= tick < window.end for window in windows)
 
 
 def test_instants_are_grouped_as_pandas_groups_them() -> None:
@@ -233,11 +233,11 @@ def test_other_days_and_months_are_a_grid_of_periods() -> None:
         assert grid.periods.spell(grid.size) == spelled
         assert kind.longest is None
         starts = [grid.offset + number * grid.hop for number in range(9)]
-        wanted = [Window(grid.periods.begins(start), grid.periods.begins(start + grid.size)) for start in starts]
-        found = kind.cut(NOTHING, wanted[0].start, wanted[-1].end)
+        expected = [Window(grid.periods.begins(start), grid.periods.begins(start + grid.size)) for start in starts]
+        windows = kind.cut(NOTHING, expected[0].start, expected[-1].end)
         assert [
-            window for window in found if wanted[0].start <= window.start and window.end <= wanted[-1].end
-        ] == wanted
+            window for window in windows if expected[0].start <= window.start and window.end <= expected[-1].end
+        ] == expected
     assert calendar("day", zone="Asia/Tokyo", reach=5).grid() is None
 
 

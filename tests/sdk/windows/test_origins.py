@@ -18,7 +18,7 @@ MAY = datetime(2024, 5, 1, tzinfo=UTC)
 def start_at(window: Any, moment: datetime) -> datetime:
     """Return the start of the last window that begins at or before a time."""
     tick = instant(moment)
-    starts: list[datetime] = [found.starts_at for found in window.cut(Stretches(), tick, tick + 1)]
+    starts: list[datetime] = [cut.starts_at for cut in window.cut(Stretches(), tick, tick + 1)]
     return max(starts)
 
 

@@ -71,7 +71,9 @@ def events(random: Random) -> list[tuple[int, int]]:
 
 
 def windows_of(kind: WindowKind, event: tuple[int, int], others: list[tuple[int, int]]) -> list[Window]:
-    stretches = [stretch for stretch in (kind.membership(*other) for other in others) if stretch[0] < stretch[1]]
+    stretches = [
+        stretch for stretch in (kind.membership(*neighbour) for neighbour in others) if stretch[0] < stretch[1]
+    ]
     return list(takewhile(lambda window: window.start < LIMIT, kind.windows_of(Stretches(stretches), *event)))
 
 
@@ -79,12 +81,12 @@ def needs(kind: WindowKind) -> WindowContext:
     """Return the least context that is enough, found by leaving other events out."""
     is_free = is_backward = True
     for seed in range(100):
-        known = events(Random(seed))
-        for event in known:
-            wanted = windows_of(kind, event, known)
-            is_free = is_free and windows_of(kind, event, [event]) == wanted
-            before = [other for other in known if other[0] <= event[0]]
-            is_backward = is_backward and windows_of(kind, event, before) == wanted
+        known_events = events(Random(seed))
+        for event in known_events:
+            expected = windows_of(kind, event, known_events)
+            is_free = is_free and windows_of(kind, event, [event]) == expected
+            before = [earlier for earlier in known_events if earlier[0] <= event[0]]
+            is_backward = is_backward and windows_of(kind, event, before) == expected
     return FREE if is_free else BACKWARD if is_backward else FORWARD
 
 
@@ -94,11 +96,11 @@ def test_a_kind_says_as_much_context_as_its_windows_need(kind: WindowKind) -> No
 
 
 def rows(random: Random, first: int, at: int, count: int) -> list[Row]:
-    found = []
+    contexts = []
     for number in range(first, first + count):
         at += random.randint(0, 2)
-        found.append(Row(number, at, (random.randint(0, 9),)))
-    return found
+        contexts.append(Row(number, at, (random.randint(0, 9),)))
+    return contexts
 
 
 def places(windows: RowWindows, given: list[Row], number: int) -> tuple[set[int], int]:
@@ -108,9 +110,9 @@ def places(windows: RowWindows, given: list[Row], number: int) -> tuple[set[int]
     """
     trace = Trace(windows).rows(*given)
     if windows.context is FREE:
-        ends = [one.window.end for one in trace.computed]
-        return {one.window.end for one in trace.computed if number in one.rows}, max(ends, default=0)
-    return {place for place, one in enumerate(trace.computed) if number in one.rows}, len(trace.computed)
+        ends = [computed.window.end for computed in trace.computed]
+        return {computed.window.end for computed in trace.computed if number in computed.rows}, max(ends, default=0)
+    return {place for place, computed in enumerate(trace.computed) if number in computed.rows}, len(trace.computed)
 
 
 @pytest.mark.parametrize("windows", ROWS, ids=str)
@@ -122,10 +124,12 @@ def test_row_windows_say_as_much_context_as_they_need(windows: RowWindows) -> No
         past = rows(random, 0, 0, 5)
         other_past = rows(random, 0, 0, 4) if windows.context is FREE else past[:4]
         row = Row(4, max(past[4].time, other_past[-1].time), past[4].values)
-        some = places(windows, [*past[:4], row, *rows(random, 5, row.time, 15)], 4)
-        others = places(windows, [*other_past, row, *rows(random, 5, row.time, 15)], 4)
-        known = min(some[1], others[1])
-        differ += {at for at in some[0] if at < known} != {at for at in others[0] if at < known}
+        places_of_row = places(windows, [*past[:4], row, *rows(random, 5, row.time, 15)], 4)
+        places_of_same_row = places(windows, [*other_past, row, *rows(random, 5, row.time, 15)], 4)
+        both_know = min(places_of_row[1], places_of_same_row[1])
+        differ += {at for at in places_of_row[0] if at < both_know} != {
+            at for at in places_of_same_row[0] if at < both_know
+        }
     assert (differ > 0) == (windows.context is FORWARD)
 
 

@@ -24,12 +24,13 @@ KINDS = [kind for kind in [*OWN_KINDS, *CALENDARS] if type(kind) in DEFINED]
 
 
 def drawn(seed: int, scale: int) -> list[Event[Any]]:
-    random, found = Random(seed), []
+    random = Random(seed)
+    windows = []
     for _ in range(random.randint(1, 8)):
         start = random.randint(-10, 40) * scale + random.choice((0, 0, -1, 1)) * (scale > 1)
         length = random.choice((1, 1, scale, 2 * scale, 5 * scale, 9 * scale, 20 * scale, None))
-        found.append(Event(start, INFINITY if length is None else start + length, None))
-    return found
+        windows.append(Event(start, INFINITY if length is None else start + length, None))
+    return windows
 
 
 def is_as_defined(kind: WindowKind, seed: int) -> bool:

@@ -174,12 +174,12 @@ def test_cumulating_windows_are_those_of_flinks_documentation() -> None:
     for minute, price in BIDS.items():
         script = script.point(str(minute), eight + minute * MINUTE, price)
     rows = script.close().run(WindowedQuery(cumulate("10 minutes", "2 minutes"), [Computation(Sum())]))[None]
-    found = [
+    windows = [
         (f"{row.window.starts_at:%H:%M}", f"{row.window.ends_at:%H:%M}", *row.value)
         for row in rows
         if row.window.starts_at is not None
     ]
-    assert found == [
+    assert windows == [
         ("08:00", "08:06", 4.0),
         ("08:00", "08:08", 6.0),
         ("08:00", "08:10", 11.0),
@@ -196,9 +196,9 @@ def test_when_the_stream_closes_cumulating_windows_come_out_by_the_start_of_thei
     # a            |-| horizon 7: all of its period
     # b            |-------------...  horizon 2: the windows to 4 and to 6 start before it, and their last steps do not
     query = WindowedQuery(cumulate(6, 2), [Computation(Count())])
-    for end, found in ((2, [2, 4, 6]), (INFINITY, [2])):
+    for end, ends in ((2, [2, 4, 6]), (INFINITY, [2])):
         (rows,) = Script().insert("a", 1, end).close().run(query).values()
-        assert [row.window for row in rows] == [Window(0, last) for last in found]
+        assert [row.window for row in rows] == [Window(0, last) for last in ends]
 
 
 def test_the_global_window_has_everything_and_closes_with_the_stream() -> None:
@@ -248,20 +248,20 @@ class Counting(list[tuple[int, int]]):
 
 
 def test_the_first_session_is_found_without_going_through_those_before_it() -> None:
-    known = Stretches([(place * 10, place * 10 + 5) for place in range(100_000)])
-    known._covered = parts = Counting(known.covered)
-    windows = session(5).cut(known, 600_002, INFINITY)
+    stretches = Stretches([(place * 10, place * 10 + 5) for place in range(100_000)])
+    stretches._covered = parts = Counting(stretches.covered)
+    windows = session(5).cut(stretches, 600_002, INFINITY)
     assert next(windows) == Window(600_000, 600_005)
     assert 0 < parts.read < 40
 
 
 def test_sessions_hold_what_starts_less_than_a_gap_after_the_end_of_an_event() -> None:
     assert Needs(reach=10).lacks(session(10)) == ""
-    told = Needs(reach=11).lacks(session(10))
-    assert told.startswith(
+    lacking = Needs(reach=11).lacks(session(10))
+    assert lacking.startswith(
         "needs events to stay members for 11 ticks after their end, and session(10) keeps them for 10"
     )
-    assert told.endswith("write: session(11)")
+    assert lacking.endswith("write: session(11)")
     assert Needs((SessionWindows,), 11).lacks(snapshot()).endswith("write, for example: session(11)")
 
 

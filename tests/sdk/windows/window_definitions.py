@@ -45,11 +45,12 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     )
     margin = timedelta(days=31 * (kind.size + kind.hop)) + 2 * _FARTHEST
     named = _named(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
-    found = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
-    latest, earliest = dict(sorted(found)), {until: since for since, until in sorted(found, reverse=True)}
+    shown_bounds = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
+    latest = dict(sorted(shown_bounds))
+    earliest = {until: since for since, until in sorted(shown_bounds, reverse=True)}
     windows = [
         Window(int(since.timestamp()) * kind.second, int(until.timestamp()) * kind.second)
-        for since, until in sorted(found)
+        for since, until in sorted(shown_bounds)
         # Of windows that begin at once the last to end is one, of those that end at once the first to begin.
         if since < until and latest[since] == until and earliest[until] == since
     ]
@@ -154,7 +155,8 @@ def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
 def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     sessions: list[tuple[int, int]] = []
     for event in sorted(events, key=lambda event: event.start):
-        first, last = event.start, INFINITY if event.end == INFINITY else event.end - 1
+        first = event.start
+        last = INFINITY if event.end == INFINITY else event.end - 1
         if sessions and first - sessions[-1][1] <= kind.gap:
             first, latest = sessions.pop()
             last = max(last, latest)
@@ -168,16 +170,16 @@ def _lifetime_and_gap(kind: SessionWindows, event: Event[object]) -> tuple[int, 
 
 def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return the windows with an event; of one without an end, those whose last step begins before the horizon."""
-    found: set[Window] = set()
+    windows_found: set[Window] = set()
     for event in events:
         end = horizon if event.end == INFINITY else event.end
         period = (event.start - kind.offset) // kind.size * kind.size + kind.offset
         while period < end:
             windows = [Window(period, period + length) for length in range(kind.step, kind.size + 1, kind.step)]
             last = horizon if event.end == INFINITY else INFINITY
-            found.update(w for w in windows if w.end > event.start and w.end - kind.step < last)
+            windows_found.update(w for w in windows if w.end > event.start and w.end - kind.step < last)
             period += kind.size
-    return sorted(found)
+    return sorted(windows_found)
 
 
 def _since_landmark(kind: LandmarkWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:

@@ -23,7 +23,7 @@ from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
 
 
 class Told(ColumnarAggregate[int, int]):
-    """Says what a test tells it to of the sum."""
+    """A sum with a form that a test chooses."""
 
     name, version = "test.told", "1"
 
@@ -65,7 +65,7 @@ def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None
 
 
 def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
-    """Return what a bucket puts out, by stream: rows, or a count alone."""
+    """Return the output of a bucket by stream: rows, or a count alone."""
     found: dict[str, Any] = {}
     for blob in run_bucket(task, 0, cells or MemoryCells(), arrived(task, *batches)):
         if blob.data is None:

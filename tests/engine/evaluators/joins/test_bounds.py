@@ -23,18 +23,23 @@ class Band:
     """Points of two streams that meet if the right one is at most so much later, or so much earlier, than the left."""
 
     def __init__(self, later: int, earlier: int, kind: JoinKind = JoinKind.INNER) -> None:
-        self._lasts = (later + 1, earlier + 1)
+        self._lengths = (later + 1, earlier + 1)
         join = Join(kind, ("intervals", "intervals"))
         self.run = Run(join, join.plan("joining", buckets=1), AS_IT_IS)
 
-    def take(self, left: Sequence[int], right: Sequence[int], watermarks: tuple[int, int]) -> list[tuple[int, ...]]:
-        """Return the payloads of the rows that a micro-batch emits: the times of what met."""
-        batches = [
-            Batch(tuple(KeyedChange("a", Insertion(None, Event(at, at + lasts, at))) for at in times), watermark)
-            for times, lasts, watermark in zip((left, right), self._lasts, watermarks, strict=True)
-        ]
-        self.run.take(Arrival(tuple(batches)))
+    def process(self, left: Sequence[int], right: Sequence[int], watermarks: tuple[int, int]) -> list[tuple[int, ...]]:
+        """Process a micro-batch, and return the payloads of the rows that it emits: the times of events that met."""
+        left_length, right_length = self._lengths
+        left_watermark, right_watermark = watermarks
+        left_batch = Batch(_events(left, left_length), left_watermark)
+        right_batch = Batch(_events(right, right_length), right_watermark)
+        self.run.process(Arrival((left_batch, right_batch)))
         return sorted(row.values for row in self.run.inserted)
+
+
+def _events(times: Sequence[int], length: int) -> tuple[KeyedChange, ...]:
+    """Return insertions of events of a length, whose payloads are their times."""
+    return tuple(KeyedChange("a", Insertion(None, Event(time, time + length, time))) for time in times)
 
 
 @pytest.mark.cases(1)
@@ -53,17 +58,17 @@ def test_the_state_of_a_band_join_is_what_may_still_meet_and_no_more(
     delay = 5 * MINUTE
     band = Band(later * MINUTE, earlier * MINUTE)
     for now in range(20 * MINUTE):
-        band.take([now], [now], (now + 1 - delay, now + 1))
+        band.process([now], [now], (now + 1 - delay, now + 1))
     assert band.run.last["events_held"] == (left_minutes + right_minutes) * MINUTE
     oldest = now + 1 - delay
-    met = band.take([oldest], [], (oldest, now + 1))
-    assert [right for _, right in met] == [*range(oldest - earlier * MINUTE, oldest + later * MINUTE + 1)]
+    pairs = band.process([oldest], [], (oldest, now + 1))
+    assert [right for _, right in pairs] == [*range(oldest - earlier * MINUTE, oldest + later * MINUTE + 1)]
 
 
 def test_pairs_are_emitted_when_the_later_of_the_two_rows_comes() -> None:
     band = Band(2, 2)
-    assert band.take([10], [], (EARLIEST, EARLIEST)) == []
-    assert band.take([], [8, 12, 7, 13], (EARLIEST, EARLIEST)) == [(10, 8), (10, 12)]
+    assert band.process([10], [], (EARLIEST, EARLIEST)) == []
+    assert band.process([], [8, 12, 7, 13], (EARLIEST, EARLIEST)) == [(10, 8), (10, 12)]
 
 
 @pytest.mark.parametrize(("kind", "final_at"), [(JoinKind.SEMI, 8), (JoinKind.ANTI, 13)])
@@ -72,50 +77,55 @@ def test_parts_are_emitted_when_they_are_known(kind: JoinKind, final_at: int) ->
     # right    8 |----------) 13      for SEMI
     band = Band(2, 4, kind)
     right = [8] if kind is JoinKind.SEMI else []
-    assert bool(band.take([10], right, (0, 8))) is (final_at <= 8)
-    assert bool(band.take([], [], (0, 12))) is False
-    assert bool(band.take([], [], (0, 13))) is (final_at == 13)
+    assert bool(band.process([10], right, (0, 8))) is (final_at <= 8)
+    assert bool(band.process([], [], (0, 12))) is False
+    assert bool(band.process([], [], (0, 13))) is (final_at == 13)
 
 
 @pytest.mark.parametrize("is_eager", [False, True])
 def test_events_without_an_end_are_kept_until_they_are_clipped(is_eager: bool) -> None:
     join = Join(JoinKind.CLIP, ("intervals", "intervals"), is_eager)
-    left, right = Script(), Script()
+    left = Script()
+    right = Script()
     for now in range(0, 200, 10):
         left = left.insert(now, now + 1, INFINITY, now).punctuate(now + 6).batch()
         right = right.insert(now, now + 4, now + 5, 0).punctuate(now + 6).batch()
-    seen = [(run.output.total(), run.last["events_held"]) for run in steps(join, left, right)]
-    assert seen == [(clipped, 0) for clipped in range(1, 21)]
+    for clipped, run in enumerate(steps(join, left, right), 1):
+        assert run.output.total() == clipped
+        assert run.last["events_held"] == 0
 
 
 def test_a_pair_of_timestamps_is_complete_before_punctuation_of_one_of_them_says_so() -> None:
     # figure 7-5: a band of two either way; p1, p3 and p5 are of S0, p2 and p4 of S1
     reach = 2
     punctuation = [(1, EARLIEST), (1, 1), (2, 1), (2, 2), (3, 2)]
-    band, complete = Band(reach, reach), dict[str, int]()
-    first, second = 1, 0  # timestamps of S0 and of S1
+    band = Band(reach, reach)
+    complete = dict[str, int]()
+    first = 1  # a timestamp of S0
+    second = 0  # a timestamp of S1
     for number, (b0, b1) in enumerate(punctuation, 1):
-        band.take([], [], (b0, b1))
-        said = {
+        band.process([], [], (b0, b1))
+        completeness = {
             "box": first < b0 and second < b1,  # joint punctuation
-            "lifetime": max(first, second) < min(band.run.promised.values()),
+            "lifetime": max(first, second) < min(band.run.output_watermarks.values()),
             "slab": second < min(b0 - reach, b1) or first < min(b1 - reach, b0),  # individual punctuation
         }
-        for name, is_complete in said.items():
+        for name, is_complete in completeness.items():
             if is_complete:
                 complete.setdefault(name, number)
     assert complete == {"box": 3, "lifetime": 4, "slab": 5}
 
 
 def test_a_batch_of_pairs_writes_its_own_rows_and_dead_entries_go() -> None:
-    join, side = Join(JoinKind.INNER, ("intervals", "intervals")), Script()
+    join = Join(JoinKind.INNER, ("intervals", "intervals"))
+    side = Script()
     for at in range(100):
         side = side.insert(at, at, at + 10, at, key="a")
         side = (side.punctuate(at - 5) if at else side).batch()
     runs = steps(join, side, side, evaluator="pairing")
-    seen = [(run.last["events_held"], run.last["state_bytes"]) for run in runs]
-    assert seen[-1][0] == 2 * 15, "those that end after the watermark, which is five ticks behind"
-    sizes = [size for _, size in seen]
+    held = [(run.last["events_held"], run.last["state_bytes"]) for run in runs]
+    assert held[-1][0] == 2 * 15, "those that end after the watermark, which is five ticks behind"
+    sizes = [size for _, size in held]
     assert max(sizes[50:]) < 2 * max(sizes[20:50]) < 60_000
 
 

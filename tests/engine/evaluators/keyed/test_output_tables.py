@@ -146,7 +146,7 @@ def read(reader: BlobReader, *given: tuple[int, int, pa.Table | None]) -> list[d
     buckets, numbers, tables = zip(*given, strict=True)
     blobs = [None if table is None else to_blob(table) for table in tables]
     batch = pa.record_batch([buckets, numbers, pa.array(blobs, pa.binary())], names=["bucket", "rows", "data"])
-    return [row for found in reader([batch]) for row in found.to_pylist()]
+    return [row for output in reader([batch]) for row in output.to_pylist()]
 
 
 def test_rows_get_the_types_of_the_schema() -> None:
@@ -180,7 +180,7 @@ def test_a_watermark_is_a_row_that_holds_the_last_time_before_it() -> None:
 def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
     reader = WatermarkReader(MARKED)
     batches = [[(6, 30, None), (7, 20, None)], [(5, 1, RESULTS), (8, 40, None)]]
-    for given in (batches, batches[::-1]):
+    for order in (batches, batches[::-1]):
         blobs = [
             pa.record_batch(
                 [
@@ -190,10 +190,10 @@ def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
                 ],
                 names=["bucket", "rows", "data"],
             )
-            for rows in given
+            for rows in order
         ]
-        found = [row["mark"] for batch in reader(blobs) for row in batch.to_pylist()]
-        assert found == [None, 19]  # a row of results, and one of all watermarks; nothing is left of the run before
+        marks = [row["mark"] for batch in reader(blobs) for row in batch.to_pylist()]
+        assert marks == [None, 19]  # a row of results, and one of all watermarks; nothing is left of the run before
     assert read(reader, (6, 30, None), (7, EARLIEST, None)) == [], "one bucket knows nothing yet"
 
 

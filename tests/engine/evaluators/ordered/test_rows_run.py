@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -50,7 +51,7 @@ def joined(*scripts: Script) -> Script:
 
 
 def told(run: Run, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in names) for row in run.told]
+    return [tuple(row[name] for name in names) for row in run.output_changes]
 
 
 def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none() -> None:
@@ -121,7 +122,7 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
-    assert [min(run.promised.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
+    assert [min(run.output_watermarks.values()) for run in steps(over(windows, module), script)] == [3, 4, 48]
 
 
 @pytest.mark.parametrize("of_all", [False, True], ids=["of the key", "of all keys"])
@@ -135,19 +136,19 @@ def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_clos
     """
     windows = last(elapsed(5)).partition("p", age=30)
     query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
-    rows, at = points(2, key=key, p="a"), Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
+    rows = points(2, key=key, p="a")
+    at = Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)
-    apart, once, turned = (
-        [(row["window"]["start"], row["text"]) for run in steps(query, script) for row in run.told]
-        for script in (
-            joined(rows, at, closed),
-            *(
-                joined(Script((*rows.steps, *a.steps, *b.steps), allow_illegal=True))
-                for a, b in ((at, closed), (closed, at))
-            ),
-        )
-    )
-    assert once == apart == turned
+    at_once = Script((*rows.steps, *at.steps, *closed.steps), allow_illegal=True)
+    turned = Script((*rows.steps, *closed.steps, *at.steps), allow_illegal=True)
+
+    def texts(script: Script) -> list[tuple[int, str]]:
+        changes = chain.from_iterable(run.output_changes for run in steps(query, script))
+        return [(row["window"]["start"], row["text"]) for row in changes]
+
+    in_batches = texts(joined(rows, at, closed))
+    assert texts(joined(at_once)) == in_batches
+    assert texts(joined(turned)) == in_batches
 
 
 class Failing(Numbers):
@@ -177,7 +178,8 @@ def size(run: Run) -> int:
 def test_rows_are_not_kept_where_states_take_their_place() -> None:
     """A batch of so many rows is a sum, where the module can add (IBM's document, its sum)."""
     script = points(*range(1000)).punctuate(2000)
-    sums, lists = (final(over(batch(2000), module), script) for module in (Sliding(), Listed()))
+    sums = final(over(batch(2000), Sliding()), script)
+    lists = final(over(batch(2000), Listed()), script)
     assert 4 * size(sums) < size(lists)
 
 
@@ -197,19 +199,16 @@ def test_a_row_of_a_large_window_writes_what_it_brings() -> None:
     run = Run(query, query.plan(buckets=1), AS_IT_IS)
     (bucket,) = run.cells
     cells = run.cells[bucket] = Counting()
-    written = [cells.written for _ in steps(query, joined(points(*range(3000)).punctuate(3000), *rows), run=run)]
-    assert 20_000 < written[-1] < 3 * written[0], "and not twenty times as much"
+    bytes_written = [cells.written for _ in steps(query, joined(points(*range(3000)).punctuate(3000), *rows), run=run)]
+    assert 20_000 < bytes_written[-1] < 3 * bytes_written[0], "and not twenty times as much"
 
 
 def test_a_hot_key_is_bounded_while_the_watermark_stands_still() -> None:
     batches = [points(*(5 + at % 50 for at in range(100)), first=100 * number) for number in range(10)]
-    held, bytes_held = {}, {}
-    for most in (50, None):
-        runs = steps(over(last(10), Listed(), most_held=most), joined(*batches))
-        seen = [(run.last["events_held"], size(run)) for run in runs]
-        held[most], bytes_held[most] = {events for events, _ in seen}, seen[-1][1]
-    assert held[50] == {50}
-    assert bytes_held[50] < bytes_held[None] / 5
+    for run in steps(over(last(10), Listed(), most_held=50), joined(*batches)):
+        assert run.last["events_held"] == 50
+    unbounded = final(over(last(10), Listed()), joined(*batches))
+    assert size(run) < size(unbounded) / 5
 
 
 def test_rows_that_states_have_taken_in_are_not_held() -> None:
@@ -239,9 +238,9 @@ def test_a_limit_that_no_row_could_ever_pass_is_refused(windows: RowWindows, lea
     ids=str,
 )
 def test_it_is_explained_where_a_full_key_may_stay_full(windows: RowWindows, may_stay_full: bool) -> None:
-    said = dict(topics_of(over(windows, Listed(), most_held=9_000).plan()))["shedding"]
-    assert said.startswith("a key that holds 9,000 rows takes no new ones until some leave")
-    assert said.endswith("; rows leave when others come: a full key may stay full") == may_stay_full
+    explanation = dict(topics_of(over(windows, Listed(), most_held=9_000).plan()))["shedding"]
+    assert explanation.startswith("a key that holds 9,000 rows takes no new ones until some leave")
+    assert explanation.endswith("; rows leave when others come: a full key may stay full") == may_stay_full
 
 
 class Blank(IncrementalAggregate[int, None, int]):

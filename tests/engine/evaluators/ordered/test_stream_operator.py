@@ -38,12 +38,15 @@ def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
 
 
 def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
-    """Return the starts and values of what each micro-batch emits."""
-    return [[(row["lifetime"]["start"], row["value"]) for row in run.told] for run in steps(query, script, **given)]
+    """Return the starts and values of the results of each micro-batch."""
+    results: list[list[tuple[int, Any]]] = []
+    for run in steps(query, script, **given):
+        results.append([(row["lifetime"]["start"], row["value"]) for row in run.output_changes])
+    return results
 
 
 class Woken(Silence):
-    """Counts how often it is called."""
+    """A silence that notes its wake-ups."""
 
     name = "test.woken"
     calls: ClassVar[list[int]] = []
@@ -54,7 +57,8 @@ class Woken(Silence):
 
 
 def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
-    script, Woken.calls[:] = NOTHING, []
+    script = NOTHING
+    Woken.calls[:] = []
     for number in range(50):
         script = points(10 + number, key=f"k{number}", script=script)
     list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
@@ -156,7 +160,8 @@ class Newer(Silence):
 
 
 def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
-    old, query = final(of(Silence(4)), points(1).punctuate(3)), of(Newer(4))
+    old = final(of(Silence(4)), points(1).punctuate(3))
+    query = of(Newer(4))
     run = Run(query, query.plan(), AS_IT_IS)
     run.cells = old.cells
     assert emitted(query, Script().punctuate(5), run=run) == [[(5, "silent since 101")]]
@@ -165,10 +170,10 @@ def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
 @pytest.mark.parametrize(("key", "keys"), [("a", 1), ((KeyRange(None, "b"), ...), 2)])
 def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(key: Any, keys: int) -> None:
     query = of(Silence(4), progress=Punctuated().with_key_punctuation(), keys=keys)
-    of_keys = [(name, 1) if keys > 1 else name for name in "ab"]
-    script = Script().point(1, 1, 0, key=of_keys[0]).point(2, 1, 1, key=of_keys[1]).punctuate(0)
+    first_key, second_key = ("a", "b") if keys == 1 else (("a", 1), ("b", 1))
+    script = Script().point(1, 1, 0, key=first_key).point(2, 1, 1, key=second_key).punctuate(0)
     script = script.punctuate(9, key=key).batch().punctuate(5)
-    assert [[row.key for row in run.inserted] for run in steps(query, script)] == [[of_keys[0]], [of_keys[1]]]
+    assert [[row.key for row in run.inserted] for run in steps(query, script)] == [[first_key], [second_key]]
 
 
 class Failing(Newest):
@@ -218,12 +223,12 @@ def test_what_the_contract_forbids_is_refused(module: StreamOperator[Any, Any, A
 
 
 def test_explain_says_what_it_does_to_the_watermark() -> None:
-    told = dict(line.split(maxsplit=1) for line in explain_plan(of(Silence()).plan()).splitlines())
-    assert told["window"] == "none, each event by itself, emit final"
-    assert told["order"] == "by time, and at one time by order; an event is handed over when the watermark passes it"
-    assert told["evaluator"] == "event_by_event: test.silence 1 keeps a state, or asks for wake-ups"
-    assert told["output"].startswith("is complete up to the watermark, as no row starts before the event")
-    assert told["lag"] == "none"
+    topics = dict(line.split(maxsplit=1) for line in explain_plan(of(Silence()).plan()).splitlines())
+    assert topics["window"] == "none, each event by itself, emit final"
+    assert topics["order"] == "by time, and at one time by order; an event is handed over when the watermark passes it"
+    assert topics["evaluator"] == "event_by_event: test.silence 1 keeps a state, or asks for wake-ups"
+    assert topics["output"].startswith("is complete up to the watermark, as no row starts before the event")
+    assert topics["lag"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +248,8 @@ def test_what_cannot_be_followed_is_refused(changed: dict[str, Any], error: type
 #  0     3                               day
 #  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
 def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    day, query = 24 * 60 * 60 * 10**6, of(Ticker(1))
+    day = 24 * 60 * 60 * 10**6
+    query = of(Ticker(1))
     run = Run(query, query.plan(), AS_IT_IS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=1000))
     with pytest.raises(ModuleContractError) as failed:
@@ -263,7 +269,7 @@ def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
     run = Run(query, query.plan(), AS_IT_IS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
     script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)
-    assert [len(run.told) for run in steps(query, script, run=run)] == [40]
+    assert [len(run.output_changes) for run in steps(query, script, run=run)] == [40]
 
 
 # Operators that are told of starts and ends: what the reference gives, however rows come, are revised, and are cut.
@@ -281,12 +287,14 @@ def test_an_end_that_fails_is_named_with_its_method_and_its_tick() -> None:
     run = Run(query, query.evaluators["event_by_event"], Mishaps(crashes=0.0))
     (batch,) = Script().insert(1, 1, 5, 3).close().batches()
     with pytest.raises(ModuleFailedError, match=r"(?s)test\.failing.*on_end.*ZeroDivisionError") as failed:
-        run.take(Arrival((batch,)))
+        run.process(Arrival((batch,)))
     assert failed.value.window is not None
     assert failed.value.window.start == 5
 
 
 def test_explain_says_that_starts_and_ends_are_told() -> None:
-    told = explain_plan(Query(Unwindowed(), (Level(),), lifetimes="samples", has_order=True).plan())
-    assert "called with the start and the end of each event of a key, each when the watermark has passed it" in told
-    assert "the events whose ends wait for the watermark" in told
+    explanation = explain_plan(Query(Unwindowed(), (Level(),), lifetimes="samples", has_order=True).plan())
+    assert (
+        "called with the start and the end of each event of a key, each when the watermark has passed it" in explanation
+    )
+    assert "the events whose ends wait for the watermark" in explanation

@@ -57,14 +57,14 @@ def test_a_recording_goes_on_after_a_gap_with_the_state_of_its_end(tmp_path: Pat
     run = RecordedRun(SCENARIO, "general", tmp_path / "r")
     batches = list(arrivals(SCENARIO))
     for arrival in batches[:3]:
-        run.take(arrival)
+        run.process(arrival)
     (tmp_path / "r/stopped.json").write_text(json.dumps({"batch": 3, "reason": "a full disk", "is_full": False}))
     for arrival in batches[3:6]:
-        run.take(arrival)
+        run.process(arrival)
     assert Recording(tmp_path / "r").stopped == "a full disk"
     run.start()
     for arrival in batches[6:]:
-        run.take(arrival)
+        run.process(arrival)
     recording = Recording(tmp_path / "r")
     assert recording.stopped == ""
     assert [batch.number for batch in recording.batches] == [0, 1, 2, *range(6, len(batches))]

@@ -112,7 +112,7 @@ HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
 
 @dataclass(frozen=True)
 class Following(ProgressPolicy):
-    """Says nothing of itself."""
+    """A policy with an empty description."""
 
     def watermark(self, seen: SourceProgress) -> Any:
         return seen.newest

@@ -33,10 +33,14 @@ from tests.sdk.columnar import columnar_modules as columnar
 from tests.sdk.made import made
 
 Incremental = IncrementalAggregateLaws
-ORDER, CONTRACT = "test_order_does_not_matter", "test_outputs_obey_the_contract"
-FORM, DEFINITION = "test_columnar_form_gives_the_same_result", "test_definition_is_complete"
-UNDOES, CLIPS = "test_removing_undoes_adding", "test_accepted_clips_work"
-LIFT, READ_ONLY = "test_lift_returns_each_component", "test_arrays_are_read_only"
+ORDER = "test_order_does_not_matter"
+CONTRACT = "test_outputs_obey_the_contract"
+FORM = "test_columnar_form_gives_the_same_result"
+DEFINITION = "test_definition_is_complete"
+UNDOES = "test_removing_undoes_adding"
+CLIPS = "test_accepted_clips_work"
+LIFT = "test_lift_returns_each_component"
+READ_ONLY = "test_arrays_are_read_only"
 
 
 class Mode(Aggregate[str, str]):

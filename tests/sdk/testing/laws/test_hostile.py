@@ -84,7 +84,7 @@ def one_each(hostile: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 MODULES = [
-    Kit(laws, {law: [cls() for cls in made] for (of, law), made in HOSTILE.items() if of is honest}, [honest()])
+    Kit(laws, {law: [cls() for cls in classes] for (of, law), classes in HOSTILE.items() if of is honest}, [honest()])
     for honest, laws in HONEST.items()
 ]
 KITS = [
@@ -108,17 +108,17 @@ KITS = [
     Kit(testing.WindowKindLaws, one_each(HOSTILE_KINDS), OWN_KINDS),
 ]
 BREAKING = [
-    (kit.laws, law, one)
+    (kit.laws, law, subject)
     for kit in KITS
     if kit.laws is not testing.WindowKindLaws  # each of these is found by its law alone, as a test below says
     for law, subjects in kit.hostile.items()
-    for one in subjects
+    for subject in subjects
 ]
-BREAKING += [(laws_for(one), law, one) for law, subjects in HOSTILE_TO_INPUTS.items() for one in subjects]
+BREAKING += [(laws_for(subject), law, subject) for law, subjects in HOSTILE_TO_INPUTS.items() for subject in subjects]
 
 
 def given_to(subject: Any) -> dict[str, Any]:
-    """Return what a laws class must be told of a subject."""
+    """Return the attributes of a laws class for a subject."""
     if getattr(subject, "is_vectorized", False):
         return {"arguments": ROWS}
     return {"values": VALUES} if isinstance(subject, testing.TriggerLaws.subject_type()) else {}
@@ -173,8 +173,8 @@ def test_what_breaks_a_law_is_found_under_its_name(laws: type[Conformance], law:
 )
 def test_what_is_honest_keeps_all_laws(subject: Any) -> None:
     verdicts = {verdict.law: verdict for verdict in try_laws(subject, **given_to(subject))}
-    kept = {law for law, verdict in verdicts.items() if verdict.outcome is Outcome.KEPT}
-    assert kept == set(laws_applying_to(subject)), [str(verdict) for verdict in verdicts.values()]
+    kept_laws = {law for law, verdict in verdicts.items() if verdict.outcome is Outcome.KEPT}
+    assert kept_laws == set(laws_applying_to(subject)), [str(verdict) for verdict in verdicts.values()]
     assert {verdict.outcome for verdict in verdicts.values()} <= {Outcome.KEPT, Outcome.SKIPPED}
 
 
@@ -235,7 +235,7 @@ def test_the_values_that_a_trigger_reads_must_be_known() -> None:
 
 
 class Backwards(Each):
-    """Says that later windows begin earlier."""
+    """Claims that later windows begin earlier."""
 
     def extent_start(self, start: int) -> int:
         return -abs(start)

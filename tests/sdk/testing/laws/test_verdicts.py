@@ -99,11 +99,11 @@ def test_what_a_module_keeps_on_itself_is_told_as_that_and_not_as_order() -> Non
 
 
 def test_a_class_without_types_is_told_so_once() -> None:
-    first, *others = try_laws(made(Aggregate, compute_result=root)())
+    first, *later_verdicts = try_laws(made(Aggregate, compute_result=root)())
     assert (first.law, first.outcome) == ("definition is complete", Outcome.BROKEN)
     assert first.reason.startswith("Made does not say its types")
-    assert {verdict.outcome for verdict in others} == {Outcome.SKIPPED}
-    assert not any("types" in verdict.reason for verdict in others)
+    assert {verdict.outcome for verdict in later_verdicts} == {Outcome.SKIPPED}
+    assert not any("types" in verdict.reason for verdict in later_verdicts)
 
 
 def test_a_vectorised_function_needs_to_be_told_what_may_come() -> None:
@@ -144,9 +144,9 @@ def test_what_makes_all_laws_fail_is_one_finding(module: Any, told: str) -> None
     (broken,) = [verdict for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
     assert told in broken.reason
     assert module is RAISES or "to do: end add_events with: return ..., the state" in broken.reason
-    others = [verdict.reason for verdict in verdicts if verdict.reason.startswith("add_events fails")]
-    assert len(others) > 8
-    assert set(others) == {f"add_events fails as it does under the law: {broken.law}"}
+    reasons = [verdict.reason for verdict in verdicts if verdict.reason.startswith("add_events fails")]
+    assert len(reasons) > 8
+    assert set(reasons) == {f"add_events fails as it does under the law: {broken.law}"}
 
 
 def test_a_state_may_be_none_where_its_type_says_so() -> None:

@@ -81,7 +81,8 @@ def test_text_comes_as_python_values() -> None:
 
 
 def test_records_come_by_field_from_columns_and_from_a_struct_and_go_with_any_null() -> None:
-    xs, ys = pa.array([1.0, None, 3.0, 4.0]), pa.array([2.0, 2.0, None, 5.0])
+    xs = pa.array([1.0, None, 3.0, 4.0])
+    ys = pa.array([2.0, 2.0, None, 5.0])
     parts = (describe(float | None, "x"), describe(float | None, "y"))
     lifted, places = BoundForm(Area(), "test.area 1", (0, 1), parts).lift([xs, ys], 4)
     assert places is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,10 @@ class Kind:
     """A kind of values.
 
     Attributes:
-        element: Draws one value, as plain data.
-        make: Makes values of a list.
-        plain: Undoes `make`.
-        merge: Merges a list of them into one; None if they are not merged.
+        element: Strategy that draws a value, as plain data.
+        make: Function from a list of plain values to values.
+        plain: Inverse of `make`.
+        merge: Function that merges a list of plain values into one; None if they are not merged.
         has_identity: True if a code without values has one all the same.
     """
 
@@ -67,11 +68,19 @@ SEEN = StateModule(Binding(Seen()))
 
 
 def of(component: Component, element: st.SearchStrategy[Any], merge: Callable[[list[Any]], Any]) -> Kind:
-    return Kind(element, lambda some: from_plain(component, some), lambda values: list(values.plain()), merge)
+    return Kind(element, lambda elements: from_plain(component, elements), lambda values: list(values.plain()), merge)
 
 
-def states(some: list[list[int]]) -> States:
-    return States.of(SEEN, (list(state) for state in some), len(some))
+def states(elements: list[list[int]]) -> States:
+    return States.of(SEEN, map(list, elements), len(elements))
+
+
+def concatenated(lists: list[list[int]]) -> list[int]:
+    return list(chain.from_iterable(lists))
+
+
+def sum_of_vectors(vectors: list[list[int]]) -> list[int]:
+    return [sum(first for first, _ in vectors), sum(second for _, second in vectors)]
 
 
 SUMMED = {
@@ -79,27 +88,25 @@ SUMMED = {
     "vectors": of(
         Component.sum("int64", (2,)),
         st.tuples(NUMBERS, NUMBERS).map(list),
-        lambda some: [sum(first for first, _ in some), sum(second for _, second in some)],
+        sum_of_vectors,
     ),
-    "exact sums": of(Component.sum(), FLOATS.map(Fraction), lambda some: sum(some, Fraction(0))),
+    "exact sums": of(Component.sum(), FLOATS.map(Fraction), lambda elements: sum(elements, Fraction(0))),
 }
 COMPONENTS = SUMMED | {
-    "largest numbers": of(Component.max(), FLOATS, lambda some: max(some, default=float("-inf"))),
-    "collected": of(
-        Component.values("int64"), st.lists(NUMBERS, max_size=3), lambda some: [part for one in some for part in one]
-    ),
+    "largest numbers": of(Component.max(), FLOATS, lambda elements: max(elements, default=float("-inf"))),
+    "collected": of(Component.values("int64"), st.lists(NUMBERS, max_size=3), concatenated),
 }
 KINDS = COMPONENTS | {
     "states": Kind(
         st.lists(NUMBERS, max_size=3).map(sorted),
         states,
         lambda values: values.objects.tolist(),
-        lambda some: sorted(part for one in some for part in one),
+        lambda lists: sorted(concatenated(lists)),
         has_identity=False,
     ),
     "rows": Kind(
         NUMBERS,
-        lambda some: RowValues.of(pa.table({"x": pa.array(some, pa.int64())})),
+        lambda elements: RowValues.of(pa.table({"x": pa.array(elements, pa.int64())})),
         lambda values: values.table["x"].to_pylist(),
         None,
     ),
@@ -112,15 +119,21 @@ def codes_for(data: st.DataObject, kind: Kind, count: int) -> tuple[list[int], i
     codes = data.draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))
     if kind.has_identity:
         return codes, 5
-    known = sorted(set(codes))
-    return [known.index(code) for code in codes], len(known)
+    return without_gaps(codes)
+
+
+def without_gaps(codes: list[int]) -> tuple[list[int], int]:
+    """Renumber codes such that each has a value, and return the number of codes."""
+    different = sorted(set(codes))
+    return [different.index(code) for code in codes], len(different)
 
 
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
 def test_values_are_taken_and_joined_as_elements_of_a_list(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
-    first, second = (data.draw(st.lists(kind.element, min_size=1, max_size=6)) for _ in range(2))
+    first = data.draw(st.lists(kind.element, min_size=1, max_size=6))
+    second = data.draw(st.lists(kind.element, min_size=1, max_size=6))
     values = kind.make(first)
     places = data.draw(st.lists(st.integers(0, len(first) - 1), max_size=8))
     start, stop = sorted(data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6))))
@@ -138,20 +151,23 @@ def test_values_are_taken_and_joined_as_elements_of_a_list(name: str, data: st.D
 def test_values_of_one_code_are_merged_at_once_or_in_parts(name: str, data: st.DataObject) -> None:
     kind = MERGED[name]
     assert kind.merge is not None
-    some = data.draw(st.lists(kind.element, min_size=1, max_size=8))
-    codes, size = codes_for(data, kind, len(some))
-    expected = [kind.merge([one for one, at in zip(some, codes, strict=True) if at == code]) for code in range(size)]
-    assert kind.plain(kind.make(some).reduce(np.array(codes, np.int64), size)) == expected
-    cut = data.draw(st.integers(0, len(some)))
-    parts = [(some[:cut], codes[:cut]), (some[cut:], codes[cut:])]
-    merged = [
-        (sorted(set(own)), kind.make(part).reduce(np.array([sorted(set(own)).index(c) for c in own]), len(set(own))))
-        for part, own in parts
-        if part
-    ]
-    again = merged[0][1].concat([values for _, values in merged[1:]])
-    of_parts = np.array([code for known, _ in merged for code in known], np.int64)
-    assert kind.plain(again.reduce(of_parts, size)) == expected
+    elements = data.draw(st.lists(kind.element, min_size=1, max_size=8))
+    codes, size = codes_for(data, kind, len(elements))
+    expected: list[Any] = []
+    for code in range(size):
+        expected.append(kind.merge([element for element, at in zip(elements, codes, strict=True) if at == code]))
+    assert kind.plain(kind.make(elements).reduce(np.array(codes, np.int64), size)) == expected
+
+    cut = data.draw(st.integers(0, len(elements)))
+    merged_parts: list[Any] = []
+    merged_codes: list[int] = []
+    for part, part_codes in ((elements[:cut], codes[:cut]), (elements[cut:], codes[cut:])):
+        if part:
+            places, different = without_gaps(part_codes)
+            merged_parts.append(kind.make(part).reduce(np.array(places), different))
+            merged_codes += sorted(set(part_codes))
+    joined = merged_parts[0].concat(merged_parts[1:])
+    assert kind.plain(joined.reduce(np.array(merged_codes, np.int64), size)) == expected
 
 
 def test_rows_are_not_merged() -> None:
@@ -163,10 +179,10 @@ def test_rows_are_not_merged() -> None:
 @given(data=st.data())
 def test_components_come_back_from_a_column(name: str, data: st.DataObject) -> None:
     kind = COMPONENTS[name]
-    some = data.draw(st.lists(kind.element, min_size=1, max_size=6))
-    values: ComponentValues = kind.make(some)
+    elements = data.draw(st.lists(kind.element, min_size=1, max_size=6))
+    values: ComponentValues = kind.make(elements)
     read = from_arrow(values.component, pa.chunked_array([values.to_arrow()]))  # type: ignore[attr-defined]
-    assert kind.plain(read) == some
+    assert kind.plain(read) == elements
     assert values.is_summed == (name in SUMMED)
 
 
@@ -187,7 +203,7 @@ class Along:
 
 @pytest.mark.parametrize("name", SUMMED)
 @given(data=st.data())
-def test_what_is_summed_runs_along_the_axis(name: str, data: st.DataObject) -> None:
+def test_sums_run_along_the_axis(name: str, data: st.DataObject) -> None:
     """Each value counts from a place to another.
 
     place     0 1 2 3 4 5 6 7
@@ -199,6 +215,10 @@ def test_what_is_summed_runs_along_the_axis(name: str, data: st.DataObject) -> N
     assert kind.merge is not None
     stretch = st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted)
     drawn = data.draw(st.lists(st.tuples(kind.element, stretch), min_size=1, max_size=6))
-    some, low, high = ([one for one, _ in drawn], [at[0] for _, at in drawn], [at[1] for _, at in drawn])
-    expected = [kind.merge([one for one, (since, until) in drawn if since <= at <= until]) for at in range(8)]
-    assert kind.plain(kind.make(some).running(Along(low, high))) == expected
+    low = [since for _, (since, _) in drawn]
+    high = [until for _, (_, until) in drawn]
+    expected: list[Any] = []
+    for place in range(8):
+        expected.append(kind.merge([element for element, (since, until) in drawn if since <= place <= until]))
+    values = kind.make([element for element, _ in drawn])
+    assert kind.plain(values.running(Along(low, high))) == expected

@@ -35,13 +35,13 @@ class HonestColumnarAggregate(ColumnarAggregate[int, list[int]]):
         return listed(components["payloads"])
 
     def remove_events(self, state: State, payloads: Sequence[int]) -> State:
-        kept = state["kept"]
+        payloads_kept = state["kept"]
         return {
             "payloads": state["payloads"] - len(payloads),
             "kept": {
-                "payloads": without(kept["payloads"], payloads),
-                "mixed": reduce(xor, payloads, kept["mixed"]),
-                "count": kept["count"] - len(payloads),
+                "payloads": without(payloads_kept["payloads"], payloads),
+                "mixed": reduce(xor, payloads, payloads_kept["mixed"]),
+                "count": payloads_kept["count"] - len(payloads),
             },
         }
 

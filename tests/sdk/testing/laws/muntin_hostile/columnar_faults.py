@@ -81,10 +81,10 @@ class ReturnsItsState(ColumnarFault):
     breaks = "test_results_do_not_alias_the_state"
 
     def add_events(self, state: State, payloads: Sequence[int]) -> State:
-        kept = state["kept"]["payloads"]
-        kept.extend(payloads)
-        kept.sort()
-        return {"payloads": state["payloads"] + len(payloads), "kept": {**state["kept"], "payloads": kept}}
+        payloads_kept = state["kept"]["payloads"]
+        payloads_kept.extend(payloads)
+        payloads_kept.sort()
+        return {"payloads": state["payloads"] + len(payloads), "kept": {**state["kept"], "payloads": payloads_kept}}
 
     def compute_result(self, state: State) -> list[int]:
         result: list[int] = state["kept"]["payloads"]
@@ -110,8 +110,8 @@ class RemovesOneMore(ColumnarFault):
     breaks = "test_incremental_equals_recomputed"
 
     def remove_events(self, state: State, payloads: Sequence[int]) -> State:
-        rest = super().remove_events(state, payloads)
-        return super().remove_events(rest, rest["kept"]["payloads"][:1])
+        remaining = super().remove_events(state, payloads)
+        return super().remove_events(remaining, remaining["kept"]["payloads"][:1])
 
 
 class NeverRemoves(ColumnarFault):

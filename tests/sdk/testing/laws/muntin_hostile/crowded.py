@@ -55,11 +55,11 @@ class LargestTenWithRemoving(TopTen):
     """What was pushed out does not come back."""
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        rest = list(state)
+        remaining = list(state)
         for payload in payloads:
-            if payload in rest:
-                rest.remove(payload)
-        return rest
+            if payload in remaining:
+                remaining.remove(payload)
+        return remaining
 
 
 class LastFiftyRows(IncrementalOperator[int, list[int], int]):
@@ -108,8 +108,10 @@ class Streaming(_Bounded):
         if len(state) != 2 or not isinstance(state[0], list):
             values = sorted([*state, value])
             return [values, [0, 1, 2, 3, 4]] if len(values) == 5 else values
-        heights, places = list(state[0]), list(state[1])
-        heights[0], heights[4] = min(heights[0], value), max(heights[4], value)
+        heights = list(state[0])
+        places = list(state[1])
+        heights[0] = min(heights[0], value)
+        heights[4] = max(heights[4], value)
         cell = max(place for place in range(4) if heights[place] <= value)
         places = [place + (number > cell) for number, place in enumerate(places)]
         for number in (1, 2, 3):

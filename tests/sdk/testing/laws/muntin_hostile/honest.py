@@ -13,14 +13,14 @@ from muntin.schemas import Field
 
 
 def bare(given: Iterable[Any]) -> list[int]:
-    return [one.payload if isinstance(one, Event) else one for one in given]
+    return [member.payload if isinstance(member, Event) else member for member in given]
 
 
 def without(state: Iterable[int], gone: Iterable[int]) -> list[int]:
-    rest = list(state)
+    remaining = list(state)
     for payload in gone:
-        rest.remove(payload)
-    return rest
+        remaining.remove(payload)
+    return remaining
 
 
 class HonestAggregate(Aggregate[int, list[int]]):

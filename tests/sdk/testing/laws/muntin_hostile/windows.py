@@ -98,7 +98,7 @@ class LastThree(Each):
 
 
 class Surprising(CountWindows):
-    """Says that no known start opens a window any more."""
+    """Claims that no known start opens a window any more."""
 
     def unborn(self, known: Stretches) -> int:
         return INFINITY
@@ -141,14 +141,14 @@ class Lossy(Each):
 
 
 class Rash(Each):
-    """Says that events fuse, and has a window from each of them."""
+    """Claims that events fuse, and has a window from each of them."""
 
     def fuses_within(self) -> int:
         return self.length
 
 
 class Sharp(Each):
-    """Says that it is cut at the edges of events, and has a window from each start."""
+    """Claims to be cut at the edges of events, and has a window from each start."""
 
     def cuts_at_edges(self) -> bool:
         return True
@@ -199,19 +199,19 @@ class Growing(WindowKind):
 
 
 class Unpunctual(Growing):
-    """Says that its periods begin a tick later than they do."""
+    """Claims that its periods begin a tick later than they do."""
 
     periods = Squares(late=1)
 
 
 class Miscounting(Growing):
-    """Says that a tick lies in the period after its own."""
+    """Claims that a tick lies in the period after its own."""
 
     periods = Squares(above=1)
 
 
 class Shifted(Growing):
-    """Says that its windows are one period longer than they are."""
+    """Claims that its windows are one period longer than they are."""
 
     def grid(self) -> PeriodWindows:
         return PeriodWindows(self.periods, self.size + 1, self.hop)
@@ -260,7 +260,7 @@ class Mutable(Growing):
 
 @dataclass(frozen=True, slots=True)
 class Restarting(CumulateWindows):
-    """Says that its windows start anew twice as often as they do."""
+    """Claims that its windows start anew twice as often as they do."""
 
     def growing(self) -> GrowingSteps:
         return GrowingSteps(self.step, self.offset, self.size // 2)
@@ -268,7 +268,7 @@ class Restarting(CumulateWindows):
 
 @dataclass(frozen=True, slots=True)
 class Early(LandmarkWindows):
-    """Says that its windows grow from a step before the landmark."""
+    """Claims that its windows grow from a step before the landmark."""
 
     def growing(self) -> GrowingSteps:
         return GrowingSteps(self.step, self.since - self.step)
