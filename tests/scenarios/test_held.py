@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from muntin_engine.state.bucket_reader import StateRow
 
 from muntin_engine.state.cells import METADATA
-from muntin_engine.state.stored_bucket import HeldRow
 from tests.engine.state.held import held
 from tests.scenarios import scenario
 from tests.scenarios.drawing import FAMILIES, drawn
@@ -31,7 +31,7 @@ class Read(Run):
         windows = getattr(self._query, "named", {}).values()
         if any(type(window) in OWN_KINDS for window in windows):
             return  # no plugin offers them, so a reader cannot find them by name
-        rows: list[HeldRow] = []
+        rows: list[StateRow] = []
         for cells in self.cells.values():
             if METADATA in cells.cells:
                 rows += held(cells)
