@@ -13,7 +13,7 @@ from muntin import rows as row_windows
 from muntin_engine.evaluators.declarations.combinations import COMBINATIONS
 from muntin_engine.monitoring.exported_metrics import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
-from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.chosen_evaluator import Arrivals, Geometry, Held
 from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS
 from muntin_engine.sql_text.dialect import QUERY_CLAUSES, STREAM_CLAUSES
 from tests.docs.pages import DOCS, ROOT

@@ -30,7 +30,7 @@ from muntin import EARLIEST, INFINITY
 from muntin.testing import Batch, Script
 from muntin_engine.evaluators.contracts import KeepsState, LiftsRows
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.tasks import evaluator_registry
 from muntin_engine.testing import shuffle, smallest_failing, split

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from muntin_engine.state.bucket_reader import StateRow
 
+from muntin_engine.state.bucket_reader import StateRow
 from muntin_engine.state.cells import METADATA
 from tests.engine.state.held import held
 from tests.scenarios import scenario

@@ -12,8 +12,8 @@ from muntin_engine.evaluators import declarations
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
 from muntin_engine.plan import Plan
-from muntin_engine.plan.choice import Explanation
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.chosen_evaluator import Explanation
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.metrics import metrics_of

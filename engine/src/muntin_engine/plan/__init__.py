@@ -1,6 +1,6 @@
 """The plan of a query."""
 
-from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.chosen_evaluator import Choice
 from muntin_engine.plan.columns import Columns, NamedColumn, check_columns
 from muntin_engine.plan.inputs import Input, InputPolicies, check_sources
 from muntin_engine.plan.module_plan import ModulePlan, plan_module

@@ -9,7 +9,7 @@ from muntin import EARLIEST
 from muntin.errors import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.plan.code_in_use import describe_other_code, other_code
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.planner import with_choice

@@ -6,7 +6,7 @@ from muntin import Axis, ResultRefinement
 from muntin.modules.columnar_aggregate import Form
 from muntin.schemas import spell
 from muntin.triggers import to_dict as describe
-from muntin_engine.plan.choice import Arrivals, Held
+from muntin_engine.plan.chosen_evaluator import Arrivals, Held
 from muntin_engine.plan.code_in_use import code_identity
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.compatibility import Compatibility

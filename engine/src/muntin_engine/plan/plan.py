@@ -13,7 +13,7 @@ from muntin.windows import WindowSpecification
 from muntin.windows.specification import Unwindowed
 from muntin_engine.modules.abilities import waits_for_ends
 from muntin_engine.plan.axis_words import AxisWords
-from muntin_engine.plan.choice import OPEN, ArrayPlan, Choice, Explanation
+from muntin_engine.plan.chosen_evaluator import OPEN, ArrayPlan, Choice, Explanation
 from muntin_engine.plan.code_in_use import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input

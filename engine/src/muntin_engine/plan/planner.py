@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument
-from muntin_engine.plan.array_parts import choose_parts
-from muntin_engine.plan.choice import Choice
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.choosing_array_parts import choose_parts
+from muntin_engine.plan.chosen_evaluator import Choice
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.query_checks import check_query
 

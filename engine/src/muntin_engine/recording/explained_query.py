@@ -14,7 +14,7 @@ from muntin_engine.evaluators.keyed.keyed_evaluator import KeyedEvaluator
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult
 from muntin_engine.evaluators.keyed.output_tables import result_tables
 from muntin_engine.plan import Plan
-from muntin_engine.plan.choice import Choice
+from muntin_engine.plan.chosen_evaluator import Choice
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.plan.planner import choose
 from muntin_engine.recording.replay import recorded_exchange

@@ -19,7 +19,7 @@ from muntin_engine.backends.spark.failures.failing_block import failures_as
 from muntin_engine.backends.spark.foreach_batch.closing import close_checkpoint
 from muntin_engine.backends.spark.foreach_batch.kafka_connector import SparkKafkaConnector, has_kafka_connector
 from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, write
-from muntin_engine.backends.spark.inputs import input_columns
+from muntin_engine.backends.spark.inputs import column_lookup
 from muntin_engine.backends.spark.inputs.clock_source import clock_stream
 from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
 from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
@@ -61,7 +61,7 @@ class SparkInputs(SparkColumnReader, Inputs):
 
     def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
         """Read a condition on the rows of a DataFrame."""
-        return input_columns.condition_of(df, condition, call)
+        return column_lookup.condition_of(df, condition, call)
 
     @in_session()
     def key_ranges(
@@ -75,7 +75,7 @@ class SparkInputs(SparkColumnReader, Inputs):
 
     def text_of_column(self, df: DataFrame, column: Column) -> str | None:
         """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
-        return input_columns.text_of_column(df, column)
+        return column_lookup.text_of_column(df, column)
 
     def payload_columns(self, df: DataFrame, event_columns: Sequence[str]) -> Mapping[str, Column]:
         """Return the columns of events by name, without those that make rows events."""

@@ -14,10 +14,10 @@ from muntin_engine.evaluators.arrays.arrays_in_memory import windows_in_memory
 from muntin_engine.evaluators.arrays.event_reader import rows_of_events
 from muntin_engine.evaluators.arrays.machine import ArrayResult, process
 from muntin_engine.evaluators.arrays.stretch_reader import rows_of_components, rows_of_lists, rows_of_states
-from muntin_engine.evaluators.arrays.stretches.result_windows import result_tables
+from muntin_engine.evaluators.arrays.stretches.result_tables import result_tables
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState, LiftsRows
-from muntin_engine.plan.choice import Arrivals, Held
+from muntin_engine.plan.chosen_evaluator import Arrivals, Held
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.bucket_reader import BucketReader, StateRow
 from muntin_engine.state.bucket_state import BucketState

@@ -14,18 +14,18 @@ from muntin_engine.evaluators.arrays.admission.insertions import Insertions, Lat
 from muntin_engine.evaluators.arrays.admission.revisions import Revisions
 from muntin_engine.evaluators.arrays.geometry.event_geometry import EventGridGeometry, EventSnapshotGeometry
 from muntin_engine.evaluators.arrays.geometry.grid_geometry import GridGeometry, GrowingGeometry
-from muntin_engine.evaluators.arrays.geometry.session_geometry import SessionGeometry, SnapshotGeometry
+from muntin_engine.evaluators.arrays.geometry.tick_geometry import SessionGeometry, SnapshotGeometry
 from muntin_engine.evaluators.arrays.geometry.window_geometry import StretchGeometry
 from muntin_engine.evaluators.arrays.machine import ArrayQuery
 from muntin_engine.evaluators.arrays.result_emission import CorrectedResults, FinalResults, StoredResults
 from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, bound_forms
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows, form_table
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows, form_table
 from muntin_engine.evaluators.arrays.values.row_list_values import ListedRows
 from muntin_engine.evaluators.arrays.values.state_modules import StateModules
 from muntin_engine.evaluators.arrays.values.state_values import PythonStates
 from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents, StretchValues
 from muntin_engine.modules.meter import Meter
-from muntin_engine.plan.choice import Arrivals, Geometry, Held
+from muntin_engine.plan.chosen_evaluator import Arrivals, Geometry, Held
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.plan.plan import Plan
 from muntin_engine.state.codec import Codec

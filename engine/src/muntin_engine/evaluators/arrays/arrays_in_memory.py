@@ -16,11 +16,11 @@ from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, S
 from muntin_engine.evaluators.arrays.array_query import QueryParts
 from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
 from muntin_engine.evaluators.arrays.result_emission import StoredResults
-from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID, ResultWindows, form_results
+from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
 from muntin_engine.modules.meter import Meter
-from muntin_engine.plan.choice import Held
+from muntin_engine.plan.chosen_evaluator import Held
 from muntin_engine.plan.evaluator_query import evaluator_query
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.values.stretch_values import FormComponents
 from muntin_engine.evaluators.keyed.key_reader import query_without_modules
-from muntin_engine.plan.choice import Geometry
+from muntin_engine.plan.chosen_evaluator import Geometry
 from muntin_engine.state.bucket_reader import BucketReader, StateRow, payload_of, waiting_row
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.slice_grid import SliceGrid

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from muntin_engine.evaluators.arrays.admission.row_admission import Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted, RowAdmission
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
 from muntin_engine.evaluators.arrays.result_emission import ResultEmission
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
 from muntin_engine.state.bucket_state import BucketState, StateSize
 from muntin_engine.state.log import LogEntry

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import BoolArray
-from muntin_engine.evaluators.arrays.admission.row_admission import Admitted
+from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
 from muntin_engine.evaluators.arrays.geometry.event_geometry import EventGridGeometry
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.time.inputs_progress import InputsProgress

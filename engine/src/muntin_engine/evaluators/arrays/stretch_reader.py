@@ -13,7 +13,7 @@ from muntin.catalog.named_windows import from_dict
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.windows import WindowKind
 from muntin.windows.regular import RegularWindows
-from muntin_engine.evaluators.arrays.geometry.edges import sessions_of
+from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import sessions_of
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
@@ -27,7 +27,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import (
     concat,
     ends_before,
 )
-from muntin_engine.plan.choice import Geometry
+from muntin_engine.plan.chosen_evaluator import Geometry
 from muntin_engine.state.bucket_reader import BucketReader, DatedEntry, StateRow, payload_of
 from muntin_engine.state.differences import QueryIdentity
 from muntin_engine.state.schema_versions import SchemaVersion

@@ -12,7 +12,7 @@ from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLIC
 from muntin_engine.evaluators.declarations.general import GENERAL
 from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.evaluator_declaration import Declaration
 
 DECLARATIONS: Final[tuple[Declaration, ...]] = (
     COLUMNAR,

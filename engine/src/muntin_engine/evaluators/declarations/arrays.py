@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from muntin import Component, Merge
 from muntin.windows.regular import GrowingSteps
 from muntin_engine.evaluators.declarations.combinations import COMBINATIONS, can_be_subtracted
-from muntin_engine.plan.choice import Arrivals, Explanation, Geometry, Held
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.chosen_evaluator import Arrivals, Explanation, Geometry, Held
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.plan_words import spell_state_sizes

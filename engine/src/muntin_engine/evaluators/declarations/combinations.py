@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from muntin import ClipPolicy, Component, EmitPolicy, Merge
-from muntin_engine.plan.choice import Arrivals, Geometry, Held
-from muntin_engine.plan.declaration import Combination, Combinations, Demand
+from muntin_engine.plan.chosen_evaluator import Arrivals, Geometry, Held
+from muntin_engine.plan.evaluator_declaration import Combination, Combinations, Demand
 from muntin_engine.plan.plan import Plan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from muntin import EmitPolicy, Refinement, ResultRefinement
-from muntin_engine.plan.choice import Explanation
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.chosen_evaluator import Explanation
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.plan_words import spell_windows

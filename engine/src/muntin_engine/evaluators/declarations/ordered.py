@@ -6,8 +6,8 @@ from typing import Final
 
 from muntin import EmitPolicy, IntervalOperator, RowOperator, StreamOperator
 from muntin_engine.modules.abilities import states_replace_rows
-from muntin_engine.plan.choice import Explanation
-from muntin_engine.plan.declaration import Declaration
+from muntin_engine.plan.chosen_evaluator import Explanation
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.module_plan import ModulePlan
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.plan_words import spell_state_sizes, spell_windows

@@ -11,7 +11,7 @@ from muntin import INFINITY, Window
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
 from muntin_engine.evaluators.arrays.array_evaluator import bucket_state, evaluated
 from muntin_engine.evaluators.arrays.arrays_in_memory import ArraysInMemory, ResultRow, RunsInMemory
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated

@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
-from muntin_engine.evaluators.arrays.admission.row_admission import Admitted
 from muntin_engine.evaluators.arrays.machine import ArrayResult
 from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
-from muntin_engine.backends.spark.inputs.input_columns import text_of_column
+from muntin_engine.backends.spark.inputs.column_lookup import text_of_column
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.errors import StateError
 from muntin_engine.plan.query_as_text import text_of

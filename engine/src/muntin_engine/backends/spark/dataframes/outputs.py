@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.dataframes.results_as_events import event_colu
 from muntin_engine.backends.spark.dataframes.selected_results import reselected, selected
 from muntin_engine.backends.spark.failures.result_errors import with_clear_errors
 from muntin_engine.backends.spark.failures.root_cause import module_first
-from muntin_engine.backends.spark.inputs.input_columns import look_up
+from muntin_engine.backends.spark.inputs.column_lookup import look_up
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS

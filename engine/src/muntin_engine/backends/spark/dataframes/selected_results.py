@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
-from muntin_engine.backends.spark.inputs.input_columns import condition_of, look_up
+from muntin_engine.backends.spark.inputs.column_lookup import condition_of, look_up
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException, PythonException, StreamingQueryExce
 
 from muntin.errors import ModuleError, QueryError
 from muntin_engine.backends.spark.failures.root_cause import cause_first
-from muntin_engine.backends.spark.inputs.input_columns import unlogged
+from muntin_engine.backends.spark.inputs.column_lookup import unlogged
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.spark.column_types import input_column
-from muntin_engine.backends.spark.inputs import called_functions, input_columns
+from muntin_engine.backends.spark.inputs import called_functions, column_lookup
 from muntin_engine.backends.spark.inputs.time_marks import Marks, marks_of, with_marks
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SparkColumnReader(ColumnReader):
         self, df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
     ) -> dict[str, InputColumn]:
         """Look up columns of a DataFrame."""
-        return input_columns.look_up(df, columns, readers)
+        return column_lookup.look_up(df, columns, readers)
 
     def expression(self, text: str) -> Column:
         """Make a column of an expression in Spark's SQL."""
@@ -43,11 +43,11 @@ class SparkColumnReader(ColumnReader):
 
     def as_text(self, column: ColumnLike) -> Column:
         """Cast a column to text."""
-        return input_columns.as_column(column).cast("string")
+        return column_lookup.as_column(column).cast("string")
 
     def conjunction(self, conditions: Sequence[ColumnLike]) -> Column:
         """Make a column that says whether a row meets all conditions."""
-        return reduce(and_, map(input_columns.as_column, conditions))
+        return reduce(and_, map(column_lookup.as_column, conditions))
 
     def project(
         self,
@@ -57,7 +57,7 @@ class SparkColumnReader(ColumnReader):
         scale: AxisScale,
     ) -> tuple[DataFrame, ProjectedRows]:
         """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input."""
-        projected = {name: input_columns.as_column(column) for name, column in columns.items()}
+        projected = {name: column_lookup.as_column(column) for name, column in columns.items()}
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks:
             projected.setdefault("change", F.lit("insert"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.input_columns import look_up
+from muntin_engine.backends.spark.inputs.column_lookup import look_up
 from muntin_engine.backends.spark.session.ended import in_session
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from muntin.errors import QueryError
-from muntin_engine.backends.spark.inputs.input_columns import unlogged
+from muntin_engine.backends.spark.inputs.column_lookup import unlogged
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession

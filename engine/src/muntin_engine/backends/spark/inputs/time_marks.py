@@ -13,7 +13,7 @@ from muntin import Axis
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument
-from muntin_engine.backends.spark.inputs.input_columns import as_column, look_up
+from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.plan.request import Heartbeat
 

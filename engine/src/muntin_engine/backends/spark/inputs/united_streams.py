@@ -18,7 +18,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.backend import EventRows, UnitedStreams
 from muntin_engine.backends.planning.read_columns import orders_by_name
-from muntin_engine.backends.spark.inputs.input_columns import as_column, look_up
+from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.time.source_rules import SourceRules
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.axis import AnyAxis
-from muntin_engine.evaluators.arrays.admission.row_admission import Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted, RowAdmission
 from muntin_engine.evaluators.arrays.geometry.window_geometry import StretchGeometry
 from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in

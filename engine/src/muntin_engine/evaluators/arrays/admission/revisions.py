@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.admission.incoming_rows import NO_CHANGES, IncomingRows, PlainChanges, classify
-from muntin_engine.evaluators.arrays.admission.row_admission import NO_KEYS, Admitted, RowAdmission
-from muntin_engine.evaluators.arrays.admission.single_rows import SingleChanges, admit_single_rows
+from muntin_engine.evaluators.arrays.admission.admission_contract import NO_KEYS, Admitted, RowAdmission
+from muntin_engine.evaluators.arrays.admission.other_revisions import SingleChanges, admit_single_rows
+from muntin_engine.evaluators.arrays.admission.plain_revisions import NO_CHANGES, IncomingRows, PlainChanges, classify
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.live_events import START
 from muntin_engine.evaluators.arrays.stretches.coding import encode

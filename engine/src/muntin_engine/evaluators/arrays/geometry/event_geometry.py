@@ -14,14 +14,14 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.evaluators.arrays.geometry.edges import are_past, opened_since, snapshots_of
 from muntin_engine.evaluators.arrays.geometry.grid_geometry import add_piece, forget_slices, windows_of_pieces
-from muntin_engine.evaluators.arrays.geometry.session_geometry import watermark_of_open_windows
+from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import are_past, opened_since, snapshots_of
+from muntin_engine.evaluators.arrays.geometry.tick_geometry import watermark_of_open_windows
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.live_events import START
 from muntin_engine.evaluators.arrays.stretches.key_table import key_columns
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import slices_of
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat, ends_before
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, row_parts

@@ -12,7 +12,7 @@ from muntin_engine.evaluators.arrays.geometry.grid_windows import close_windows
 from muntin_engine.evaluators.arrays.geometry.window_geometry import EntryMerging, StretchGeometry
 from muntin_engine.evaluators.arrays.store.stretch_store import StretchPieces, StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import in_ticks, in_windows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift

@@ -9,7 +9,7 @@ from typing import Generic
 
 from muntin import INFINITY
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, StretchStore
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues

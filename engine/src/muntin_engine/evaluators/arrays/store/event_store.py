@@ -26,7 +26,7 @@ from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore, Stre
 from muntin_engine.evaluators.arrays.store.waiting_rows import WaitingRows
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
-from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID
+from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
 from muntin_engine.state.bucket_state import StateSize

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretches.coding import encode
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
-from muntin_engine.evaluators.arrays.stretches.result_windows import EVENT_ID
+from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
 
 

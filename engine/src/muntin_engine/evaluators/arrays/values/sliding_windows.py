@@ -12,7 +12,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.slices import in_ticks
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.slice_queues import Queue

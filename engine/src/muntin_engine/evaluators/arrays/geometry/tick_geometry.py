@@ -10,11 +10,16 @@ import numpy as np
 
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray
-from muntin_engine.evaluators.arrays.geometry.edges import are_past, opened_since, sessions_of, snapshots_of
+from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import (
+    are_past,
+    opened_since,
+    sessions_of,
+    snapshots_of,
+)
 from muntin_engine.evaluators.arrays.geometry.window_geometry import EntryMerging, StretchGeometry
 from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
-from muntin_engine.evaluators.arrays.stretches.result_windows import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat, ends_before
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
 from muntin_engine.evaluators.batch import BucketBlob

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from muntin import EmitPolicy, OutputContract
 from muntin_engine.modules.abilities import may_slide
-from muntin_engine.plan.choice import ArrayPlan, Arrivals, Geometry, Held
-from muntin_engine.plan.declaration import Combinations
+from muntin_engine.plan.chosen_evaluator import ArrayPlan, Arrivals, Geometry, Held
+from muntin_engine.plan.evaluator_declaration import Combinations
 from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.window_steps import steps_of, why_ends_move, why_keys_differ, why_no_grid, why_results_change
 from muntin_engine.time.slice_grid import SliceGrid, share_slices

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from muntin import EmitPolicy
-from muntin_engine.plan.choice import Arrivals, Explanation, Geometry, Held
+from muntin_engine.plan.chosen_evaluator import Arrivals, Explanation, Geometry, Held
 from muntin_engine.plan.plan import Plan
 
 Demand: TypeAlias = Callable[[Plan], str | None]
