@@ -1,6 +1,6 @@
 """The windows at whose ends alone the output of a query changes; or why it may change elsewhere, or key by key.
 
-On such windows rows are merged before the shuffle, and evaluators on arrays work; `choosing_array_parts` asks here as well.
+On such windows rows are merged before the shuffle, and evaluators on arrays work: `choosing_array_parts` asks here too.
 """
 
 from __future__ import annotations

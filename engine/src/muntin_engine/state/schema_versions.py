@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from muntin import Module
 from muntin.definitions.versions import is_same_version
+from muntin.modules.columnar_aggregate import Form
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity
 
 _MATCHED: Final = object()
@@ -116,6 +117,12 @@ def stored_positions(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int |
     return positions
 
 
-def is_outdated(module: Module, version: str) -> bool:
-    """Return True if states that a version of a module wrote are to be upgraded, and not read as they are."""
-    return hasattr(module, "upgrade_state") and not is_same_version(module.version, version)
+def is_outdated(code: Module | Form, present_version: str, version: str) -> bool:
+    """Return True if states that a version wrote are to be upgraded, and not read as they are.
+
+    Args:
+        code: The module, or its columnar form: what upgrades its states, if it does.
+        present_version: The version of the module that reads them.
+        version: The version that wrote them.
+    """
+    return hasattr(code, "upgrade_state") and not is_same_version(present_version, version)

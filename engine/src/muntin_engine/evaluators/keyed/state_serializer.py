@@ -123,7 +123,7 @@ class StateSerializer:
         if schema_version == self.schema_version:
             return self._unpack(data)
         version = self._schema_versions[schema_version].versions[place]
-        if not is_outdated(computation.module, version):
+        if not is_outdated(computation.module, computation.module.version, version):
             return self._unpack(data)
         states: list[Any] = []
         for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True):

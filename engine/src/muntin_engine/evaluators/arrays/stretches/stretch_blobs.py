@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from muntin import INFINITY, Component, Merge
 from muntin.columnar.single import records_of
-from muntin.definitions.versions import is_same_version
 from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns, codes_array, narrow_table, numbers_of
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm
 from muntin_engine.evaluators.arrays.stretches.component_values import (
@@ -31,7 +30,7 @@ from muntin_engine.evaluators.arrays.stretches.component_values import (
 )
 from muntin_engine.evaluators.arrays.stretches.row_values import RowLists, RowValues
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable, components_of
-from muntin_engine.state.schema_versions import SchemaVersion
+from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.wire import blobs
 
 
@@ -154,7 +153,7 @@ def _stored_form(form: BoundForm, place: int, schema_version: SchemaVersion) -> 
     if stored_place is None:
         return _AddedForm(form)
     version = schema_version.versions[stored_place]
-    if is_outdated_form(form, version):
+    if is_outdated(form.form, form.version, version):
         return _OutdatedForm(form, stored_place, version, schema_version.components[stored_place])
     return _UnchangedForm(form, stored_place)
 
@@ -244,8 +243,3 @@ class _OutdatedForm(_StoredForm):
         for name, component in self.form.stored.items():
             values[name] = from_plain(component, [state[name] for state in states])
         return values
-
-
-def is_outdated_form(form: BoundForm, version: str) -> bool:
-    """Return True if partial states that a version of a form's module wrote are to be upgraded."""
-    return hasattr(form.form, "upgrade_state") and not is_same_version(form.version, version)

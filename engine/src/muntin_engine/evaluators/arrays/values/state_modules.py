@@ -125,7 +125,7 @@ class StateModules:
                 if was is None:
                     CURRENT_CALL.set_module(module.label)
                     states = module.create_states(count)
-                elif version is None or not is_outdated(module.module, version.versions[was]):
+                elif version is None or not is_outdated(module.module, module.module.version, version.versions[was]):
                     states = self._codec.unpack(packed[was])
                 else:
                     CURRENT_CALL.set_module(module.label)
