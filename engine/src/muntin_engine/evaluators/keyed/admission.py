@@ -66,7 +66,8 @@ class Admission(RevisedEvents):
         """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
         state = self._state
         watermark = self._late_rule.watermark
-        # Fields by place, as this runs for every row: id, start, end, payload, new_end.
+        # Fields by place, and lateness as `LateRule` decides it, as this runs for every row: id, start, end, payload,
+        # new_end.
         plain = [
             change
             for change in changes
