@@ -1,6 +1,6 @@
 """The declarations of evaluators: the queries that each runs, as data, and their evaluation in words.
 
-Only plans are read here, so planning a query loads neither NumPy nor Arrow. `tasks.evaluator_registry` has what runs the queries.
+Only plans are read here, so planning a query loads neither NumPy nor Arrow. `tasks.evaluator_registry` runs queries.
 """
 
 from __future__ import annotations
