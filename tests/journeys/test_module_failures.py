@@ -349,6 +349,6 @@ def test_compiled_code_that_crashes_is_named_with_the_module_s_own_lines(spark: 
 def test_a_setting_that_cannot_be_read_is_refused(spark: SparkSession) -> None:
     with (
         setting(spark, "spark.muntin.cache.bytes", "much"),
-        pytest.raises(SetupError, match=r"kept\.bytes is 'much'(.|\n)*such as 2"),
+        pytest.raises(SetupError, match=r"cache\.bytes is 'much'(.|\n)*such as 2"),
     ):
         query(numbers_of_dying_workers(spark), Exits).results()

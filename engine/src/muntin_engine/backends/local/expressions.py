@@ -86,7 +86,7 @@ def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
     Example:
         >>> columns = pa.schema([("km", pa.int32())])
         >>> translated("km > 2 AND km IS NOT NULL", columns).sql
-        '((("km" > 2)) AND (("km" IS NOT NULL)))'
+        '((("km" > CAST(2 AS INTEGER))) AND (("km" IS NOT NULL)))'
     """
     try:
         node = sqlglot.parse_one(text, read="spark")
