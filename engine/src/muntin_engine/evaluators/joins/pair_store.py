@@ -10,7 +10,7 @@ import numpy as np
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore
-from muntin_engine.evaluators.arrays.stretches.coding import expanded
+from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, StretchTable, concat
@@ -54,7 +54,7 @@ class SideStore:
 
     def add(self, rows: StretchTable) -> None:
         """Add events."""
-        rows = rows.take(np.lexsort((rows.low, rows.keys)))
+        rows = rows.take(by_key_and_start(rows.keys, rows.low))
         next_starts = np.minimum(rows.low, INFINITY - 1) + 1
         positions = self._first_starting(rows.keys, next_starts)
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
