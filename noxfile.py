@@ -145,7 +145,7 @@ def client(session: nox.Session) -> None:
     """
     engine = distributions()["muntin-engine"]
     provided = {"pyspark", *distributions(), *(requirement.name for requirement in engine.extras["connect"])}
-    required: list[Requirement] = [*engine.extras["sql"]]
+    required: list[Requirement] = [*engine.extras["sql"], *engine.extras["local"]]
     for distribution in our_distributions():
         required += distribution.extras[""]
     missing = [str(requirement) for requirement in required if requirement.name not in provided]
