@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from muntin.errors import MuntinError
+from muntin_engine.backends.planning.field_types import field_of
 from muntin_engine.errors import RecordingError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode, plan_from_data
 from muntin_engine.plan.planner import with_choice
-from muntin_engine.recording.arrow_fields import field_of
 from muntin_engine.wire.task_as_data import schema_from_data
 
 
