@@ -19,6 +19,20 @@ from muntin.errors.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.modules.skipping import is_tuple
 
+ARROW_TYPES: Final[Mapping[ScalarKind, pa.DataType]] = {
+    ScalarKind.BOOLEAN: pa.bool_(),
+    ScalarKind.INTEGER: pa.int64(),
+    ScalarKind.FLOAT: pa.float64(),
+    ScalarKind.STRING: pa.string(),
+    ScalarKind.BINARY: pa.binary(),
+    ScalarKind.DECIMAL: pa.decimal128(38, 18),
+    ScalarKind.DATE: pa.date32(),
+    ScalarKind.TIMESTAMP: pa.timestamp("us", "UTC"),
+    ScalarKind.INTERVAL: pa.duration("us"),
+    ScalarKind.INSTANT: pa.int64(),
+}
+"""The widest type for values of each kind. Instants are ticks; in results they have the type of the query's times."""
+
 _ACCEPTED: Final[Mapping[ScalarKind, tuple[type, ...]]] = {
     ScalarKind.BOOLEAN: (bool, np.bool_),
     ScalarKind.INTEGER: (Integral,),

@@ -12,22 +12,10 @@ from muntin import Axis
 from muntin.errors import QueryError
 from muntin.schemas import Field, Growth, ListOf, MapOf, Scalar, ScalarKind, Struct, Variable
 from muntin_engine.plan.column_fit import matching
+from muntin_engine.wire.typed_arrays import ARROW_TYPES
 
 if TYPE_CHECKING:
     from muntin_engine.plan import Plan
-
-_RESULT_TYPES: Final[dict[ScalarKind, pa.DataType]] = {
-    ScalarKind.BOOLEAN: pa.bool_(),
-    ScalarKind.INTEGER: pa.int64(),
-    ScalarKind.FLOAT: pa.float64(),
-    ScalarKind.STRING: pa.string(),
-    ScalarKind.BINARY: pa.binary(),
-    ScalarKind.DECIMAL: pa.decimal128(38, 18),
-    ScalarKind.DATE: pa.date32(),
-    ScalarKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    ScalarKind.INTERVAL: pa.duration("us"),
-}
-"""The types of results, but for instants, which have the type of the query's times."""
 
 _READ_TYPES: Final[dict[ScalarKind, pa.DataType]] = {
     ScalarKind.INSTANT: pa.int64(),
@@ -167,7 +155,7 @@ def result_type(field: Field, time_type: pa.DataType) -> pa.DataType:
     if isinstance(data_type, ColumnScalar):
         return data_type.result_type()
     if isinstance(data_type, Scalar):
-        return time_type if data_type.kind is ScalarKind.INSTANT else _RESULT_TYPES[data_type.kind]
+        return time_type if data_type.kind is ScalarKind.INSTANT else ARROW_TYPES[data_type.kind]
     if isinstance(data_type, ListOf):
         return pa.list_(pa.field("element", result_type(data_type.element, time_type)))
     if isinstance(data_type, MapOf):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from muntin import Event, TimestampPolicy, Window
 from muntin.columnar.payloads import part_of
 from muntin.columnar.results import python_values
-from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, Struct
 from muntin_engine.evaluators.arrays.array_query import QueryParts
 from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
 from muntin_engine.evaluators.arrays.result_emission import StoredResults
@@ -32,19 +32,7 @@ from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.time.progress_tracker import ProgressTracker
 from muntin_engine.wire.shuffle import InputReport
-
-_SCALARS: Final[Mapping[ScalarKind, pa.DataType]] = {
-    ScalarKind.BOOLEAN: pa.bool_(),
-    ScalarKind.INTEGER: pa.int64(),
-    ScalarKind.FLOAT: pa.float64(),
-    ScalarKind.STRING: pa.string(),
-    ScalarKind.BINARY: pa.binary(),
-    ScalarKind.DECIMAL: pa.decimal128(38, 18),
-    ScalarKind.DATE: pa.date32(),
-    ScalarKind.TIMESTAMP: pa.timestamp("us", "UTC"),
-    ScalarKind.INTERVAL: pa.duration("us"),
-    ScalarKind.INSTANT: pa.int64(),
-}
+from muntin_engine.wire.typed_arrays import ARROW_TYPES
 
 
 def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
@@ -60,7 +48,7 @@ def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
 
 def _type_of(kind: DataType) -> pa.DataType:
     if isinstance(kind, Scalar):
-        return _SCALARS[kind.kind]
+        return ARROW_TYPES[kind.kind]
     if isinstance(kind, ListOf):
         return pa.list_(_type_of(kind.element.type))
     if isinstance(kind, MapOf):
