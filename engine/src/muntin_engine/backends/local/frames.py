@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.file_parts import FilePart, parts_of
 
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -36,6 +37,16 @@ class FrameKind(ABC):
     def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return a relation with the columns of a table, of which nobody reads rows."""
         return self.relation(connection, frame)
+
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table; None if it takes more than a look at it."""
+        del frame
+        return None
+
+    def parts(self, frame: Any) -> list[FilePart]:
+        """Return parts of a table that processes can read side by side; none if it has no such parts."""
+        del frame
+        return []
 
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
@@ -78,6 +89,10 @@ class PandasFrame(FrameKind):
                 reason=str(error),
             ) from error
 
+    def row_count(self, frame: Any) -> int:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
         import pandas
@@ -106,6 +121,10 @@ class PolarsFrame(FrameKind):
         """Return its rows."""
         return connection.from_arrow(pa.table(frame))
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame."""
         import polars
@@ -129,6 +148,9 @@ class LazyPolarsFrame(PolarsFrame):
     def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return its columns."""
         return connection.from_arrow(pa.table(frame.collect_schema().to_frame()))
+
+    def row_count(self, frame: Any) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
@@ -169,6 +191,10 @@ class ArrowData(FrameKind):
         except pa.ArrowInvalid as error:
             raise QueryError(f"a {type(frame).__name__} is no table\n  expected: one with columns") from error
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table in memory."""
+        return frame.num_rows if isinstance(frame, pa.Table) else None
+
 
 class Files(FrameKind):
     """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
@@ -179,7 +205,7 @@ class Files(FrameKind):
 
     def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return the rows of the files, in the order of their names."""
-        paths = _paths(os.fspath(frame))
+        paths = list(frame.files) if isinstance(frame, FilePart) else _paths(os.fspath(frame))
         suffixes = {Path(path).suffix.casefold() for path in paths}
         read = _READERS.get(suffixes.pop()) if len(suffixes) == 1 else None
         if read is None:
@@ -188,10 +214,20 @@ class Files(FrameKind):
                 "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
             )
         try:
-            return read(connection, paths)
+            rows = read(connection, paths)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise QueryError("{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason) from error
+        if isinstance(frame, FilePart) and frame.condition is not None:
+            return rows.filter(frame.condition)
+        return rows
+
+    def parts(self, frame: Any) -> list[FilePart]:
+        """Return parts of files of Parquet, which say where rows begin; others are read from their beginning."""
+        paths = _paths(os.fspath(frame))
+        if any(Path(path).suffix.casefold() != ".parquet" for path in paths):
+            return []
+        return parts_of(os.fspath(frame), paths)
 
 
 def _paths(path: str) -> list[str]:

@@ -13,11 +13,13 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows, Inputs, UnitedStreams
 from muntin_engine.backends.local.column_reader import LocalColumnReader, SqlColumn
+from muntin_engine.backends.local.cores import check_workers
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions import translated
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import layout_of, relation_of
 from muntin_engine.backends.local.local_results import output_table, selected
+from muntin_engine.backends.local.memory_in_words import memory_in_words
 from muntin_engine.backends.local.refusals import not_yet
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
@@ -167,6 +169,14 @@ class LocalBackend(Backend):
         """Refuse chains of queries."""
         del query, output, order
         raise not_yet("as_events()")
+
+    def check_workers(self, workers: int) -> None:
+        """Refuse what is no number of processes."""
+        check_workers(workers)
+
+    def memory_in_words(self, query: PlannedQuery) -> str:
+        """Say what a run of a query keeps in memory."""
+        return memory_in_words(query.plan)
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> Any:
         """Return the results of a query, as a table of the kind of its first input."""

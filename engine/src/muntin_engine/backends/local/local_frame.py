@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from threading import get_ident
+from typing import Any, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.cores import available_cores
 from muntin_engine.backends.local.duckdb_types import quoted, read_column, read_type
 from muntin_engine.backends.local.frames import FrameKind, kind_of
 
@@ -53,7 +58,7 @@ def layout_of(frame: object) -> LocalFrame:
     Raises:
         QueryError: It cannot be read.
     """
-    return LocalFrame.of(_kind(frame).layout(_connection().cursor(), frame))
+    return LocalFrame.of(_kind(frame).layout(new_connection(), frame))
 
 
 def open_frame(frame: object) -> LocalFrame:
@@ -62,12 +67,12 @@ def open_frame(frame: object) -> LocalFrame:
     Raises:
         QueryError: It cannot be read.
     """
-    return LocalFrame.of(_kind(frame).relation(_connection().cursor(), frame))
+    return LocalFrame.of(_kind(frame).relation(new_connection(), frame))
 
 
 def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
     """Return an Arrow table as a relation."""
-    return _connection().cursor().from_arrow(table)
+    return new_connection().from_arrow(table)
 
 
 def _kind(frame: Any) -> FrameKind:
@@ -77,9 +82,48 @@ def _kind(frame: Any) -> FrameKind:
     return kind
 
 
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
+    connection = _database().cursor()
+    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
+    return connection
+
+
+def interrupt_thread(thread: int) -> None:
+    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+
+    Args:
+        thread: The id of the thread.
+    """
+    for connection in list(_CONNECTIONS.pop(thread, ())):
+        connection.interrupt()
+
+
+def limit_database(threads: int, memory_percent: int) -> None:
+    """Set what the database of this process may use.
+
+    Args:
+        threads: The number of its threads.
+        memory_percent: The memory, in percent of that of the machine.
+    """
+    connection = _database()
+    connection.execute(f"SET GLOBAL threads = {threads}")
+    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
+
+
+_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
+"""The connections that were made, by the thread that made them."""
+
+_MEMORY_PERCENT: Final = 50
+"""The memory that the database may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
+
+
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC."""
-    connection = duckdb.connect(":memory:")
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
+    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET GLOBAL threads = {available_cores()}")
+    connection.execute(f"SET GLOBAL memory_limit = '{_MEMORY_PERCENT}%'")
     return connection

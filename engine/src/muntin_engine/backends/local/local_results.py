@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.batch_output import BatchOutput
+from muntin_engine.backends.local.cores import worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions import translated
 from muntin_engine.backends.local.local_frame import relation_of
@@ -49,14 +51,14 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
         schema = refused_schema(query)
 
     task = task_of(query, WorkerSettings(), is_static=True)
-    blobs = evaluated_blobs(query, task, warns=warns)
     tables = [schema.empty_table()]
-    for table in BatchOutput.of_blobs(task, blobs, [output]).tables[output]:
-        tables.append(table if table.schema == schema else table.cast(schema))
+    with closing(evaluated_blobs(query, task, warns=warns)) as blobs:
+        for table in BatchOutput.of_blobs(task, blobs, [output]).tables[output]:
+            tables.append(table if table.schema == schema else table.cast(schema))
     return pa.concat_tables(tables)
 
 
-def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> Iterator[BucketOutput]:
+def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> Generator[BucketOutput]:
     """Run the tasks of a query over static input, and yield its output.
 
     Args:
@@ -68,7 +70,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> I
         QueryError: A row of its input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window.
     """
-    run = StaticRun(query, task)
+    run = StaticRun(query, task, worker_count(query.workers))
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
     counts: dict[int, BucketCounts] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import duckdb
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import open_frame
 
 _BATCH_ROWS: Final = 100_000
@@ -48,6 +49,18 @@ class LocalRows:
                 yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
             raise QueryError("the rows of the input cannot be read: {reason}", reason=str(error)) from error
+
+    def row_count(self) -> int | None:
+        """Return the number of rows; None if it is not known before they are read."""
+        kind = kind_of(self.frame)
+        if kind is None or self.condition is not None:
+            return None
+        return kind.row_count(self.frame)
+
+    def parts(self) -> list[LocalRows]:
+        """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
+        kind = kind_of(self.frame)
+        return [] if kind is None else [replace(self, frame=part) for part in kind.parts(self.frame)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

@@ -58,7 +58,7 @@ class SpillFolder:
         """The path of the folder, which is there from now on."""
         if self._folder is None:
             # A worker that was killed a moment ago may hold a file open, which Windows does not remove.
-            self._folder = tempfile.TemporaryDirectory(prefix="muntin-", ignore_cleanup_errors=True)
+            self._folder = tempfile.TemporaryDirectory(prefix="muntin-run-", ignore_cleanup_errors=True)
         return Path(self._folder.name)
 
     def write(self, blobs: Iterable[bytes]) -> list[SpilledBlob]:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from muntin_engine.backends.local.exchange import BucketInput
-from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.output_blobs import OutputBlob
 from muntin_engine.tasks.stateless_task import run_task
 from muntin_engine.wire.overflows import ColumnOverflows
-from muntin_engine.wire.shuffle import SIDE, shared_name
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -31,23 +29,6 @@ class TaskOutput:
     bucket: int
     blobs: Sequence[OutputBlob]
     overflows: Mapping[str, ColumnOverflows]
-
-
-def input_batches(rows: LocalRows, side: int, inputs: int) -> Iterator[pa.RecordBatch]:
-    """Read the projected rows of an input; with several inputs, under the names that rows of all have.
-
-    Args:
-        rows: The rows of the input.
-        side: The place of the input.
-        inputs: The number of inputs of the query.
-    """
-    for batch in rows.batches():
-        if inputs == 1:
-            yield batch
-            continue
-        sides = pa.repeat(pa.scalar(side, pa.int32()), len(batch))
-        names = [shared_name(side, name) for name in batch.schema.names]
-        yield pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
 
 
 def run_static_bucket(task: TaskPayload, bucket: int, bucket_input: BucketInput) -> TaskOutput:
