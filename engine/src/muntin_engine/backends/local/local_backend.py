@@ -14,9 +14,8 @@ from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions import translated
-from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_changelogs import LocalChangelogs
-from muntin_engine.backends.local.local_frame import relation_of
+from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
 from muntin_engine.backends.local.refusals import not_yet
@@ -136,10 +135,7 @@ class LocalBackend(Backend):
 
 def _like_input(query: PlannedQuery, rows: pa.Table) -> Any:
     """Return rows as a table of the kind of a query's first input."""
-    frame: Any = query.source.rows.df
-    kind = kind_of(frame)
-    assert kind is not None, "the query was planned over it"
-    return kind.result(rows)
+    return opened(query.source.rows.df).kind.result(rows)
 
 
 BACKEND: Final = LocalBackend()

@@ -9,7 +9,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.backend import Inputs, UnitedStreams
 from muntin_engine.backends.local.column_reader import LocalColumnReader, SqlColumn
 from muntin_engine.backends.local.frames import kind_of
-from muntin_engine.backends.local.local_frame import layout_of
+from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.refusals import not_yet
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
 
@@ -23,15 +23,19 @@ class LocalInputs(LocalColumnReader, Inputs):
 
     def takes(self, thing: object) -> bool:
         """True if something is a table of a kind that is read in this process."""
-        return kind_of(thing) is not None
+        return isinstance(thing, LocalFrame) or kind_of(thing) is not None
+
+    def opened(self, df: Any) -> LocalFrame:
+        """Open a table, whose columns are described once for all that look at it."""
+        return opened(df)
 
     def column_names(self, df: Any) -> list[str]:
         """Return the names of the columns of a table."""
-        return list(layout_of(df).schema.names)
+        return list(opened(df).schema.names)
 
     def check_columns(self, df: Any, keys: Sequence[Any], order: Any) -> None:
         """Refuse keys, and columns that order rows, which a table does not have."""
-        layout_of(df)  # also where there are none, so that what cannot be read is refused
+        _ = opened(df).schema  # also where there are none, so that what cannot be read is refused
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 
