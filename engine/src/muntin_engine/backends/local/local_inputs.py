@@ -10,6 +10,7 @@ from muntin_engine.backends.backend import Inputs, UnitedStreams
 from muntin_engine.backends.local.column_reader import LocalColumnReader, SqlColumn
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
+from muntin_engine.backends.local.payload_columns import with_payload
 from muntin_engine.backends.local.refusals import not_yet
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
 
@@ -61,7 +62,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         """Return the columns of events by name, without those that make rows events."""
         return {name: name for name in self.column_names(df) if name not in event_columns}
 
-    def with_payload(  # each is another part of the call
+    def with_payload(
         self,
         df: Any,
         change: Any,
@@ -71,10 +72,9 @@ class LocalInputs(LocalColumnReader, Inputs):
         columns: Mapping[str, Any],
         *,
         keeps_others: bool,
-    ) -> NoReturn:
-        """Refuse computed columns."""
-        del df, change, event_columns, names, columns, keeps_others
-        raise not_yet(f"{call}, which computes columns of events")
+    ) -> LocalFrame:
+        """Compute columns of events, in the rows that have a payload."""
+        return with_payload(opened(df), change, event_columns, call, names, columns, keeps_others=keeps_others)
 
     def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
         """Refuse unions."""
