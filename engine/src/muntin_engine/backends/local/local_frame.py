@@ -8,10 +8,10 @@ over frames, whose rows are computed when they are read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -19,11 +19,8 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions import DuckdbExpression
 from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
-
-if TYPE_CHECKING:
-    from muntin_engine.backends.local.expressions import DuckdbExpression
-
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
@@ -38,15 +35,12 @@ class LocalFrame(ABC):
         origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
     """
 
+    schema: pa.Schema
+
     @property
     @abstractmethod
     def kind(self) -> FrameKind:
         """The kind of the table."""
-
-    @property
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """The columns."""
 
     @property
     def origin(self) -> Any:
@@ -176,13 +170,19 @@ class ChangedFrame(LocalFrame):
 
     Attributes:
         frame: The other table.
-        expressions: All columns by name, as expressions over that table.
-        kept_names: The columns that are those of the other table, by name.
+        columns: All columns, as names and expressions over that table.
+        kept_names: The names of those that are columns of the other table.
     """
 
     frame: LocalFrame
-    expressions: Mapping[str, DuckdbExpression]
-    kept_names: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[tuple[str, DuckdbExpression]]
+    kept_names: frozenset[str] = frozenset()
+
+    @classmethod
+    def beside(cls, frame: LocalFrame, columns: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+        """Return a table with further columns beside its own."""
+        names = frame.schema.names
+        return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
 
     @property
     def kind(self) -> FrameKind:
@@ -192,24 +192,37 @@ class ChangedFrame(LocalFrame):
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns with their types."""
-        return pa.schema([(name, expression.type) for name, expression in self.expressions.items()])
+        return pa.schema([(name, expression.type) for name, expression in self.columns])
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that the other table has with a type without a meaning."""
-        kept_name = self.kept_names.get(name)
-        return None if kept_name is None else self.frame.refusal(kept_name)
+        return self.frame.refusal(name) if name in self.kept_names else None
 
     def is_hidden(self, name: str) -> bool:
         """True if a column is one of the other table that no expression can read."""
-        kept_name = self.kept_names.get(name)
-        return kept_name is not None and self.frame.is_hidden(kept_name)
+        return name in self.kept_names and self.frame.is_hidden(name)
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
         """Yield the rows of the other table with the columns."""
-        sqls = [self.expressions[name].sql for name in names]
+        expressions = dict(self.columns)
+        sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
             yield relation.project(columns or "1")
+
+
+def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
+    """Return columns of a table as they are, in its order.
+
+    Args:
+        frame: The table.
+        names: The names of the columns.
+    """
+    columns: list[tuple[str, DuckdbExpression]] = []
+    for field in frame.schema:
+        if field.name in names:
+            columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
+    return columns
 
 
 def opened(frame: Any) -> LocalFrame:
