@@ -8,6 +8,7 @@ give a `pyarrow.Table`.
 from __future__ import annotations
 
 import glob
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,12 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.planning.changelog_columns import EVENT_ID, KEYS
 
 MOST_DIGITS: Final = 38
 """The most digits of a decimal."""
@@ -33,6 +36,9 @@ _BATCH_ROWS: Final = 100_000
 
 _NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 """The errors of Arrow for values that have no type, or several."""
+
+_SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
+"""The place where Spark stores its schema in a file of Parquet."""
 
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -94,6 +100,11 @@ class FrameKind(ABC):
         Raises:
             QueryError: The table cannot be read.
         """
+
+    def keys_of_changelog(self, frame: Any) -> list[str] | None:
+        """Return the key columns that a changelog itself names, for kinds that keep metadata; None if it names none."""
+        del frame
+        return None
 
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
@@ -286,6 +297,10 @@ class ArrowData(FrameKind):
             return connection.from_arrow(_for_duckdb(_only(names, frame)))
         return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
 
+    def keys_of_changelog(self, frame: Any) -> list[str] | None:
+        """Return the key columns that a changelog itself names, in the metadata of its ids."""
+        return _keys_in(frame.schema)
+
 
 _READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
 """The readers whose rows were read, or begun to be."""
@@ -359,6 +374,11 @@ class Files(FrameKind):
         """Return columns of the files, their rows in the order of the names of files."""
         return self._rows(connection, frame).project(", ".join(map(quoted, names)))
 
+    def keys_of_changelog(self, frame: Any) -> list[str] | None:
+        """Return the key columns that a changelog in files of Parquet names, as Muntin or Spark wrote it."""
+        first_path = _paths(os.fspath(frame))[0]
+        return _keys_in(pq.read_schema(first_path)) if first_path.casefold().endswith(".parquet") else None
+
     @staticmethod
     def _rows(connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         paths = _paths(os.fspath(frame))
@@ -375,6 +395,20 @@ class Files(FrameKind):
             raise QueryError(
                 "{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason_of(error)
             ) from error
+
+
+def _keys_in(schema: pa.Schema) -> list[str] | None:
+    """Return the keys that a changelog names in the metadata of its ids; None if it names none."""
+    keys: list[str] | None = None
+    if EVENT_ID in schema.names:
+        stored_keys = (schema.field(EVENT_ID).metadata or {}).get(KEYS.encode())
+        keys = None if stored_keys is None else json.loads(stored_keys)
+    spark_schema = (schema.metadata or {}).get(_SPARK_SCHEMA)
+    if keys is None and spark_schema is not None:
+        for field in json.loads(spark_schema)["fields"]:
+            if field["name"] == EVENT_ID:
+                keys = field["metadata"].get(KEYS)
+    return keys
 
 
 def _paths(path: str) -> list[str]:
