@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
     from muntin_engine.api.changelogs import final_rows, fold, net_changes
     from muntin_engine.api.events import events
-    from muntin_engine.api.functions import condition, functions
+    from muntin_engine.api.functions import condition, expression, functions
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
@@ -64,7 +64,7 @@ else:
     _PLACES: Final = {
         "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
-        "muntin_engine.api.functions": ("condition", "functions"),
+        "muntin_engine.api.functions": ("condition", "expression", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
@@ -182,6 +182,7 @@ __all__ = [
     "condition",
     "copy_checkpoint",
     "events",
+    "expression",
     "final_rows",
     "fold",
     "from_stream",
