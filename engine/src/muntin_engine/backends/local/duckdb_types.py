@@ -14,6 +14,9 @@ INSTANT: Final = pa.timestamp("us", "UTC")
 LOCAL_TIME: Final = pa.timestamp("us")
 """Spark's `timestamp_ntz`: a time on a clock, in no zone."""
 
+LENGTH: Final = pa.duration("us")
+"""Spark's interval of days and seconds: a length of time. DuckDB computes with its microseconds."""
+
 _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.null(): ('"NULL"', "void"),
     pa.bool_(): ("BOOLEAN", "boolean"),
@@ -27,6 +30,7 @@ _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.binary(): ("BLOB", "binary"),
     pa.date32(): ("DATE", "date"),
     LOCAL_TIME: ("TIMESTAMP", "timestamp_ntz"),
+    LENGTH: ("BIGINT", "interval day to second"),
 }
 """By Arrow type, the names that DuckDB and Spark give it."""
 
@@ -75,6 +79,7 @@ _READ_TYPES: Final[Mapping[str, pa.DataType]] = {
     "timestamp_ns": LOCAL_TIME,
     "timestamp with time zone": INSTANT,
     "timestamptz_ns": INSTANT,
+    "interval": LENGTH,
 }
 """The types in which columns are read, by the ids of DuckDB's types: Spark's, which has no unsigned ones."""
 
@@ -142,17 +147,25 @@ def read_column(name: str, data_type: duckdb.sqltypes.DuckDBPyType, wanted: pa.D
         'CAST("x" AS BIGINT) AS "x"'
     """
     column = quoted(name)
-    truncated = _TRUNCATED.get(data_type.id)
-    if truncated is not None:
-        return f"{truncated.format(column)} AS {column}"
+    converted = _CONVERTED.get(data_type.id)
+    if converted is not None:
+        return f"{converted.format(column)} AS {column}"
     return f"CAST({column} AS {duckdb_type(wanted)}) AS {column}"
 
 
-_TRUNCATED: Final[Mapping[str, str]] = {
+_CONVERTED: Final[Mapping[str, str]] = {
     "timestamp_ns": "make_timestamp(epoch_ns({}) // 1000)",
     "timestamptz_ns": "make_timestamptz(epoch_ns({}) // 1000)",
+    "interval": (
+        "(CASE WHEN datepart('month', {0}) + datepart('year', {0}) <> 0"
+        " THEN error('an interval of months is no length of time: ' || CAST({0} AS VARCHAR))"
+        " ELSE epoch_us({0}) END)"
+    ),
 }
-"""By the ids of types of nanoseconds, their microseconds: a cast rounds, and moves a time into the next window."""
+"""By the ids of types that no cast converts, how they are read.
+
+Of nanoseconds, a cast would round, and move a time into the next window. An interval is its microseconds.
+"""
 
 
 def quoted(name: str) -> str:

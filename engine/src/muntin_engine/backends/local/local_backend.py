@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows, Inputs, UnitedStreams
 from muntin_engine.backends.local.column_reader import LocalColumnReader, SqlColumn
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import translated
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import layout_of, relation_of
 from muntin_engine.backends.local.local_results import output_table, selected

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import translated
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import relation_of
 from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
 from muntin_engine.backends.local.local_rows import LocalRows
