@@ -107,7 +107,7 @@ def read_type(data_type: duckdb.sqltypes.DuckDBPyType) -> pa.DataType | None:
         if name == "size":  # of an array
             continue
         part_type = read_type(part)
-        if part_type is None:
+        if part_type is None or part_type == LENGTH:
             return None
         parts[name] = part_type
     if kind == "struct":

@@ -254,6 +254,8 @@ KINDS: Final[tuple[FrameKind, ...]] = (
 
 def kind_of(frame: object) -> FrameKind | None:
     """Return the kind of a table; None for what is no table in this process."""
+    if isinstance(frame, FrameKind):
+        return frame  # a query over tables, which knows what it reads
     for kind in KINDS:
         if kind.takes(frame):
             return kind

@@ -9,9 +9,10 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.translator import FAILURE
 from muntin_engine.backends.local.local_frame import open_frame
+from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once, besides what the table itself holds."""
@@ -47,7 +48,7 @@ class LocalRows:
             for batch in relation.project(columns).to_arrow_reader(_BATCH_ROWS):
                 yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise QueryError("the rows of the input cannot be read: {reason}", reason=str(error)) from error
+            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

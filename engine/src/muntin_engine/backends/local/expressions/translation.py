@@ -6,6 +6,7 @@ import re
 
 import pyarrow as pa
 import sqlglot
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.errors import QueryError
@@ -16,7 +17,7 @@ from muntin_engine.backends.local.expressions import (  # noqa: F401  # they reg
     texts,
 )
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translator import SchemaScope, Translator
+from muntin_engine.backends.local.expressions.translator import SchemaScope, Scope, Translator, spark_text
 
 
 def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
@@ -42,3 +43,13 @@ def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
             "{value!r} cannot be read as an expression in SQL: {reason}", value=text, reason=reason
         ) from error
     return Translator(text, SchemaScope(columns)).of(node)
+
+
+def translator_of(node: exp.Expr, scope: Scope) -> Translator:
+    """Return what translates an expression of a query.
+
+    Args:
+        node: The expression.
+        scope: The columns that it may read.
+    """
+    return Translator(spark_text(node), scope)
