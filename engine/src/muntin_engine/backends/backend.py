@@ -70,6 +70,14 @@ class Inputs(ABC):
         """True if something that belongs to the backend is a DataFrame, and no session or column."""
 
     @abstractmethod
+    def opened(self, df: Frame) -> Frame:
+        """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
+
+        Raises:
+            QueryError: It cannot be read.
+        """
+
+    @abstractmethod
     def is_stream(self, df: Frame) -> bool:
         """True if a DataFrame goes on without an end."""
 

@@ -12,7 +12,7 @@ from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.expressions.translator import FAILURE
-from muntin_engine.backends.local.local_frame import LocalFrame, relation_of
+from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.refusals import FailedRowError
@@ -107,7 +107,7 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     """
     if selection.condition is None and not selection.columns:
         return results
-    relation = LocalFrame.of(relation_of(results)).relation
+    (relation,) = opened(results).relations(results.schema.names)
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
     fields: list[pa.Field] = []

@@ -59,12 +59,14 @@ class TableColumn:
     Attributes:
         name: Its name.
         type: Its Arrow type; null if values of its type are not read.
-        unread_type: Its type as DuckDB spells it, if values of it are not read.
+        refusal: The error for reading it, if its type has no meaning in a query.
+        is_hidden: True if no expression can read it.
     """
 
     name: str
     type: pa.DataType
-    unread_type: str | None = None
+    refusal: str | None = None
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,10 @@ class QueryOverTables:
     sql: str
     columns: tuple[TableColumn, ...]
 
+    def reads(self, number: int) -> int:
+        """Return how often the query reads a table, by the number of the table."""
+        return self.sql.count(quoted(table_view(number)))
+
 
 def table_view(number: int) -> str:
     """Return the name under which a query reads a table, by the number of the table."""
@@ -89,7 +95,8 @@ def columns_of(frame: LocalFrame) -> tuple[TableColumn, ...]:
     """Return the columns of a table."""
     columns: list[TableColumn] = []
     for column in frame.schema:
-        columns.append(TableColumn(column.name, column.type, frame.unread_types.get(column.name)))
+        name = column.name
+        columns.append(TableColumn(name, column.type, frame.refusal(name), frame.is_hidden(name)))
     return tuple(columns)
 
 
@@ -112,7 +119,7 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
         raise QueryError(f"expected one query, got {len(trees)}")
     queries: dict[str, QueryOverTables] = {}
     for number, (name, columns) in enumerate(tables.items()):
-        names = ", ".join(quoted(column.name) for column in columns)
+        names = ", ".join(quoted(column.name) if column.refusal is None else _unread(column) for column in columns)
         queries[name.casefold()] = QueryOverTables(f"SELECT {names} FROM {quoted(table_view(number))}", tuple(columns))
     return _QueryTranslator(queries, tuple(tables)).query(trees[0])
 
@@ -187,10 +194,8 @@ class _SourceScope(Scope):
         """Return a column whose values are read."""
         source_column, fields = self.source_column(path)
         column = source_column.column
-        if column.unread_type is not None:
-            raise UnknownColumnError(
-                f"is of type {column.unread_type}, which is not read", "cast it before the query, or leave it out"
-            )
+        if column.is_hidden:
+            raise UnknownColumnError("is of a type that has no meaning in a query", "leave it out")
         return DuckdbExpression(source_column.sql, column.type), fields
 
 
@@ -285,12 +290,24 @@ class _Item:
     Attributes:
         name: Its name.
         value: Its value.
-        unread_type: The type of a column that is passed on without being read.
+        column: The column of a table that is passed on as it is; None for other values.
     """
 
     name: str
     value: DuckdbExpression
-    unread_type: str | None = None
+    column: TableColumn | None = None
+
+    @property
+    def output(self) -> TableColumn:
+        """The column as others see it."""
+        if self.column is None:
+            return TableColumn(self.name, self.value.type)
+        return replace(self.column, name=self.name)
+
+    @property
+    def refusal(self) -> str | None:
+        """The error for reading the column."""
+        return None if self.column is None else self.column.refusal
 
 
 @dataclass(frozen=True)
@@ -358,9 +375,9 @@ class _QueryTranslator:
         right = translator.query(tree.right)
         if [column.type for column in left.columns] != [column.type for column in right.columns]:
             raise self._refusal(tree, "unites columns of other types", "cast them to the same types")
-        unread = [column for column in (*left.columns, *right.columns) if column.unread_type is not None]
-        if unread:
-            raise self._refusal(tree, f"has {unread[0].name}, of type {unread[0].unread_type}, which is not read")
+        for column in (*left.columns, *right.columns):
+            if column.refusal is not None:
+                raise QueryError(column.refusal)
         word = "UNION" if tree.args.get("distinct") else "UNION ALL"
         return QueryOverTables(f"({left.sql}) {word} ({right.sql})", left.columns)
 
@@ -427,7 +444,7 @@ class _QueryTranslator:
         for identifier in join.args["using"]:
             sides = [self._using_column(join, identifier.name, side) for side in (left, right)]
             of_left, of_right = sides
-            if of_left.column.type != of_right.column.type or of_left.column.unread_type is not None:
+            if of_left.column.type != of_right.column.type or of_left.column.is_hidden:
                 types = " and ".join(spelled(side.column.type) for side in sides)
                 raise self._refusal(join, f"compares {types} in USING", "cast one of them in a query in FROM")
             conditions.append(f"{of_left.sql} = {of_right.sql}")
@@ -489,9 +506,7 @@ class _QueryTranslator:
         listed = ", ".join(f"{column.value.sql} AS {quoted(column.name)}" for column in columns)
         self._check_names(tree, columns)
         sql = f"SELECT {distinct}{listed}{from_sql}{order}{self._limit(tree)}"
-        return QueryOverTables(
-            sql, tuple(TableColumn(column.name, column.value.type, column.unread_type) for column in columns)
-        )
+        return QueryOverTables(sql, tuple(column.output for column in columns))
 
     def _expanded(self, tree: exp.Select, sources: _FromClause) -> list[_SelectItem]:
         """Return the columns of a SELECT, with all columns in the place of `*`."""
@@ -517,7 +532,7 @@ class _QueryTranslator:
             if isinstance(scope, _GroupScope):
                 raise QueryError("a grouped SELECT has '*'\n  name the columns")
             column = node.column
-            return _Item(column.name, DuckdbExpression(node.sql, column.type), column.unread_type)
+            return _Item(column.name, DuckdbExpression(node.sql, column.type), column)
         body = node.unalias()
         name = node.alias or _spark_name(body)
         if not name:
@@ -525,7 +540,7 @@ class _QueryTranslator:
         if isinstance(body, exp.Column) and isinstance(scope, _SourceScope):
             passed = _passed_column(body, sources)
             if passed is not None:
-                return _Item(name, DuckdbExpression(passed.sql, passed.column.type), passed.column.unread_type)
+                return _Item(name, DuckdbExpression(passed.sql, passed.column.type), passed.column)
         value = translator_of(body, scope).of(body)
         if pa.types.is_null(value.type):
             value = DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(value.type)})", value.type)
@@ -606,7 +621,7 @@ class _QueryTranslator:
             return False
         self._check_parts(distinct, frozenset())
         for column in columns:
-            if column.unread_type is not None or not _is_atom(column.value.type):
+            if column.refusal is not None or not _is_atom(column.value.type):
                 raise self._refusal(tree, f"compares {column.name}, which is {spelled(column.value.type)}")
             if pa.types.is_floating(column.value.type):
                 raise self._refusal(tree, f"compares {column.name}, a float", "GROUP BY it instead")
@@ -632,6 +647,11 @@ class _QueryTranslator:
 
     def _refusal(self, node: exp.Expr, fact: str, advice: str = _ON_SPARK) -> QueryError:
         return QueryError("{value!r} {fact}\n  {advice}", value=spark_text(node), fact=fact, advice=advice)
+
+
+def _unread(column: TableColumn) -> str:
+    """Return a column whose values are not read."""
+    return f"NULL AS {quoted(column.name)}" if column.is_hidden else quoted(column.name)
 
 
 def missing_table(name: str, tables: Iterable[str]) -> QueryError:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from muntin_engine.backends.local.duckdb_types import LENGTH, duckdb_type, quoted
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
 from muntin_engine.backends.local.expressions.translator import FAILURE
-from muntin_engine.backends.local.frames import FrameKind, kind_of
-from muntin_engine.backends.local.local_frame import LocalFrame, layout_of, open_frame
+from muntin_engine.backends.local.frames import FrameKind
+from muntin_engine.backends.local.local_frame import LocalFrame, new_connection, opened
 from muntin_engine.backends.local.plain_queries import (
+    QueryOverTables,
     TableColumn,
     columns_of,
     missing_table,
@@ -27,18 +30,16 @@ _BATCH_ROWS: Final = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class QueriedRows(FrameKind):
-    """The rows of a query over tables. It is a kind of its own: results are of the kind of its first table.
+class QueriedRows(LocalFrame):
+    """The rows of a query over tables.
 
     Attributes:
-        sql: The query in DuckDB's SQL.
+        query: The query in DuckDB's SQL.
         tables: The tables that it reads, by their numbers in it.
-        result_kind: The kind of results.
     """
 
-    sql: str
-    tables: Mapping[int, Any]
-    result_kind: FrameKind
+    query: QueryOverTables
+    tables: Mapping[int, LocalFrame]
 
     @classmethod
     def of(cls, text: str, tables: Mapping[str, Any]) -> QueriedRows:
@@ -51,75 +52,71 @@ class QueriedRows(FrameKind):
         Raises:
             QueryError: A table cannot be read, or the query has no translation of the same meaning.
         """
-        columns = {name: columns_of(layout_of(frame)) for name, frame in tables.items()}
-        query = translated_query(text, columns)
-        listed = ", ".join(_returned(column) for column in query.columns)
-        read_tables: dict[int, Any] = {}
-        for number, frame in enumerate(tables.values()):
-            if _reads(query.sql, number):
+        frames = {name: opened(frame) for name, frame in tables.items()}
+        query = translated_query(text, {name: columns_of(frame) for name, frame in frames.items()})
+        read_tables: dict[int, LocalFrame] = {}
+        for number, frame in enumerate(frames.values()):
+            if query.reads(number):
                 read_tables[number] = frame
-        first_table = next(iter(read_tables.values()), pa.table({}))
-        kind = kind_of(first_table)
-        assert kind is not None, "its layout was read"
-        return cls(f"SELECT {listed} FROM ({query.sql}) AS result", read_tables, kind)
+        return cls(query, read_tables)
 
-    def takes(self, frame: object) -> bool:
-        """Say whether an object is this query."""
-        return frame is self
+    @property
+    def kind(self) -> FrameKind:
+        """The kind of the first table that the query reads; that of Arrow data if it reads none."""
+        first_frame = next(iter(self.tables.values()), None)
+        return opened(pa.table({})).kind if first_frame is None else first_frame.kind
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the rows of the query."""
-        del frame
-        return self._relation(connection, layout=False)
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the query."""
+        return pa.schema([(column.name, column.type) for column in self.query.columns])
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the columns of the query."""
-        del frame
-        return self._relation(connection, layout=True)
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column that a table has with a type without a meaning."""
+        return self._column(name).refusal
 
-    def result(self, rows: pa.Table) -> Any:
-        """Return a table of the kind of the first one that the query reads."""
-        return self.result_kind.result(rows)
+    def is_hidden(self, name: str) -> bool:
+        """True if a column is one of a table that no expression can read."""
+        return self._column(name).is_hidden
 
-    def _relation(self, connection: duckdb.DuckDBPyConnection, *, layout: bool) -> duckdb.DuckDBPyRelation:
-        for number, table in self.tables.items():
-            kind = kind_of(table)
-            assert kind is not None, "its layout was read"
-            relation = kind.layout(connection, table) if layout else kind.relation(connection, table)
-            rows: Any = LocalFrame.of(relation.limit(0) if layout else relation).relation
-            is_elsewhere = isinstance(table, duckdb.DuckDBPyRelation)
-            is_file = isinstance(table, str | os.PathLike)
-            if is_elsewhere or (_reads(self.sql, number) > 1 and not is_file):
-                # The relation of another connection is not read by this one, and a stream is read once.
-                rows = rows.to_arrow_table()
+    def _column(self, name: str) -> TableColumn:
+        (column,) = (column for column in self.query.columns if column.name == name)
+        return column
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as one relation."""
+        connection = new_connection()
+        for number, frame in self.tables.items():
+            (relation,) = frame.relations(frame.names_in(self.query.sql))
+            is_file = isinstance(frame.origin, str | os.PathLike)
+            # What is no file may be a stream, which is read once.
+            rows = relation.to_arrow_table() if self.query.reads(number) > 1 and not is_file else relation
             connection.register(table_view(number), rows)
+        columns = [
+            f"CAST({quoted(name)} AS {duckdb_type(self._column(name).type)}) AS {quoted(name)}" for name in names
+        ]
         try:
-            return connection.sql(self.sql)
+            yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
         except duckdb.Error as error:
             raise FailedRowError("the query cannot be run", error, FAILURE) from error
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the rows.
+    def table(self) -> Any:
+        """Return the rows as a table of the kind of the first one that the query reads.
 
         Raises:
-            QueryError: A table cannot be read, or a row of the query cannot be computed.
+            QueryError: A table cannot be read, a row cannot be computed, or a column is of a type without a meaning.
         """
-        frame = open_frame(self)
+        for column in self.query.columns:
+            if column.refusal is not None:
+                raise QueryError(column.refusal)
+        batches: list[pa.RecordBatch] = []
         try:
-            for batch in frame.relation.to_arrow_reader(_BATCH_ROWS):
-                yield batch.cast(frame.schema)
+            for relation in self.relations(self.schema.names):
+                for batch in relation.to_arrow_reader(_BATCH_ROWS):
+                    batches.append(batch.cast(self.schema))
         except (duckdb.Error, OSError) as error:
             raise FailedRowError("the rows of the query cannot be read", error, FAILURE) from error
-
-    def table(self) -> Any:
-        """Return the rows as a table of the kind of the first one that the query reads."""
-        schema = layout_of(self).schema
-        return self.result(pa.Table.from_batches(self.batches(), schema))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the rows to any library that reads Arrow data."""
-        reader = pa.RecordBatchReader.from_batches(layout_of(self).schema, self.batches())
-        return reader.__arrow_c_stream__(requested_schema)
+        return self.kind.result(pa.Table.from_batches(batches, self.schema))
 
 
 def table_named(name: str, tables: Mapping[str, Any]) -> Any:
@@ -132,18 +129,3 @@ def table_named(name: str, tables: Mapping[str, Any]) -> Any:
         if table_name.casefold() == name.casefold():
             return frame
     raise missing_table(name, tables)
-
-
-def _reads(sql: str, number: int) -> int:
-    """Return how often a query reads a table."""
-    return sql.count(quoted(table_view(number)))
-
-
-def _returned(column: TableColumn) -> str:
-    """Return a column of a result, in its type."""
-    name = quoted(column.name)
-    if column.unread_type is not None:
-        return name
-    if column.type == LENGTH:
-        return f"to_microseconds({name}) AS {name}"
-    return f"CAST({name} AS {duckdb_type(column.type)}) AS {name}"
