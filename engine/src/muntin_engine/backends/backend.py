@@ -301,7 +301,7 @@ class Backend(DistributedRows):
         """Read a table of a session, or the rows of a query in SQL.
 
         Args:
-            session: The session, whose tables and views may be named.
+            session: The session, whose tables and views may be named; None where there are only `tables`.
             table: The name, or an object with the query as `sql`.
             tables: DataFrames that are read by these names.
 

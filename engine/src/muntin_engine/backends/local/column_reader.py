@@ -12,7 +12,8 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
-from muntin_engine.backends.local.expressions import DuckdbExpression, translated
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.refusals import not_yet

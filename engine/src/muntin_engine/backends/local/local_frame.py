@@ -22,7 +22,7 @@ from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.local.expressions import DuckdbExpression
+    from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
