@@ -161,6 +161,13 @@ def client(session: nox.Session) -> None:
     session.run(*command, external=True, env=WITHOUT_ANOTHER_SPARK)
 
 
+@nox.session(name="without-spark", python=f"{sys.version_info.major}.{sys.version_info.minor}", reuse_venv=False)
+def without_spark(session: nox.Session) -> None:
+    """Take a newcomer's first steps with what `pip install muntin` brings: no PySpark, no pandas, no Java."""
+    session.install("--requirement=requirements.txt")
+    session.run(sys.executable, "-m", "tests.cli.first_steps", f"{session.bin}/python", external=True)
+
+
 @nox.session(python=False, default=False)
 def upgrade(session: nox.Session) -> None:
     """Have the environments of other sessions continue one checkpoint, and the first one query a server of the last."""
