@@ -117,7 +117,7 @@ def take_first_steps(newcomer: Newcomer) -> None:
     newcomer.types("muntin doctor", "no troubles")
     newcomer.types("muntin new weather", "muntin-weather is a working package")
     package = "muntin-weather"
-    newcomer.types("pip install --quiet --editable .[test]", "", inside=package)
+    newcomer.types("pip install --quiet --editable .[test,query]", "", inside=package)
     newcomer.types("pytest -q -p no:cacheprovider", " passed", inside=package)
     newcomer.types("mypy", "Success", inside=package)
     newcomer.types("muntin check muntin-weather", "worker", inside=package)
