@@ -1,9 +1,9 @@
-"""Muntin's engine: run installed modules over windows of a PySpark stream."""
+"""Muntin's engine: run installed modules over windows of a table in this process, or of a stream in Spark."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver
+from muntin_engine.needed import engine_module
 
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
@@ -118,11 +118,15 @@ else:
 
         A query is planned without PySpark, and the process that Spark starts on the driver for each stateful operator
         needs nothing of the engine but that operator.
+
+        Raises:
+            SetupError: The name is of something that runs on Spark, and PySpark is not installed.
         """
         if name not in _PLACE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_PLACE_OF[name]), name)
-        return found
+        value = getattr(engine_module(_PLACE_OF[name], name), name)
+        globals()[name] = value
+        return value
 
     def __dir__():
         """Return the names of everything that is there, used or not."""
