@@ -446,7 +446,7 @@ WITHOUT_SPARK: Final = (
             TimesBetter("muntin local", "polars, group_by_dynamic", END_TO_END, 3),
         ),
         quick=(MUNTIN_LOCAL, POLARS_DYNAMIC),
-        files_read={"duckdb": 2},
+        files_read={"duckdb": 1},
         rows=500_000,
         files=4,
         pace=_QUARTERS,

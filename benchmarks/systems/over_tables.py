@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -170,9 +170,3 @@ WITH_COMBINE: Final = _libraries("combine", ("pandas", "polars", "duckdb"))
 
 ONE_WORKER: Final = WorkersProgram(1)
 TWO_WORKERS: Final = WorkersProgram(2)
-
-
-def answers_by(library: Any, rows: pa.Table, question: Question, way: str) -> pa.Table:
-    """Return the answers of a library in this process."""
-    answers = library.answers(library.frame(rows, question), question, way)
-    return library.arrow(answers).select(ANSWERS.names).cast(ANSWERS)
