@@ -116,6 +116,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
+    df = backend_of(df).inputs.opened(df)
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}

@@ -30,6 +30,7 @@ class InputColumn:
         part_without_type: The first part of the type that Arrow has no type for, as the backend spells it; None if the
             column can travel.
         collation: The collation of its text, or of the text in it; None if it is compared by its bytes.
+        refusal: The error where a column that cannot travel is read, in words of its input; None for those of Spark.
     """
 
     name: str
@@ -37,6 +38,7 @@ class InputColumn:
     spelled_type: str
     part_without_type: str | None = None
     collation: str | None = None
+    refusal: str | None = None
 
     @property
     def field(self) -> Field:
@@ -61,6 +63,8 @@ class InputColumn:
         Raises:
             QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
         """
+        if self.refusal is not None:
+            raise QueryError(self.refusal)
         if self.part_without_type is not None:
             raise QueryError(
                 f"a column of type {self.part_without_type} cannot be a key, an id or an input; cast it first"
