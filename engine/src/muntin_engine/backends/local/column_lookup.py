@@ -12,9 +12,11 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
-from muntin_engine.backends.local.expressions import DuckdbExpression, translated
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import LocalFrame
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,16 @@ def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
-    text = unquoted(column) if isinstance(column, str) else str(column)
-    if isinstance(column, str) and _is_name(frame, text):
+    is_text = isinstance(column, str) and not isinstance(column, SqlExpression)
+    text = unquoted(column) if is_text else str(column)
+    if is_text and _is_name(frame, text):
         data_type = frame.schema.field(text).type
         refusal = frame.refusal(text)
         unread_part = _unread_part(data_type)
         return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
     expression = column_expression(frame, column, reader)
     name = text
-    if isinstance(column, str) and is_path(text):
+    if is_text and is_path(text):
         name = text.rpartition(".")[2]
     unread_part = _unread_part(expression.type)
     return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
@@ -93,8 +96,8 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
     """
     if isinstance(column, TextColumn):
         return _as_text(column_expression(frame, column.column, reader), reader)
-    if isinstance(column, SqlColumn):
-        return _translated(frame, column.text)
+    if isinstance(column, SqlColumn | SqlExpression):
+        return _translated(frame, str(column))
     if not isinstance(column, str):
         raise QueryError(
             f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from muntin_engine.backends.local.column_lookup import SqlColumn, TextColumn, column_expression, look_up_column
-from muntin_engine.backends.local.expressions import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.time_marks import marks_of
@@ -43,12 +43,9 @@ class LocalColumnReader(ColumnReader):
                 input_columns[name] = look_up_column(frame, column, readers.get(name, name))
         return input_columns
 
-    def expression(self, text: str) -> Any:
-        """Make a column of an expression in Spark's SQL."""
-        return SqlColumn(text)
-
-    def as_text(self, column: Any) -> Any:
-        """Cast a column to text."""
+    def as_text(self, df: object, column: Any) -> Any:
+        """Cast a column of a table to text."""
+        del df
         return TextColumn(column)
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:

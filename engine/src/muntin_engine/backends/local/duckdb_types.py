@@ -13,6 +13,9 @@ INSTANT: Final = pa.timestamp("us", "UTC")
 LOCAL_TIME: Final = pa.timestamp("us")
 """Spark's `timestamp_ntz`: a time on a clock, in no zone."""
 
+LENGTH: Final = pa.duration("us")
+"""Spark's interval of days and seconds: a length of time. DuckDB computes with its microseconds."""
+
 _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.null(): ('"NULL"', "void"),
     pa.bool_(): ("BOOLEAN", "boolean"),
@@ -26,7 +29,7 @@ _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.binary(): ("BLOB", "binary"),
     pa.date32(): ("DATE", "date"),
     LOCAL_TIME: ("TIMESTAMP", "timestamp_ntz"),
-    pa.duration("us"): ("BIGINT", "interval day to second"),  # its intervals have months, whose length differs
+    LENGTH: ("BIGINT", "interval day to second"),  # DuckDB's intervals have months, whose length differs
 }
 """By Arrow type, the names that DuckDB and Spark give it."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn
@@ -13,12 +13,13 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import translated
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_changelogs import LocalChangelogs, with_keys
 from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+from muntin_engine.backends.local.refusals import FailedRowError, not_yet
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
 from muntin_engine.backends.planning.result_schemas import result_schema
@@ -113,15 +114,20 @@ class LocalBackend(Backend):
         del queries, checkpoint
         raise not_yet("checkpoints")
 
-    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> NoReturn:
-        """Refuse tables of sessions."""
-        del session, table, tables
-        raise not_yet("sql()")
+    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
+        """Return a table by its name, or the rows of a query in SQL over tables."""
+        del session  # only Spark has one
+        if isinstance(table, str):
+            return table_named(table, tables)
+        return QueriedRows.of(table["sql"], tables)
 
-    def failures_as(self, query_error: Callable[[Exception], QueryError]) -> AbstractContextManager[None]:
-        """Refuse what only SQL needs."""
-        del query_error
-        raise not_yet("sql()")
+    @contextmanager
+    def failures_as(self, query_error: Callable[[Exception], QueryError]) -> Iterator[None]:
+        """Raise the failure of a row as an error of SQL."""
+        try:
+            yield
+        except FailedRowError as error:
+            raise query_error(error) from error
 
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
         """Refuse functions in SQL."""

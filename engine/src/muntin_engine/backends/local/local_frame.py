@@ -19,7 +19,7 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"

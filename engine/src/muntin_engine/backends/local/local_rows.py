@@ -10,11 +10,11 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import DuckdbExpression
-from muntin_engine.backends.local.frames import reason_of
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translator import FAILURE
 from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once, besides what the table itself holds."""
@@ -56,7 +56,7 @@ class LocalRows:
                 for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise QueryError("the rows of the input cannot be read: {reason}", reason=reason_of(error)) from error
+            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
 

@@ -8,7 +8,7 @@ from typing import Any
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, is_path
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, kept_columns
 
 

@@ -12,7 +12,7 @@ from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, look_up_column
 from muntin_engine.backends.local.duckdb_types import INSTANT, duckdb_type, quoted, spelled
-from muntin_engine.backends.local.expressions import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.planning.input_column import InputColumn

@@ -77,12 +77,14 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
     """
     fields = union_columns.look_up(reader, stream)
     start = fields["start"]
-    columns = {part: as_column(column) for part, column in event_columns(stream).items() if column is not None}
+    columns = {
+        part: as_column(stream.df, column) for part, column in event_columns(stream).items() if column is not None
+    }
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
         columns["end"] = F.lit(None).cast(start.spelled_type) if stream.is_edge else _after(columns["start"], start)
-    columns |= dict(zip(union_columns.keys, map(as_column, stream.keys), strict=True))
+    columns |= dict(zip(union_columns.keys, (as_column(stream.df, key) for key in stream.keys), strict=True))
     if union_columns.condition:
         condition = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
         columns[union_columns.condition] = condition
@@ -96,7 +98,7 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)
     renamed = [column.alias(part) for part, column in columns.items()]
-    rows = stream.df.select(*(F.col(f"`{part}`") for part in payload), *renamed, sources.alias("source"))
+    rows: DataFrame = stream.df.select(*(F.col(f"`{part}`") for part in payload), *renamed, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
 
 
@@ -117,4 +119,4 @@ def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
             every = F.explode(F.array(*map(F.lit, sources_of(name, stream))))
             yield replace(beat, df=beat.df.withColumn("source of all", every), source=F.col("`source of all`"))
         else:
-            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.source)))
+            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.df, beat.source)))
