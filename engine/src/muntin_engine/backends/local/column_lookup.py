@@ -63,6 +63,8 @@ def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     if is_text and _is_name(frame, text):
         data_type = frame.schema.field(text).type
         refusal = frame.refusal(text)
+        if refusal is not None and frame.is_hidden(text):
+            raise QueryError(refusal)
         unread_part = _unread_part(data_type)
         return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
     expression = column_expression(frame, column, reader)

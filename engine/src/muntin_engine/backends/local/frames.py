@@ -12,6 +12,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -125,17 +126,24 @@ class PandasFrame(FrameKind):
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
-        types: list[pa.DataType | str] = []
+        types: list[pa.DataType | None] = []
         spelled_types: list[str] = []
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
+            has_objects = _holds_objects(dtype)
+            data_type = None
+            spelled_type = str(dtype)
             try:
                 # The type of a column of one library type is that of its first rows.
-                rows = column if _holds_objects(dtype) else column.iloc[:0]
-                types.append(_array_of_pandas(rows).type)
+                data_type = _array_of_pandas(column if has_objects else column.iloc[:0]).type
             except _NO_ARROW_TYPE as error:
-                types.append(reason_of(error))
-            spelled_types.append(str(dtype))
+                if has_objects:
+                    spelled_type += f" (its values are not of one type: {reason_of(error)})"
+            else:
+                if has_objects:
+                    spelled_type += f" (its values are {data_type})"
+            types.append(data_type)
+            spelled_types.append(spelled_type)
         return _columns_of_arrow(connection, list(map(str, frame.columns)), types, spelled_types)
 
     def relation(
@@ -179,12 +187,15 @@ class PolarsFrame(FrameKind):
 
     @staticmethod
     def _columns_of_schema(connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
-        types: list[pa.DataType | str] = []
+        import polars
+
+        types: list[pa.DataType | None] = []
         for column in schema.to_frame():
-            try:
-                types.append(pa.table(column.to_frame()).schema.field(0).type)
-            except pa.ArrowInvalid as error:  # such as numbers of 128 bits
-                types.append(reason_of(error))
+            data_type = None
+            if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
+                with suppress(pa.ArrowInvalid):  # numbers of 128 bits
+                    data_type = pa.table(column.to_frame()).schema.field(0).type
+            types.append(data_type)
         return _columns_of_arrow(connection, schema.names(), types, list(map(str, schema.dtypes())))
 
     def relation(
@@ -512,7 +523,7 @@ def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchR
 def _columns_of_arrow(
     connection: duckdb.DuckDBPyConnection,
     names: Sequence[str],
-    types: Sequence[pa.DataType | str],
+    types: Sequence[pa.DataType | None],
     spelled_types: Sequence[str],
 ) -> FrameColumns:
     """Describe columns of Arrow data.
@@ -520,31 +531,26 @@ def _columns_of_arrow(
     Args:
         connection: A connection.
         names: The names of the columns.
-        types: Their types; for a column that has none, why that is so.
+        types: Their types; None for a column that Arrow has no type for.
         spelled_types: Their types as the library of the table spells them.
     """
     read_fields: list[pa.Field] = []
-    spelled: list[str] = []
-    for place, (data_type, spelled_type) in enumerate(zip(types, spelled_types, strict=True)):
-        read_type = None if isinstance(data_type, str) else _type_for_duckdb(data_type)
+    for place, data_type in enumerate(types):
+        read_type = None if data_type is None else _type_for_duckdb(data_type)
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
-        if isinstance(data_type, str):
-            spelled.append(f"{spelled_type}: {data_type}")
-        elif spelled_type in ("object", "category"):
-            spelled.append(f"{spelled_type}, with values of type {data_type}")
-        else:
-            spelled.append(spelled_type)
 
     readings: dict[str, Reading] = {}
     if read_fields:
-        relation = connection.from_arrow(pa.schema(read_fields).empty_table())
+        # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
+        reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
+        relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
             readings[place_name] = reading_of(duckdb_type, has_lengths=True)
     named_readings: list[tuple[str, Reading]] = []
     for place, name in enumerate(names):
-        named_readings.append((name, readings.get(str(place)) or NoReading(spelled[place])))
-    return FrameColumns(tuple(named_readings), tuple(spelled))
+        named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
+    return FrameColumns(tuple(named_readings), tuple(spelled_types))
 
 
 def _columns_of_relation(relation: duckdb.DuckDBPyRelation) -> FrameColumns:
@@ -567,7 +573,10 @@ def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
     if pa.types.is_decimal256(data_type):
         has_few_digits = data_type.precision <= MOST_DIGITS
         return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
-    if pa.types.is_interval(data_type) or isinstance(data_type, pa.BaseExtensionType):
+    if pa.types.is_duration(data_type) and data_type.unit in ("s", "ms"):
+        return pa.duration("us")  # DuckDB computes with what stands under a null, and fails if it is too large
+    is_other = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
+    if is_other or isinstance(data_type, pa.BaseExtensionType):
         return None
     if pa.types.is_nested(data_type):
         return _nested_type_for_duckdb(data_type)
