@@ -20,7 +20,7 @@ from muntin import INFINITY
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.frames import reason_of
+from muntin_engine.backends.local.frame_kind import reason_of
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.planning.changelog_columns import (
     CHANGE,

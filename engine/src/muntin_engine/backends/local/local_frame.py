@@ -20,7 +20,8 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
+from muntin_engine.backends.local.frames import kind_of
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
@@ -46,6 +47,11 @@ class LocalFrame(ABC):
     def origin(self) -> Any:
         """The table that was given, or this one."""
         return self
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return "the input"
 
     @abstractmethod
     def refusal(self, name: str) -> str | None:
@@ -114,6 +120,11 @@ class OpenFrame(LocalFrame):
             )
         return kind
 
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return self.kind.subject(self.frame)
+
     @cached_property
     def source(self) -> Any:
         """The object that is read of the table.
@@ -139,18 +150,22 @@ class OpenFrame(LocalFrame):
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column of a type without a meaning."""
+        if name in self.columns.refusals:
+            return self.columns.refusals[name]
         place = self.columns.names.index(name)
         _, reading = self.columns.readings[place]
         if reading.unread_part is None:
             return None
         part = "which" if isinstance(reading, NoReading) else f"whose part {reading.unread_part}"
         return (
-            f"{self.kind.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
+            f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
 
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
+        if name in self.columns.refusals:
+            return True
         reading = dict(self.columns.readings)[name]
         return isinstance(reading, NoReading) and not reading.is_of_nulls
 
@@ -161,6 +176,10 @@ class OpenFrame(LocalFrame):
         # Rows of which no column is read are counted all the same: by any column.
         counted_names = names or self.columns.names[:1]
         relation = self.kind.relation(new_connection(), self.source, counted_names)
+        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
+            planned_type = self.columns.read_types.get(name, data_type)
+            if data_type != planned_type:
+                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
         yield relation.project(", ".join(columns) or "1")
 
 
@@ -188,6 +207,11 @@ class ChangedFrame(LocalFrame):
     def kind(self) -> FrameKind:
         """The kind of the other table."""
         return self.frame.kind
+
+    @property
+    def subject(self) -> str:
+        """The words for the other table in messages."""
+        return self.frame.subject
 
     @cached_property
     def schema(self) -> pa.Schema:

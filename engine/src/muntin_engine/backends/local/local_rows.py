@@ -56,7 +56,7 @@ class LocalRows:
                 for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
 

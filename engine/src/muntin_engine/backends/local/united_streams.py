@@ -16,7 +16,7 @@ from muntin_engine.backends.local.column_lookup import SqlColumn, TextColumn, co
 from muntin_engine.backends.local.column_reader import LocalColumnReader
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frames import FrameKind
+from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, kept_columns, opened
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
 
