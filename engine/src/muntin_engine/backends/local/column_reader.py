@@ -12,6 +12,7 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions import DuckdbExpression, translated
+from muntin_engine.backends.local.frames import ComputedRows
 from muntin_engine.backends.local.local_frame import LocalFrame, layout_of
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.refusals import not_yet
@@ -40,6 +41,20 @@ class SqlColumn:
 
 
 @dataclass(frozen=True)
+class StructColumn:
+    """A struct of columns.
+
+    Attributes:
+        names: The names of the columns.
+    """
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"struct({', '.join(self.names)})"
+
+
+@dataclass(frozen=True)
 class TextColumn:
     """A column cast to text.
 
@@ -60,9 +75,9 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """False: tables in this process end."""
-        del df
-        return False
+        """True for the rows of a stream under test, and for what is computed from them; tables end."""
+        frame = df.frame if isinstance(df, LocalRows) else df
+        return isinstance(frame, ComputedRows) and frame.is_stream
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
@@ -145,6 +160,8 @@ def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression
     """
     if isinstance(column, TextColumn):
         return _as_text(_expression(frame, column.column, reader), reader)
+    if isinstance(column, StructColumn):
+        return _struct(frame, column)
     if isinstance(column, SqlColumn):
         return translated(column.text, frame.schema)
     if not isinstance(column, str):
@@ -170,6 +187,13 @@ def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression
 def _is_path(text: str) -> bool:
     """True if text is a path into a struct, such as `position.lat`."""
     return all(part.isidentifier() for part in text.split("."))
+
+
+def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
+    """Return a struct of columns that a table has."""
+    fields = [frame.schema.field(name) for name in column.names]
+    parts = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
+    return DuckdbExpression(f"struct_pack({', '.join(parts)})", pa.struct(fields))
 
 
 def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:

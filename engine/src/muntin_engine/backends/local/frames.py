@@ -153,6 +153,44 @@ class DuckdbRelation(FrameKind):
         return duckdb.from_arrow(rows)
 
 
+class ComputedRows(ABC):
+    """Rows that Muntin itself makes, when a query reads them: of a stream, or of the results of another query.
+
+    Attributes:
+        schema: The columns.
+        is_stream: True if they go on without an end, and these are those of one micro-batch.
+        computed_from: The table that they are computed from, whose kind results have; None for a stream.
+    """
+
+    schema: pa.Schema
+    is_stream: bool
+    computed_from: Any
+
+    @abstractmethod
+    def table(self) -> pa.Table:
+        """Compute the rows."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the rows to any library that reads Arrow data."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+
+class ComputedFrame(FrameKind):
+    """Rows that Muntin itself makes."""
+
+    def takes(self, frame: object) -> bool:
+        """Say whether an object is such rows."""
+        return isinstance(frame, ComputedRows)
+
+    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+        """Return the rows; an error in computing them is raised here, as it was raised."""
+        return connection.from_arrow(frame.table())
+
+    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+        """Return the columns, without computing rows."""
+        return connection.from_arrow(frame.schema.empty_table())
+
+
 class ArrowData(FrameKind):
     """A table, a dataset or a reader of pyarrow, or anything that offers a stream of Arrow data."""
 
@@ -246,6 +284,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
     PolarsFrame(),
     LazyPolarsFrame(),
     DuckdbRelation(),
+    ComputedFrame(),
     ArrowData(),
     Files(),
 )
@@ -258,3 +297,17 @@ def kind_of(frame: object) -> FrameKind | None:
         if kind.takes(frame):
             return kind
     return None
+
+
+def table_like(frame: object, rows: pa.Table) -> Any:
+    """Return rows as a table of the kind of another one.
+
+    Args:
+        frame: The other one.
+        rows: The rows.
+    """
+    while isinstance(frame, ComputedRows):
+        frame = frame.computed_from
+    kind = kind_of(frame)
+    assert kind is not None, "a query was planned over it"
+    return kind.result(rows)

@@ -1,0 +1,74 @@
+"""The output of a query as events of another one, where both run in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from muntin_engine.backends.local.column_reader import StructColumn
+from muntin_engine.backends.local.frames import ComputedRows
+from muntin_engine.backends.local.local_results import evaluated_blobs
+from muntin_engine.backends.planning import output_events
+from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.backends.planning.result_schemas import evicted_schema, result_schema
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.tasks.output_blobs import RESULTS
+from muntin_engine.wire.blob_readers import CHANGE, SOURCE, EventReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from muntin_engine.backends.local.local_query import BucketOutput
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.plan import Plan
+
+
+class ResultEvents(ComputedRows):
+    """The rows of an output, and rows of punctuation among them, which say how far each bucket is settled.
+
+    Results are fewer than rows, so they are computed as a whole before the next query reads them.
+    """
+
+    is_stream = False
+
+    def __init__(self, query: PlannedQuery, output: str) -> None:
+        """Take an output of a query.
+
+        Args:
+            query: The query.
+            output: `results` or `evicted_rows`.
+
+        Raises:
+            QueryError: The query has no such output, or it cannot be events.
+        """
+        output_events.check_output_events(query, is_stream=self.is_stream)
+        output_schema = result_schema(query) if output == RESULTS else evicted_schema(query)
+        self.schema = pa.schema([*output_schema, (CHANGE, pa.string()), (SOURCE, pa.string())])
+        self.computed_from: Any = query.source.rows.df
+        self._query = query
+        self._output = output
+
+    def table(self) -> pa.Table:
+        """Run the query."""
+        task = task_of(self._query, WorkerSettings(), is_static=True)
+        return self.events_of(evaluated_blobs(self._query, task, warns=True))
+
+    def events_of(self, blobs: Iterable[BucketOutput]) -> pa.Table:
+        """Return the events that are in the output of the query."""
+        streams = output_events.event_streams(self._output)
+        reader = EventReader(self.schema, output_events.lifetime_column(self._query.plan, self._output))
+        tables = [self.schema.empty_table()]
+        for bucket, blob in blobs:
+            if blob.stream in streams:
+                tables.append(reader.rows_of(bucket, blob.rows, blob.data))
+        return pa.concat_tables(tables)
+
+
+def result_event_columns(plan: Plan, output: str) -> dict[str, Any]:
+    """Return the columns of `ResultEvents` that make events, by the attributes of `InputRequest`."""
+    columns = output_events.event_columns(plan, output)
+    id_names = output_events.identifying_columns(plan)
+    if id_names:
+        columns["id"] = StructColumn(id_names)
+    return columns
