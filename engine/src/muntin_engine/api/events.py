@@ -21,20 +21,19 @@ from muntin_engine.api.arguments import (
     order_columns,
     spelled,
 )
+from muntin_engine.api.input_types import FrameT
 from muntin_engine.api.query import EventStream
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from muntin_engine.plan.request import ColumnLike
 
 
 @step
 def events(  # noqa: PLR0913  # each names a column that only some streams have
-    df: DataFrame,
+    df: FrameT,
     *,
     key: ColumnLike | Sequence[ColumnLike] | None = None,
     id: ColumnLike | None = None,
@@ -54,7 +53,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
-) -> EventStream:
+) -> EventStream[FrameT]:
     """Make events of the rows of a DataFrame.
 
     Times are timestamps; on an axis other than time they are integers or decimals. All times of a query are of one

@@ -60,7 +60,7 @@ def sql(
         cls = classes.get(name) or installed().module(name)
         return bool(getattr(cls, "is_operator", False))
 
-    def read_table(name: str) -> DataFrame:
+    def read_table(name: str) -> Any:
         return backend_of(spark).table(spark, name, tables)
 
     source = SqlText(text)

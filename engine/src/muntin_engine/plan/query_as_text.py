@@ -16,7 +16,7 @@ from muntin_engine.plan.request import InputRequest, JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, Step, main_parameter
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from muntin_engine.plan.request import Frame
 
 VERSION: Final = 1
 """The version of the format."""
@@ -30,7 +30,7 @@ is known."""
 
 
 def text_of(
-    queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame], spell_column: SpellColumn
+    queries: Mapping[str, Sequence[Step]], tables: Mapping[str, Frame], spell_column: SpellColumn
 ) -> dict[str, Any]:
     """Return a query, or the queries of one pass, as data that JSON can hold.
 
@@ -57,7 +57,7 @@ def text_of(
 class _Writer:
     """Writes the steps of queries, and names the DataFrames that it meets."""
 
-    def __init__(self, tables: Mapping[str, DataFrame], spell_column: SpellColumn) -> None:
+    def __init__(self, tables: Mapping[str, Frame], spell_column: SpellColumn) -> None:
         self._named_frames = [(frame, name) for name, frame in tables.items()]
         self._spell_column = spell_column
 

@@ -21,10 +21,13 @@ from muntin_engine.time.lifetimes import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     ColumnLike: TypeAlias = str | Column
 
+
+Frame: TypeAlias = Any
+"""The rows of an input as its backend has them: a DataFrame of Spark's, or a table in this process."""
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 """The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
@@ -50,7 +53,7 @@ class Heartbeat:
         source: Its column with the source that a row speaks for; None to speak for all.
     """
 
-    df: DataFrame
+    df: Frame
     at: ColumnLike
     delay: int
     source: ColumnLike | None
@@ -84,7 +87,7 @@ class InputRequest(InputPolicies):
         steps: The calls that made it.
     """
 
-    df: DataFrame
+    df: Frame
     start: ColumnLike
     end: ColumnLike | None = None
     keys: tuple[ColumnLike, ...] = ()
@@ -98,7 +101,7 @@ class InputRequest(InputPolicies):
     rows: Column | None = None
     conditions: tuple[Column, ...] = ()
     heartbeats: tuple[Heartbeat, ...] = ()
-    clock: DataFrame | None = None
+    clock: Frame | None = None
     buckets: int = 16
     unit: str | None = None
     inner: tuple[UpstreamQuery, ...] = ()

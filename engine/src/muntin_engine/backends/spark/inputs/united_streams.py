@@ -139,7 +139,7 @@ def _rows(
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)
     renamed = [column.alias(part) for part, column in columns.items()]
-    rows = stream.df.select(*payload, *renamed, sources.alias("source"))
+    rows: DataFrame = stream.df.select(*payload, *renamed, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
 
 
