@@ -48,7 +48,7 @@ class BlobReader:
             blob: The rows as an Arrow IPC stream; None for a watermark.
         """
         if blob is None:
-            return self._of_watermark(number, bucket)
+            return self._of_watermark(number, bucket).cast(self._schema)
         return self._of_results(from_blob(blob), bucket).cast(self._schema)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
