@@ -12,10 +12,9 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions import DuckdbExpression, translated
-from muntin_engine.backends.local.frames import ComputedRows
 from muntin_engine.backends.local.local_frame import LocalFrame, layout_of
-from muntin_engine.backends.local.local_rows import LocalRows
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.local_rows import LocalRows, micro_batch_of
+from muntin_engine.backends.local.refusals import NeedsSparkError, not_yet
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
@@ -76,8 +75,7 @@ class LocalColumnReader(ColumnReader):
 
     def is_stream(self, df: object) -> bool:
         """True for the rows of a stream under test, and for what is computed from them; tables end."""
-        frame = df.frame if isinstance(df, LocalRows) else df
-        return isinstance(frame, ComputedRows) and frame.is_stream
+        return micro_batch_of(df) is not None
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
@@ -165,9 +163,10 @@ def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression
     if isinstance(column, SqlColumn):
         return translated(column.text, frame.schema)
     if not isinstance(column, str):
-        raise QueryError(
+        raise NeedsSparkError(
+            f"the column {column!s}",
             f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
-            "  write it as text in SQL, for example 'km / 1.6'"
+            "  write it as text in SQL, for example 'km / 1.6'",
         )
     if column in frame.schema.names:
         return DuckdbExpression(quoted(column), frame.schema.field(column).type)

@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.computed_rows import ComputedRows
 
 _WILDCARDS: Final = frozenset("*?[")
 
@@ -153,30 +154,8 @@ class DuckdbRelation(FrameKind):
         return duckdb.from_arrow(rows)
 
 
-class ComputedRows(ABC):
-    """Rows that Muntin itself makes, when a query reads them: of a stream, or of the results of another query.
-
-    Attributes:
-        schema: The columns.
-        is_stream: True if they go on without an end, and these are those of one micro-batch.
-        computed_from: The table that they are computed from, whose kind results have; None for a stream.
-    """
-
-    schema: pa.Schema
-    is_stream: bool
-    computed_from: Any
-
-    @abstractmethod
-    def table(self) -> pa.Table:
-        """Compute the rows."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the rows to any library that reads Arrow data."""
-        return self.table().__arrow_c_stream__(requested_schema)
-
-
 class ComputedFrame(FrameKind):
-    """Rows that Muntin itself makes."""
+    """Rows that Muntin itself makes when they are read."""
 
     def takes(self, frame: object) -> bool:
         """Say whether an object is such rows."""
@@ -188,7 +167,7 @@ class ComputedFrame(FrameKind):
 
     def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         """Return the columns, without computing rows."""
-        return connection.from_arrow(frame.schema.empty_table())
+        return connection.from_arrow(frame.arrow_schema.empty_table())
 
 
 class ArrowData(FrameKind):

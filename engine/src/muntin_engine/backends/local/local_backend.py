@@ -18,6 +18,7 @@ from muntin_engine.backends.local.expressions import translated
 from muntin_engine.backends.local.frames import kind_of, table_like
 from muntin_engine.backends.local.local_frame import layout_of, relation_of
 from muntin_engine.backends.local.local_results import output_table, selected
+from muntin_engine.backends.local.local_rows import micro_batch_of
 from muntin_engine.backends.local.refusals import not_yet, of_stream_under_test
 from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
@@ -166,7 +167,7 @@ class LocalBackend(Backend):
 
     def output_as_events(self, query: PlannedQuery, output: str, order: Any) -> EventRows:
         """Return an output of a query as events of another one."""
-        rows = ResultEvents(query, output)
+        rows = ResultEvents(query, output, micro_batch_of(query.source.df))
         self.inputs.look_up(rows, orders_by_name(order), {})
         return EventRows(rows, result_event_columns(query.plan, output))
 

@@ -14,7 +14,6 @@ from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions import translated
 from muntin_engine.backends.local.local_frame import relation_of
 from muntin_engine.backends.local.local_query import BucketOutput, LocalQuery, exchanged_rows
-from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
@@ -66,7 +65,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> l
         QueryError: A row of its input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window.
     """
-    map_tasks = [_batches(query, side) for side, _ in enumerate(query.sources)]
+    map_tasks = [input_batches(query, side) for side, _ in enumerate(query.sources)]
     row_counts = RowCounts()
     local_query = LocalQuery(task)
     if task.plan.choice.keeps_state:
@@ -96,10 +95,9 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> l
     return blobs
 
 
-def _batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
+def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
     """Read the projected rows of an input; with several inputs, under the names that rows of all have."""
     rows: Any = query.sources[side].df
-    assert isinstance(rows, LocalRows)
     if len(query.sources) == 1:
         yield from rows.batches()
         return

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.computed_rows import ComputedRows, MicroBatch
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.local_frame import open_frame
 
@@ -53,3 +54,9 @@ class LocalRows:
         """Offer the rows to any library that reads Arrow data."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def micro_batch_of(input: object) -> MicroBatch | None:
+    """Return the micro-batch that an input of a query is of, projected or not; None for a table, which ends."""
+    frame = input.frame if isinstance(input, LocalRows) else input
+    return frame.micro_batch if isinstance(frame, ComputedRows) else None

@@ -1,17 +1,35 @@
-"""The error for what a query cannot do in this process yet."""
+"""The errors for what a query cannot do in this process."""
 
 from __future__ import annotations
 
 from muntin.errors import QueryError
 
 
-def not_yet(what: str) -> QueryError:
+class NeedsSparkError(QueryError, AttributeError):
+    """A query in this process asks for something that only Spark has.
+
+    Attributes:
+        used: What it asks for, in words.
+    """
+
+    def __init__(self, used: str, message: str) -> None:
+        """Make an error.
+
+        Args:
+            used: What the query asks for, in words.
+            message: The message.
+        """
+        self.used = used
+        super().__init__(message)
+
+
+def not_yet(what: str) -> NeedsSparkError:
     """Return the error for something that only Spark does so far.
 
     Args:
         what: The call, or what it asks for.
     """
-    return QueryError(f"not yet without Spark: {what}\n  run the query over a DataFrame of Spark's")
+    return NeedsSparkError(what, f"not yet without Spark: {what}\n  run the query over a DataFrame of Spark's")
 
 
 def of_stream_under_test(call: str) -> QueryError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from muntin_engine.backends.local.column_reader import StructColumn
-from muntin_engine.backends.local.frames import ComputedRows
+from muntin_engine.backends.local.computed_rows import ComputedRows, MicroBatch
 from muntin_engine.backends.local.local_results import evaluated_blobs
 from muntin_engine.backends.planning import output_events
 from muntin_engine.backends.planning.query_task import task_of
@@ -30,35 +30,37 @@ class ResultEvents(ComputedRows):
     Results are fewer than rows, so they are computed as a whole before the next query reads them.
     """
 
-    is_stream = False
-
-    def __init__(self, query: PlannedQuery, output: str) -> None:
+    def __init__(self, query: PlannedQuery, output: str, micro_batch: MicroBatch | None) -> None:
         """Take an output of a query.
 
         Args:
             query: The query.
             output: `results` or `evicted_rows`.
+            micro_batch: The micro-batch that the query reads; None if it reads tables.
 
         Raises:
             QueryError: The query has no such output, or it cannot be events.
         """
-        output_events.check_output_events(query, is_stream=self.is_stream)
+        output_events.check_output_events(query, is_stream=micro_batch is not None)
         output_schema = result_schema(query) if output == RESULTS else evicted_schema(query)
-        self.schema = pa.schema([*output_schema, (CHANGE, pa.string()), (SOURCE, pa.string())])
+        self.arrow_schema = pa.schema([*output_schema, (CHANGE, pa.string()), (SOURCE, pa.string())])
+        self.micro_batch = micro_batch
         self.computed_from: Any = query.source.rows.df
         self._query = query
         self._output = output
 
     def table(self) -> pa.Table:
-        """Run the query."""
+        """Run the query; where it reads a stream, it has run in this micro-batch."""
+        if self.micro_batch is not None:
+            return self._events_of(self.micro_batch.passed_on[self._query.place_name])
         task = task_of(self._query, WorkerSettings(), is_static=True)
-        return self.events_of(evaluated_blobs(self._query, task, warns=True))
+        return self._events_of(evaluated_blobs(self._query, task, warns=True))
 
-    def events_of(self, blobs: Iterable[BucketOutput]) -> pa.Table:
+    def _events_of(self, blobs: Iterable[BucketOutput]) -> pa.Table:
         """Return the events that are in the output of the query."""
         streams = output_events.event_streams(self._output)
-        reader = EventReader(self.schema, output_events.lifetime_column(self._query.plan, self._output))
-        tables = [self.schema.empty_table()]
+        reader = EventReader(self.arrow_schema, output_events.lifetime_column(self._query.plan, self._output))
+        tables = [self.arrow_schema.empty_table()]
         for bucket, blob in blobs:
             if blob.stream in streams:
                 tables.append(reader.rows_of(bucket, blob.rows, blob.data))
