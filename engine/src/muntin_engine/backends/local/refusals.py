@@ -1,26 +1,27 @@
-"""The errors for what a query cannot do in this process."""
+"""The errors for what a query cannot do in this process, and for a row that cannot be computed."""
 
 from __future__ import annotations
 
 from muntin.errors import QueryError
 
 
-class NeedsSparkError(QueryError, AttributeError):
+class NeedsSparkError(QueryError):
     """A query in this process asks for something that only Spark has.
 
     Attributes:
         used: What it asks for, in words.
     """
 
-    def __init__(self, used: str, message: str) -> None:
+    def __init__(self, used: str, message: str, **parts: object) -> None:
         """Make an error.
 
         Args:
             used: What the query asks for, in words.
             message: The message.
+            parts: The parts of the message, by name.
         """
         self.used = used
-        super().__init__(message)
+        super().__init__(message, **parts)
 
 
 def not_yet(what: str) -> NeedsSparkError:
@@ -43,3 +44,26 @@ def of_stream_under_test(call: str) -> QueryError:
         "  return the query from the job's function, and compare what feed(), advance() and close() return;\n"
         "  a stream without an end runs on Spark: give events() what spark.readStream returns"
     )
+
+
+class FailedRowError(QueryError):
+    """A row of a table cannot be read or computed.
+
+    Attributes:
+        fact: What is wrong with it.
+    """
+
+    def __init__(self, what: str, error: Exception, separator: str) -> None:
+        """Take an error of DuckDB.
+
+        Args:
+            what: What was being done.
+            error: The error.
+            separator: Stands in its text before the part of the query that failed, if that is known.
+        """
+        kind_and_fact, _, part = str(error).partition(separator)
+        self.fact = kind_and_fact
+        if part:
+            self.fact = kind_and_fact.removeprefix("Invalid Input Error: ")
+        within = f", in {part!r}" if part else ""
+        super().__init__("{what}: {fact}{within}", value=part, what=what, fact=self.fact, within=within)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from muntin_engine.api.query import Query
 from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.computed_rows import MicroBatch
 from muntin_engine.backends.local.local_results import selected
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.streams.fed_rows import table_of
 from muntin_engine.backends.local.streams.local_stream import LocalStream
 from muntin_engine.backends.local.streams.punctuation import punctuated
@@ -96,7 +96,7 @@ class JobInProcess(StreamingJob):
         self._stored.check(self.make_query())
 
     def _query_over(self, micro_batch: MicroBatch) -> Query:
-        streams = {name: LocalStream(name, schema, micro_batch) for name, schema in self._schemas.items()}
+        streams = {name: LocalStream(name, micro_batch) for name in self._schemas}
         return self._query(streams)
 
     def _micro_batch(self, rows: Mapping[str, pa.Table]) -> MicroBatch:

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import pyarrow as pa
-
-from muntin_engine.backends.local.computed_rows import ComputedRows, MicroBatch
 from muntin_engine.backends.local.refusals import NeedsSparkError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class LocalStream(ComputedRows):
+    from muntin_engine.backends.local.micro_batch import MicroBatch
+
+
+class LocalStream:
     """A stream with the rows that it has in one micro-batch.
 
     `events()` takes it. Whatever else a DataFrame of Spark's has, it does not: a job that asks for that needs Spark.
+
+    Attributes:
+        micro_batch: The micro-batch.
     """
 
-    computed_from = None
-
-    def __init__(self, name: str, schema: pa.Schema, micro_batch: MicroBatch) -> None:
+    def __init__(self, name: str, micro_batch: MicroBatch) -> None:
         """Make a stream.
 
         Args:
             name: Its name in the micro-batch.
-            schema: Its columns.
             micro_batch: The micro-batch.
         """
-        self.arrow_schema = schema
-        self.micro_batch: MicroBatch = micro_batch
+        self.micro_batch = micro_batch
         self._name = name
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns, as a DataFrame of Spark's has them."""
-        return list(self.arrow_schema.names)
+        return list(self.table().schema.names)
 
     def table(self) -> pa.Table:
         """Return the rows of the micro-batch."""
         return self.micro_batch.rows[self._name]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the rows to any library that reads Arrow data."""
+        return self.table().__arrow_c_stream__(requested_schema)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what only a DataFrame of Spark's has.

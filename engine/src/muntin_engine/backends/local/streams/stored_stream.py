@@ -29,7 +29,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.time.inputs_progress import furthest_progress
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.local.computed_rows import MicroBatch
+    from muntin_engine.backends.local.micro_batch import MicroBatch
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.time.changes import Progress
     from muntin_engine.wire.task_payload import TaskPayload
