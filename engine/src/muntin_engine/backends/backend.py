@@ -127,10 +127,6 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def expression(self, text: str) -> Column:
-        """Make a column of an expression in SQL."""
-
-    @abstractmethod
     def text_of_column(self, df: Frame, column: Column) -> str | None:
         """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
 

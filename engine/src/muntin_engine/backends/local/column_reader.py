@@ -75,12 +75,9 @@ class LocalColumnReader(ColumnReader):
                 input_columns[name] = _look_up(frame, column, readers.get(name, name))
         return input_columns
 
-    def expression(self, text: str) -> Any:
-        """Make a column of an expression in Spark's SQL."""
-        return SqlColumn(text)
-
-    def as_text(self, column: Any) -> Any:
-        """Cast a column to text."""
+    def as_text(self, df: object, column: Any) -> Any:
+        """Cast a column of a table to text."""
+        del df
         return TextColumn(column)
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:

@@ -148,7 +148,8 @@ class PandasFrame(FrameKind):
         }
         has_nulls = {column.type for column in rows.columns if column.null_count}
         return rows.to_pandas(
-            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None
+            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None,
+            integer_object_nulls=True,  # those inside of structs and lists
         )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import Axis
 from muntin.axis import MOST_PLACES
 from muntin.errors import QueryError
-from muntin.errors.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
+from muntin.errors.messages import ErrorMessage, WrittenExpression
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.backends.planning.field_types import ColumnType, field_of
 
@@ -96,13 +96,13 @@ class InputColumn:
     def _axis_instead(self) -> ErrorMessage:
         """Return the call to write instead of a column that is no axis."""
         if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
-            return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(self.name, "decimal(18, 6)"))
+            cast = WrittenExpression("CAST({} AS decimal(18, 6))", self.name)
+            return ErrorMessage("a float has no next one: {cast}", cast=cast)
         if self.kind is ScalarKind.STRING:
-            order = SparkFunction("array", Constant("low"), Constant("high"))
             return ErrorMessage(
                 "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
-                time=WrittenColumn(self.name, "timestamp"),
-                place=SparkFunction("array_position", order, WrittenColumn(self.name)),
+                time=WrittenExpression("CAST({} AS timestamp)", self.name),
+                place=WrittenExpression("array_position(array('low', 'high'), {})", self.name),
             )
         return ErrorMessage("cast it, for example to timestamp")
 
