@@ -368,7 +368,7 @@ def _read_before(subject: str, table: str) -> QueryError:
 
 
 class Files(FrameKind):
-    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
+    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of such files."""
 
     word: ClassVar[str] = "column of files"
 
@@ -411,7 +411,7 @@ def _paths(path: str) -> list[str]:
         QueryError: There is none.
     """
     if os.path.isdir(path):
-        paths = sorted(glob.glob(os.path.join(path, "**", "*.parquet"), recursive=True))
+        paths = _paths_in(Path(path))
     elif _WILDCARDS.isdisjoint(path):
         paths = [path] if os.path.exists(path) else []
     else:
@@ -421,6 +421,16 @@ def _paths(path: str) -> list[str]:
             f"there is no file {path!r}\n"
             f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
         )
+    return paths
+
+
+def _paths_in(folder: Path) -> list[str]:
+    """Return the files of a folder that can be read, also those in folders within it, and none that is hidden."""
+    paths: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)  # Spark ignores these, too
+        if path.suffix.casefold() in _READERS and path.is_file() and not is_hidden:
+            paths.append(str(path))
     return paths
 
 
