@@ -91,7 +91,7 @@ def lowest(session: nox.Session) -> None:
             with_extras.append(f"--editable={distribution.folder}[{extras}]")
     # pip looks for ours in an index unless each of them is named without its extras, too.
     ours = [*editable(our_distributions()), *with_extras]
-    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "psutil")
+    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "polars", "psutil")
     session.install("--no-deps", "--editable=./bundle")
     run_tests(session, (*TESTS, *LIBRARY_TESTS), ignored=(SOCKETS, DEPRECATED))
 
