@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
     from muntin_engine.api.changelogs import final_rows, fold, net_changes
     from muntin_engine.api.events import events
-    from muntin_engine.api.functions import condition, functions
+    from muntin_engine.api.functions import condition, expression, functions
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
@@ -46,24 +46,21 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring.prometheus import prometheus_metrics
     from muntin_engine.plan.request import JoinCondition
     from muntin_engine.recording.recording import Recording
-    from muntin_engine.sinks import (
-        ChangelogTable,
-        CheckpointCopy,
-        DatabaseTable,
-        DeltaLakeTable,
-        IcebergTable,
-        KafkaTopic,
-        ParquetFolder,
-        Sink,
-        WrittenBatch,
-        copy_checkpoint,
-    )
+    from muntin_engine.sinks.changelog_table import ChangelogTable
+    from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
+    from muntin_engine.sinks.database_table import DatabaseTable
+    from muntin_engine.sinks.delta_lake_table import DeltaLakeTable
+    from muntin_engine.sinks.iceberg_table import IcebergTable
+    from muntin_engine.sinks.kafka_topic import KafkaTopic
+    from muntin_engine.sinks.parquet_folder import ParquetFolder
     from muntin_engine.sinks.recordings.recorder import Recorder
+    from muntin_engine.sinks.sink import Sink
+    from muntin_engine.sinks.written_batch import WrittenBatch
 else:
     _PLACES: Final = {
         "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
-        "muntin_engine.api.functions": ("condition", "functions"),
+        "muntin_engine.api.functions": ("condition", "expression", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
@@ -99,10 +96,15 @@ else:
         "muntin_engine.sinks.recordings.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.api.shipping": ("ship",),
-        "muntin_engine.sinks": (
-            *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
-            *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
-        ),
+        "muntin_engine.sinks.changelog_table": ("ChangelogTable",),
+        "muntin_engine.sinks.checkpoint_copy": ("CheckpointCopy", "copy_checkpoint"),
+        "muntin_engine.sinks.database_table": ("DatabaseTable",),
+        "muntin_engine.sinks.delta_lake_table": ("DeltaLakeTable",),
+        "muntin_engine.sinks.iceberg_table": ("IcebergTable",),
+        "muntin_engine.sinks.kafka_topic": ("KafkaTopic",),
+        "muntin_engine.sinks.parquet_folder": ("ParquetFolder",),
+        "muntin_engine.sinks.sink": ("Sink",),
+        "muntin_engine.sinks.written_batch": ("WrittenBatch",),
         "muntin_engine.backends.spark.failures.root_cause": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.backends.spark.session.local": ("local_session", "spark_session", "stop_session"),
@@ -187,6 +189,7 @@ __all__ = [
     "condition",
     "copy_checkpoint",
     "events",
+    "expression",
     "final_rows",
     "fold",
     "from_stream",

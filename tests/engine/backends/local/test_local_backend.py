@@ -117,6 +117,17 @@ def test_nan_and_nat_of_pandas_are_null() -> None:
     assert rows_of(pa.Table.from_pandas(results, preserve_index=False)) == HOURS
 
 
+def test_whole_numbers_in_structs_and_lists_of_pandas_stay_whole() -> None:
+    large = 2**55 + 1  # a float has no such number
+    table = pa.table({"low": [large, large], "high": [large + 2, None], "x": [1, 2]})
+    query = events(table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get), start="low", end="high")
+    results: Any = query.window(snapshot()).aggregate(xs=module(Members, "x")).results()
+    assert sorted((row["start"], row["end"]) for row in results["window"] if row["end"] is not None) == [
+        (large, large + 2),
+    ]
+    assert [row["start"] for row in results["window"] if row["end"] is None] == [large + 2]
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_files_are_read_by_a_pattern_and_give_arrow(tmp_path: Path, ending: str) -> None:
     table = RIDES.drop_columns("bike")
@@ -273,8 +284,11 @@ def key_of(column: pa.Array) -> Query:
         (lambda: rides(at="uuid() IS NULL").window(tumbling(5)).aggregate(n=module(Count)), "without Spark"),
         (lambda: rides("no_such_*.parquet"), "there is no file 'no_such_\\*.parquet'"),
         (lambda: events(pa.table({"a": [1]})["a"], at="t"), "a ChunkedArray is no table"),
-        (lambda: key_of(pa.array([1], pa.time64("us"))), "a column of type time cannot be a key"),
-        (lambda: key_of(pa.nulls(1)), "a column of type void cannot be a key"),
+        (
+            lambda: key_of(pa.array([1], pa.time64("us"))),
+            r"Arrow column 'k' is of type time64\[us\], which",
+        ),
+        (lambda: key_of(pa.nulls(1)), "Arrow column 'k' is of type null, which has no meaning"),
         (lambda: by_hours(RIDES).as_events(), r"not yet without Spark: as_events\(\)"),
         (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"not yet without Spark: write\(\)"),
         (lambda: rides().with_columns(m="km / 2"), "not yet without Spark: with_columns"),
