@@ -70,7 +70,7 @@ def two_csv(folder: Path, second: str) -> Path:
     [
         (lambda folder: folder / "none.parquet", ["there is no file", "it is looked for in"]),
         (lambda folder: folder / "*.csv", ["there is no file"]),
-        (lambda folder: folder, ["has no files of Parquet", "*.csv"]),
+        (lambda folder: folder, ["has no files that can be read", ".parquet, .csv"]),
         (lambda folder: write(folder / "rows.txt", "k,at,x\n"), ["is no file that can be read", ".parquet, .csv"]),
         (cut, ["cut.parquet' cannot be read"]),
         (damaged, ["the rows of", "damaged.parquet' cannot be read"]),

@@ -15,22 +15,23 @@ from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.backends.planning.input_column import InputColumn
-from muntin_engine.plan.request import SqlExpression
+from muntin_engine.plan.request import SqlExpression, is_expression
 
 
 @dataclass(frozen=True)
-class SqlColumn:
-    """A column that is an expression in Spark's SQL.
+class StructColumn:
+    """A struct of columns.
 
     Attributes:
-        text: The expression.
+        names: The names of the columns.
     """
 
-    text: str
+    names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return self.text
+        return f"struct({', '.join(self.names)})"
 
 
 @dataclass(frozen=True)
@@ -58,19 +59,19 @@ def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
-    is_text = isinstance(column, str) and not isinstance(column, SqlExpression)
-    text = unquoted(column) if is_text else str(column)
-    if is_text and _is_name(frame, text):
-        data_type = frame.schema.field(text).type
-        refusal = frame.refusal(text)
-        if refusal is not None and frame.is_hidden(text):
+    is_name = isinstance(column, str) and not isinstance(column, SqlExpression)
+    name = _column_name(frame, column) if is_name else None
+    if name is not None:
+        data_type = frame.schema.field(name).type
+        refusal = frame.refusal(name)
+        if refusal is not None and frame.is_hidden(name):
             raise QueryError(refusal)
         unread_part = _unread_part(data_type)
-        return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
+        return InputColumn(name, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
     expression = column_expression(frame, column, reader)
-    name = text
-    if is_text and is_path(text):
-        name = text.rpartition(".")[2]
+    name = str(column)
+    if isinstance(column, str) and is_path(column):
+        name = column.rpartition(".")[2]
     unread_part = _unread_part(expression.type)
     return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
 
@@ -98,18 +99,20 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
     """
     if isinstance(column, TextColumn):
         return _as_text(column_expression(frame, column.column, reader), reader)
-    if isinstance(column, SqlColumn | SqlExpression):
-        return _translated(frame, str(column))
+    if isinstance(column, StructColumn):
+        return _struct(frame, column)
+    if isinstance(column, SqlExpression):
+        return _translated(frame, column)
     if not isinstance(column, str):
-        raise QueryError(
+        raise NeedsSparkError(
+            f"the column {column!s}",
             f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
-            "  write it as text in SQL, for example 'km / 1.6'"
+            "  write it as text in SQL, for example 'km / 1.6'",
         )
-    name = unquoted(column)
-    if _is_name(frame, name):
+    name = _column_name(frame, column)
+    if name is not None:
         return DuckdbExpression(quoted(name), frame.schema.field(name).type)
-    folded_names = {name.casefold() for name in frame.schema.names}
-    if column.isidentifier() and column.casefold() not in folded_names:
+    if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
         close = difflib.get_close_matches(column, frame.schema.names, n=1)
         raise QueryError(
             "{reader} reads {value!r}, and the input has no such column{suggestion}\n  it has {columns}",
@@ -119,6 +122,28 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
             columns=", ".join(frame.schema.names),
         )
     return _translated(frame, column)
+
+
+def _column_name(frame: LocalFrame, text: str) -> str | None:
+    """Return the name of the column that text names, in upper or lower case; None if there is none.
+
+    Raises:
+        QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
+    """
+    folded_name = unquoted(text).casefold()
+    alike = [name for name in frame.schema.names if name.casefold() == folded_name]
+    if not alike:
+        return None
+    if len(alike) > 1:
+        raise QueryError(
+            "{value!r} is the name of several columns of the input: {alike}\n"
+            "  expected: names that differ, in more than upper and lower case; rename all but one of them "
+            "{before_events}",
+            value=text,
+            alike=", ".join(alike),
+            before_events=Earlier("events"),
+        )
+    return alike[0]
 
 
 def unquoted(text: str) -> str:
@@ -133,26 +158,12 @@ def unquoted(text: str) -> str:
     return text[1:-1].replace("``", "`")
 
 
-def _is_name(frame: LocalFrame, text: str) -> bool:
-    """True if text is the name of one column.
-
-    Raises:
-        QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
-    """
-    names = frame.schema.names
-    if text not in names:
-        return False
-    alike = [name for name in names if name.casefold() == text.casefold()]
-    if len(alike) > 1:
-        raise QueryError(
-            "{value!r} is the name of several columns of the input: {alike}\n"
-            "  expected: names that differ, in more than upper and lower case; rename all but one of them "
-            "{before_events}",
-            value=text,
-            alike=", ".join(alike),
-            before_events=Earlier("events"),
-        )
-    return True
+def _begins_with_name(frame: LocalFrame, text: str) -> bool:
+    """True if the first name of a path is that of a column, in upper or lower case."""
+    first_name = re.match(r"`((?:[^`]|``)*)`|[^.`]*", text)
+    assert first_name is not None, "it may be empty"
+    name = first_name.group().strip("`").replace("``", "`")
+    return name.casefold() in {column.casefold() for column in frame.schema.names}
 
 
 def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
@@ -172,6 +183,13 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
 def is_path(text: str) -> bool:
     """True if text is a path into a struct, such as `position.lat`."""
     return all(part.isidentifier() for part in text.split("."))
+
+
+def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
+    """Return a struct of columns that a table has."""
+    fields = [frame.schema.field(name) for name in column.names]
+    parts = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
+    return DuckdbExpression(f"struct_pack({', '.join(parts)})", pa.struct(fields))
 
 
 def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.column_lookup import SqlColumn, TextColumn, column_expression, look_up_column
+from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, look_up_column
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import opened
-from muntin_engine.backends.local.local_rows import LocalRows
+from muntin_engine.backends.local.local_rows import LocalRows, micro_batch_of
 from muntin_engine.backends.local.time_marks import marks_of
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Function
@@ -30,9 +31,8 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """False: tables in this process end."""
-        del df
-        return False
+        """True for a stream of a job under test, and for what is computed of one; tables end."""
+        return micro_batch_of(df) is not None
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
@@ -50,7 +50,7 @@ class LocalColumnReader(ColumnReader):
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:
         """Make a column that says whether a row meets all conditions."""
-        return SqlColumn(" AND ".join(f"({condition})" for condition in conditions))
+        return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
 
     def project(
         self,

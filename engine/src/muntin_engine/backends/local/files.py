@@ -162,7 +162,7 @@ _FORMATS: Final[Mapping[str, FileFormat]] = {
 
 
 class Files(FrameKind):
-    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
+    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of such files."""
 
     word: ClassVar[str] = "column of files"
 
@@ -213,11 +213,11 @@ def _files_of(path: str) -> tuple[list[str], FileFormat]:
         QueryError: There is no file, or they are not of one format that is read.
     """
     if os.path.isdir(path):
-        paths = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True))
+        paths = _paths_in(Path(path))
         if not paths:
             raise QueryError(
-                f"the folder {path!r} has no files of Parquet\n"
-                f"  files of another format are named by a pattern, for example {os.path.join(path, '*.csv')!r}"
+                f"the folder {path!r} has no files that can be read\n"
+                "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
             )
     elif _WILDCARDS.isdisjoint(path) or os.path.exists(path):
         paths = [path] if os.path.exists(path) else []
@@ -236,6 +236,16 @@ def _files_of(path: str) -> tuple[list[str], FileFormat]:
             "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
         )
     return paths, file_format
+
+
+def _paths_in(folder: Path) -> list[str]:
+    """Return the files of a folder that can be read, also those in folders within it, and none that is hidden."""
+    paths: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)  # Spark ignores these, too
+        if path.suffix.casefold() in _FORMATS and path.is_file() and not is_hidden:
+            paths.append(str(path))
+    return paths
 
 
 def _rows(

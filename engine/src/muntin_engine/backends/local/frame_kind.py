@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import Reading, reading_of
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.planning.changelog_columns import EVENT_ID, KEYS
 
 _SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
@@ -82,6 +83,11 @@ class FrameKind(ABC):
         Raises:
             QueryError: The table cannot be read.
         """
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch that the rows of a table are of; None as a table ends."""
+        del frame
+        return None
 
     def subject(self, frame: Any) -> str:
         """Return the words for a table in messages."""

@@ -29,6 +29,8 @@ from muntin_engine.backends.local.frame_kind import (
     keys_in,
     reason_of,
 )
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.streams.local_stream import LocalStream
 
 MOST_DIGITS: Final = 38
 """The most digits of a decimal."""
@@ -252,6 +254,25 @@ class ArrowData(FrameKind):
         return keys_in(frame.schema)
 
 
+class StreamUnderTest(ArrowData):
+    """A stream of a job under test, with the rows of one micro-batch."""
+
+    word: ClassVar[str] = "stream column"
+
+    def takes(self, frame: object) -> bool:
+        """Say whether an object is such a stream."""
+        return isinstance(frame, LocalStream)
+
+    def opened(self, frame: Any) -> Any:
+        """Return the rows of the micro-batch."""
+        return frame.table()
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch."""
+        micro_batch: MicroBatch = frame.micro_batch
+        return micro_batch
+
+
 _READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
 """The readers whose rows were read, or begun to be."""
 
@@ -460,6 +481,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
     PolarsFrame(),
     LazyPolarsFrame(),
     DuckdbRelation(),
+    StreamUnderTest(),
     ArrowData(),
     Files(),
 )

@@ -22,6 +22,7 @@ from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
 from muntin_engine.backends.local.frames import kind_of
+from muntin_engine.backends.local.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
@@ -34,6 +35,7 @@ class LocalFrame(ABC):
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
         origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
     schema: pa.Schema
@@ -52,6 +54,11 @@ class LocalFrame(ABC):
     def subject(self) -> str:
         """The words for the table in messages."""
         return "the input"
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of a stream that its rows are of; None for tables, which end."""
+        return None
 
     @abstractmethod
     def refusal(self, name: str) -> str | None:
@@ -124,6 +131,11 @@ class OpenFrame(LocalFrame):
     def subject(self) -> str:
         """The words for the table in messages."""
         return self.kind.subject(self.frame)
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch that its rows are of."""
+        return self.kind.micro_batch(self.frame)
 
     @cached_property
     def source(self) -> Any:
@@ -212,6 +224,11 @@ class ChangedFrame(LocalFrame):
     def subject(self) -> str:
         """The words for the other table in messages."""
         return self.frame.subject
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the other table."""
+        return self.frame.micro_batch
 
     @cached_property
     def schema(self) -> pa.Schema:

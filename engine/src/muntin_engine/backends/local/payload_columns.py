@@ -10,6 +10,7 @@ from muntin_engine.backends.local.column_lookup import TextColumn, column_expres
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, kept_columns
+from muntin_engine.plan.request import SqlExpression
 
 
 def with_payload(  # each is another part of the call
@@ -38,7 +39,8 @@ def with_payload(  # each is another part of the call
     """
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
-        computed[name] = column_expression(frame, column, call)
+        is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
+        computed[name] = column_expression(frame, SqlExpression(column) if is_expression else column, call)
     if change is not None:
         has_payload = _has_payload(frame, change, event_columns)
         for name, expression in computed.items():

@@ -12,13 +12,15 @@ import pyarrow as pa
 from muntin import Axis
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import EventRows, UnitedStreams
-from muntin_engine.backends.local.column_lookup import SqlColumn, TextColumn, column_expression
+from muntin_engine.backends.local.column_lookup import TextColumn, column_expression
 from muntin_engine.backends.local.column_reader import LocalColumnReader
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, kept_columns, opened
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -45,6 +47,11 @@ class UnitedFrame(LocalFrame):
     def kind(self) -> FrameKind:
         """The kind of the first table."""
         return self.frames[0].kind
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the tables: all are of one, or all end."""
+        return self.frames[0].micro_batch
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that one of the tables has with a type without a meaning."""
@@ -88,7 +95,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         union_columns.check_types(column, types)
     united = UnitedFrame(tuple(frames.values()), _united_schema(frames))
 
-    conditions = (SqlColumn(f"`{union_columns.condition}`"),) if union_columns.condition else ()
+    conditions = (SqlExpression(f"`{union_columns.condition}`"),) if union_columns.condition else ()
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
