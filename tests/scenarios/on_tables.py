@@ -103,6 +103,7 @@ def _refused(run: Run) -> Counter[tuple[Any, ...]]:
     for (stream, reason, late_by, text), count in run.refused.items():
         row = json.loads(text)
         if isinstance(run.query, Join):
-            row.pop("x", None)
+            for name in ("x", "is_kept"):
+                row.pop(name, None)
         refused[stream, reason, late_by, json.dumps(row, sort_keys=True)] += count
     return refused

@@ -94,7 +94,7 @@ def _written_windows(query: Query, stream: EventStream, evaluator: str) -> munti
     if not query.is_windowed:
         return stream.apply(calls[0])
     if isinstance(query.window, Mapping):
-        windowed = stream.windows(**query.window, timestamps=query.timestamps)
+        windowed = replace(stream.windows(**query.window, timestamps=query.timestamps), clip=query.clip)
     else:
         windowed = stream.window(
             query.window,
