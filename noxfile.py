@@ -145,7 +145,7 @@ def client(session: nox.Session) -> None:
     """
     engine = distributions()["muntin-engine"]
     provided = {"pyspark", *distributions(), *(requirement.name for requirement in engine.extras["connect"])}
-    required: list[Requirement] = [*engine.extras["sql"], *engine.extras["local"]]
+    required: list[Requirement] = [*engine.extras["spark"], *engine.extras["local"], *engine.extras["sql"]]
     for distribution in our_distributions():
         required += distribution.extras[""]
     missing = [str(requirement) for requirement in required if requirement.name not in provided]
@@ -159,6 +159,13 @@ def client(session: nox.Session) -> None:
         f"{session.bin}/python",
     ]
     session.run(*command, external=True, env=WITHOUT_ANOTHER_SPARK)
+
+
+@nox.session(name="without-spark", python=f"{sys.version_info.major}.{sys.version_info.minor}", reuse_venv=False)
+def without_spark(session: nox.Session) -> None:
+    """Take a newcomer's first steps with what `pip install muntin` brings: no PySpark, no pandas, no Java."""
+    session.install("--requirement=requirements.txt")
+    session.run(sys.executable, "-m", "tests.cli.first_steps", f"{session.bin}/python", external=True)
 
 
 @nox.session(python=False, default=False)
@@ -191,7 +198,7 @@ def editable(ours: list[Distribution]) -> list[str]:
 
 def install_all(session: nox.Session, *packages: str) -> None:
     """Install our distributions and what they and the tests require, with packages of certain versions."""
-    extras = ["--editable=./engine[jre,connect]", "--requirement=requirements-dev.txt"]
+    extras = ["--editable=./engine[spark,jre,connect]", "--requirement=requirements-dev.txt"]
     session.install(*editable(our_distributions()), *extras, *packages)
     session.install("--no-deps", "--editable=./bundle")
 

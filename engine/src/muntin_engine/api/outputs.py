@@ -1,29 +1,30 @@
-"""The output of a planned query: results as DataFrames, to sinks, and as text."""
+"""The output of a planned query: as tables, to sinks, and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name
+from muntin_engine.api.input_types import InputT, Path
 from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.steps import step
-from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, repr=False)
-class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
-    """The output of a planned query: results as DataFrames, to sinks, and as text."""
+class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]):
+    """The output of a planned query: as tables of the kind of its first input, to sinks, and as text."""
 
     def __repr__(self) -> str:
         """Return the query in three lines."""
@@ -109,7 +110,13 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         """
         return replace(self, selection=self._backend.select_results(self, None, condition))
 
-    def results(self, watermark: str | None = None) -> DataFrame:
+    @overload
+    def results(self: Outputs[Path], watermark: str | None = None) -> pa.Table: ...
+
+    @overload
+    def results(self, watermark: str | None = None) -> InputT: ...
+
+    def results(self, watermark: str | None = None) -> Any:
         """Return the results: the key columns, `window` with `start` and `end`, and the results of the modules.
 
         A query without windows has a column `lifetime` in place of `window`. With timestamps other than `align` there
@@ -145,7 +152,13 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
             check_name("watermark", watermark)
         return self._backend.results(self, watermark)
 
-    def late_rows(self) -> DataFrame:
+    @overload
+    def late_rows(self: Outputs[Path]) -> pa.Table: ...
+
+    @overload
+    def late_rows(self) -> InputT: ...
+
+    def late_rows(self) -> Any:
         """Return the late rows, and rows that were shed: `reason`, `message`, the `row` as JSON and `late_by`.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
@@ -161,14 +174,26 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         """
         return self._backend.refused_rows(self, "late_rows")
 
-    def rejected_rows(self) -> DataFrame:
+    @overload
+    def rejected_rows(self: Outputs[Path]) -> pa.Table: ...
+
+    @overload
+    def rejected_rows(self) -> InputT: ...
+
+    def rejected_rows(self) -> Any:
         """Return the invalid rows: `reason`, `message`, the `row` as JSON, and null as `late_by`.
 
         As with `late_rows`, a streaming query of these rows evaluates the whole query again.
         """
         return self._backend.refused_rows(self, "rejected_rows")
 
-    def evicted_rows(self) -> DataFrame:
+    @overload
+    def evicted_rows(self: Outputs[Path]) -> pa.Table: ...
+
+    @overload
+    def evicted_rows(self) -> InputT: ...
+
+    def evicted_rows(self) -> Any:
         """Return the second output of a `RowOperator`: the results of its `on_evict` for rows that left their window.
 
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the

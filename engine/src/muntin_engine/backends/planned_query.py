@@ -13,7 +13,9 @@ from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
+
+    from muntin_engine.plan.request import Frame
 
 CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
 """The columns of changes, which `select` keeps."""
@@ -31,11 +33,11 @@ class ProjectedRows:
         marks: Rows of other streams among them: each a stream, and the columns that its rows have.
     """
 
-    df: DataFrame
+    df: Frame
     columns: Mapping[str, Column]
     named: Mapping[str, str]
     condition: Column | None
-    marks: tuple[tuple[DataFrame, Mapping[str, Column]], ...] = ()
+    marks: tuple[tuple[Frame, Mapping[str, Column]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Projection:
         id: The Arrow type in which ids travel; None if the query names none.
     """
 
-    df: DataFrame
+    df: Frame
     times: pa.DataType
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin.errors.messages import Earlier
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
-from muntin_engine.backends.local.expressions import DuckdbExpression, translated
-from muntin_engine.backends.local.local_frame import LocalFrame, layout_of
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translation import translated
+from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.refusals import not_yet
 from muntin_engine.backends.planned_query import ProjectedRows
@@ -66,19 +68,16 @@ class LocalColumnReader(ColumnReader):
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
-        frame = layout_of(df)
+        frame = opened(df)
         input_columns: dict[str, InputColumn] = {}
         for name, column in columns.items():
             if column is not None:
                 input_columns[name] = _look_up(frame, column, readers.get(name, name))
         return input_columns
 
-    def expression(self, text: str) -> Any:
-        """Make a column of an expression in Spark's SQL."""
-        return SqlColumn(text)
-
-    def as_text(self, column: Any) -> Any:
-        """Cast a column to text."""
+    def as_text(self, df: object, column: Any) -> Any:
+        """Cast a column of a table to text."""
+        del df
         return TextColumn(column)
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:
@@ -96,17 +95,13 @@ class LocalColumnReader(ColumnReader):
         del scale
         if request.heartbeats or request.clock is not None:
             raise not_yet("heartbeats and clocks")
-        frame = layout_of(request.df)
-        expressions = {name: _expression(frame, column, name) for name, column in columns.items()}
-        condition = None if request.rows is None else _expression(frame, request.rows, "rows").sql
-        rows = LocalRows(
-            frame=request.df,
-            columns={name: expression.sql for name, expression in expressions.items()},
-            schema=pa.schema([(name, expression.type) for name, expression in expressions.items()]),
-            condition=condition,
-        )
+        frame = opened(request.df)
+        expressions = {name: column_expression(frame, column, name) for name, column in columns.items()}
+        condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
         projected: Any = dict(columns)
-        return rows, ProjectedRows(request.df, projected, identities, request.rows)
+        return LocalRows(frame, expressions, condition), ProjectedRows(
+            frame.origin, projected, identities, request.rows
+        )
 
     def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
         """Return no functions: expressions call none of plugins."""
@@ -125,34 +120,51 @@ def _look_up(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
-    expression = _expression(frame, column, reader)
     text = str(column)
+    if isinstance(column, str) and _is_name(frame, text):
+        data_type = frame.schema.field(text).type
+        refusal = frame.refusal(text)
+        unread_part = _unread_part(data_type)
+        return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
+    expression = column_expression(frame, column, reader)
     name = text
-    if isinstance(column, str) and text not in frame.schema.names and _is_path(text):
+    if isinstance(column, str) and is_path(text):
         name = text.rpartition(".")[2]
-    unread_type = frame.unread_types.get(text)
-    if unread_type is not None:
-        return InputColumn(name, pa.null(), unread_type, part_without_type=unread_type)
-    without_type = "void" if pa.types.is_null(expression.type) else None
-    return InputColumn(name, expression.type, spelled(expression.type), part_without_type=without_type)
+    unread_part = _unread_part(expression.type)
+    return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
 
 
-def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression:
+def _unread_part(data_type: pa.DataType) -> str | None:
+    """Return the word for a part of a type that is not read; None if all are."""
+    if pa.types.is_null(data_type):
+        return "void"
+    if not pa.types.is_nested(data_type):
+        return None
+    parts = [data_type.field(place).type for place in range(data_type.num_fields)]
+    return next((word for word in map(_unread_part, parts) if word is not None), None)
+
+
+def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression:
     """Return a column of a table in DuckDB's SQL.
+
+    Args:
+        frame: The table.
+        column: A name, a path into a struct, or an expression.
+        reader: The reader of the column, for errors.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
     if isinstance(column, TextColumn):
-        return _as_text(_expression(frame, column.column, reader), reader)
+        return _as_text(column_expression(frame, column.column, reader), reader)
     if isinstance(column, SqlColumn):
-        return translated(column.text, frame.schema)
+        return _translated(frame, column.text)
     if not isinstance(column, str):
         raise QueryError(
             f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
             "  write it as text in SQL, for example 'km / 1.6'"
         )
-    if column in frame.schema.names:
+    if _is_name(frame, column):
         return DuckdbExpression(quoted(column), frame.schema.field(column).type)
     folded_names = {name.casefold() for name in frame.schema.names}
     if column.isidentifier() and column.casefold() not in folded_names:
@@ -164,10 +176,46 @@ def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression
             suggestion=f"\n  did you mean {close[0]!r}?" if close else "",
             columns=", ".join(frame.schema.names),
         )
-    return translated(column, frame.schema)
+    return _translated(frame, column)
 
 
-def _is_path(text: str) -> bool:
+def _is_name(frame: LocalFrame, text: str) -> bool:
+    """True if text is the name of one column.
+
+    Raises:
+        QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
+    """
+    names = frame.schema.names
+    if text not in names:
+        return False
+    alike = [name for name in names if name.casefold() == text.casefold()]
+    if len(alike) > 1:
+        raise QueryError(
+            "{value!r} is the name of several columns of the input: {alike}\n"
+            "  expected: names that differ, in more than upper and lower case; rename all but one of them "
+            "{before_events}",
+            value=text,
+            alike=", ".join(alike),
+            before_events=Earlier("events"),
+        )
+    return True
+
+
+def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
+    """Translate an expression over the columns of a table.
+
+    Raises:
+        QueryError: It cannot be translated, or reads a column of a type that has no meaning.
+    """
+    expression = translated(text, frame.schema)
+    for name in frame.names_in(expression.sql):
+        refusal = frame.refusal(name) if frame.is_hidden(name) else None
+        if refusal is not None:
+            raise QueryError(refusal)
+    return expression
+
+
+def is_path(text: str) -> bool:
     """True if text is a path into a struct, such as `position.lat`."""
     return all(part.isidentifier() for part in text.split("."))
 

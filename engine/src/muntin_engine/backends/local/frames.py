@@ -10,32 +10,90 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
+from muntin_engine.backends.local.duckdb_types import quoted
+
+MOST_DIGITS: Final = 38
+"""The most digits of a decimal."""
+
+_BATCH_ROWS: Final = 100_000
+"""The number of rows that travel at once from one connection to another."""
+
+_NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+"""The errors of Arrow for values that have no type, or several."""
 
 _WILDCARDS: Final = frozenset("*?[")
 
 
+@dataclass(frozen=True)
+class FrameColumns:
+    """The columns of a table, in order.
+
+    Attributes:
+        readings: The ways in which they are read.
+        spelled_types: Their types, as the library of the table spells them.
+    """
+
+    readings: tuple[tuple[str, Reading], ...]
+    spelled_types: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, of which several may be equal."""
+        return [name for name, _ in self.readings]
+
+
 class FrameKind(ABC):
-    """Tables of one library."""
+    """Tables of one library.
+
+    Attributes:
+        word: The word for a column of such a table, for messages.
+    """
+
+    word: ClassVar[str]
 
     @abstractmethod
     def takes(self, frame: object) -> bool:
         """Say whether an object is a table of this kind."""
 
-    @abstractmethod
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the rows of a table as a relation, which reads them as far as a query needs them."""
+    def opened(self, frame: Any) -> Any:
+        """Return the object that is read of a table: the table itself, unless a look at its columns reads rows."""
+        return frame
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return a relation with the columns of a table, of which nobody reads rows."""
-        return self.relation(connection, frame)
+    @abstractmethod
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe the columns of a table, without a look at its rows.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+
+    @abstractmethod
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of a table as a relation, which reads rows as far as a query needs them.
+
+        Args:
+            connection: The connection on which the rows are read.
+            frame: The table.
+            names: The names of the columns.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
 
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
@@ -43,40 +101,39 @@ class FrameKind(ABC):
 
 
 class PandasFrame(FrameKind):
-    """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too."""
+    """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too; `pd.NA` and None are nulls as well.
+
+    A NaN is a number only in columns that have a mask or are Arrow's, such as `Float64`, where `pd.NA` is the null.
+    """
+
+    word: ClassVar[str] = "pandas column"
 
     def takes(self, frame: object) -> bool:
         """Say whether an object is a DataFrame of pandas."""
         return _is_from(frame, "pandas", "DataFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows without its index."""
-        return connection.from_arrow(self._arrow(frame, pa.Table.from_pandas))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
+        types: list[pa.DataType | str] = []
+        spelled_types: list[str] = []
+        for place, dtype in enumerate(frame.dtypes):
+            column = frame.iloc[:, place]
+            try:
+                # The type of a column of one library type is that of its first rows.
+                rows = column if _holds_objects(dtype) else column.iloc[:0]
+                types.append(_array_of_pandas(rows).type)
+            except _NO_ARROW_TYPE as error:
+                types.append(reason_of(error))
+            spelled_types.append(str(dtype))
+        return _columns_of_arrow(connection, list(map(str, frame.columns)), types, spelled_types)
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its columns. Types of Python objects are found by a look at all of them."""
-        schema: pa.Schema = self._arrow(frame, pa.Schema.from_pandas)
-        return connection.from_arrow(schema.empty_table())
-
-    @staticmethod
-    def _arrow(frame: Any, make: Callable[..., Any]) -> Any:
-        """Return what a function of pyarrow makes of a frame.
-
-        Raises:
-            QueryError: The frame has several columns of one name, or a column of several types.
-        """
-        names = list(map(str, frame.columns))
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
-            raise QueryError(f"the frame has several columns {doubled[0]!r}\n  rename all but one of them")
-        try:
-            return make(frame, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise QueryError(
-                "a column of the frame holds values of several types: {reason}\n"
-                "  expected: one type a column, for example frame.astype({{'name': str}})",
-                reason=str(error),
-            ) from error
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows without its index."""
+        all_names = list(map(str, frame.columns))
+        columns = [_array_of_pandas(frame.iloc[:, all_names.index(name)]) for name in names]
+        return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
@@ -99,13 +156,32 @@ class PandasFrame(FrameKind):
 class PolarsFrame(FrameKind):
     """A `polars.DataFrame`."""
 
+    word: ClassVar[str] = "Polars column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object is a DataFrame of Polars."""
         return _is_from(frame, "polars", "DataFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        return connection.from_arrow(pa.table(frame))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        return self._columns_of_schema(connection, frame.schema)
+
+    @staticmethod
+    def _columns_of_schema(connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
+        types: list[pa.DataType | str] = []
+        for column in schema.to_frame():
+            try:
+                types.append(pa.table(column.to_frame()).schema.field(0).type)
+            except pa.ArrowInvalid as error:  # such as numbers of 128 bits
+                types.append(reason_of(error))
+        return _columns_of_arrow(connection, schema.names(), types, list(map(str, schema.dtypes())))
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows."""
+        columns = [frame.get_column(name) for name in names]
+        return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame."""
@@ -121,15 +197,25 @@ class LazyPolarsFrame(PolarsFrame):
         """Say whether an object is a LazyFrame of Polars."""
         return _is_from(frame, "polars", "LazyFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        schema = pa.table(frame.collect_schema().to_frame()).schema
-        batches = (batch.cast(schema) for part in frame.collect_batches() for batch in pa.table(part).to_batches())
-        return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, batches))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        return self._columns_of_schema(connection, _schema_of_lazy(frame))
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its columns."""
-        return connection.from_arrow(pa.table(frame.collect_schema().to_frame()))
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows."""
+        import polars.selectors
+
+        read_frame = frame.select(polars.selectors.by_name(*names))
+        schema = pa.table(_schema_of_lazy(read_frame).to_frame()).schema
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for part in read_frame.collect_batches():
+                for batch in pa.table(part).to_batches():
+                    yield batch.cast(schema)
+
+        return connection.from_arrow(_for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
@@ -139,15 +225,23 @@ class LazyPolarsFrame(PolarsFrame):
 class DuckdbRelation(FrameKind):
     """A relation of DuckDB, which its own connection computes."""
 
+    word: ClassVar[str] = "DuckDB column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object is a relation."""
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the relation itself."""
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
         del connection
-        relation: duckdb.DuckDBPyRelation = frame
-        return relation
+        return _columns_of_relation(frame)
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
+        columns = ", ".join(map(quoted, names))
+        return connection.from_arrow(frame.project(columns).to_arrow_reader(_BATCH_ROWS))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a relation of the default connection."""
@@ -157,29 +251,117 @@ class DuckdbRelation(FrameKind):
 class ArrowData(FrameKind):
     """A table, a dataset or a reader of pyarrow, or anything that offers a stream of Arrow data."""
 
+    word: ClassVar[str] = "Arrow column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object has Arrow data to read."""
         return hasattr(frame, "__arrow_c_stream__") or _is_from(frame, "pyarrow", "Dataset")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        if isinstance(frame, pa.Table | pa.RecordBatchReader) or not hasattr(frame, "__arrow_c_stream__"):
-            return connection.from_arrow(frame)
-        try:
-            return connection.from_arrow(pa.RecordBatchReader.from_stream(frame))
-        except pa.ArrowInvalid as error:
-            raise QueryError(f"a {type(frame).__name__} is no table\n  expected: one with columns") from error
+    def opened(self, frame: Any) -> Any:
+        """Return what pyarrow knows as it is, and a stream of anything else."""
+        is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or _is_from(frame, "pyarrow", "Dataset")
+        return frame if is_known else ArrowStream(frame)
+
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        schema: pa.Schema = frame.schema
+        return _columns_of_arrow(connection, schema.names, schema.types, list(map(str, schema.types)))
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows.
+
+        Raises:
+            QueryError: It is a reader that was read before.
+        """
+        if _is_from(frame, "pyarrow", "Dataset"):
+            fields = {name: pc.field(name) for name in names}
+            return connection.from_arrow(_for_duckdb(frame.scanner(columns=fields).to_reader()))
+        if isinstance(frame, pa.Table):
+            return connection.from_arrow(_for_duckdb(frame.select(list(names))))
+        if isinstance(frame, pa.RecordBatchReader):
+            if frame in _READ_READERS:
+                raise _read_before("the reader", "reader.read_all()")
+            _READ_READERS.add(frame)
+            return connection.from_arrow(_for_duckdb(_only(names, frame)))
+        return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
+
+
+_READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
+"""The readers whose rows were read, or begun to be."""
+
+
+class ArrowStream:
+    """An object that offers a stream of Arrow data, perhaps only once.
+
+    Attributes:
+        schema: The columns.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        """Begin to read the object: it need not say its columns otherwise.
+
+        Raises:
+            QueryError: It is no table.
+        """
+        self._frame = frame
+        self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
+        self._has_rows = False
+        self.schema: pa.Schema = self._first_reader.schema
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Return a reader of all rows.
+
+        Raises:
+            QueryError: The object had rows, and has none any more.
+        """
+        reader = self._first_reader or _reader_of(self._frame)
+        self._first_reader = None
+        batches = iter(reader)
+        first_batch = next((batch for batch in batches if len(batch)), None)
+        if first_batch is None:
+            if self._has_rows:
+                raise _read_before(f"the {type(self._frame).__name__}", "pyarrow.table(stream)")
+            return reader
+        self._has_rows = True
+        return pa.RecordBatchReader.from_batches(self.schema, chain([first_batch], batches))
+
+
+def _read_before(subject: str, table: str) -> QueryError:
+    """Return the error for rows that can be read once, and have been.
+
+    Args:
+        subject: What had them.
+        table: The call that makes a table of it.
+    """
+    return QueryError(
+        f"{subject} has been read, and its rows can be read once\n"
+        f"  to run several queries, or one several times, give events() a table: {table}"
+    )
 
 
 class Files(FrameKind):
     """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
 
+    word: ClassVar[str] = "column of files"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object is a path."""
         return isinstance(frame, str | os.PathLike)
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the rows of the files, in the order of their names."""
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe the columns of the files."""
+        return _columns_of_relation(self._rows(connection, frame))
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of the files, their rows in the order of the names of files."""
+        return self._rows(connection, frame).project(", ".join(map(quoted, names)))
+
+    @staticmethod
+    def _rows(connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
         paths = _paths(os.fspath(frame))
         suffixes = {Path(path).suffix.casefold() for path in paths}
         read = _READERS.get(suffixes.pop()) if len(suffixes) == 1 else None
@@ -191,8 +373,9 @@ class Files(FrameKind):
         try:
             return read(connection, paths)
         except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise QueryError("{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason) from error
+            raise QueryError(
+                "{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason_of(error)
+            ) from error
 
 
 def _paths(path: str) -> list[str]:
@@ -235,6 +418,168 @@ _READERS: Final = {
     ".ndjson": _read_json,
 }
 """By the ending of a file's name, how it is read."""
+
+
+def _holds_objects(dtype: Any) -> bool:
+    """Say whether the type of the values of a pandas column is not that of the column."""
+    return getattr(dtype, "kind", "") == "O" and not hasattr(dtype, "construct_array_type")  # a type of NumPy's
+
+
+def _array_of_pandas(column: Any) -> Any:
+    """Return a pandas column as Arrow data.
+
+    Raises:
+        ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: It is of a type that Arrow does not have, or its values
+            are of several types.
+    """
+    array = pa.Array.from_pandas(column)
+    if _holds_objects(column.dtype) and pa.types.is_timestamp(array.type):
+        has_zone = {value.tzinfo is not None for value in column.dropna()}
+        if len(has_zone) > 1:  # which Arrow would read as times of the zone of the first
+            raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    return array
+
+
+def _schema_of_lazy(frame: Any) -> Any:
+    """Return the schema of a lazy frame.
+
+    Raises:
+        QueryError: The frame cannot be computed, for example because it reads a column that is not there.
+    """
+    import polars
+
+    try:
+        return frame.collect_schema()
+    except polars.exceptions.PolarsError as error:
+        raise QueryError("the lazy frame cannot be computed: {reason}", reason=reason_of(error)) from error
+
+
+def _reader_of(frame: Any) -> pa.RecordBatchReader:
+    """Return a reader of anything that offers a stream of Arrow data.
+
+    Raises:
+        QueryError: It is no table, or cannot be read.
+    """
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except pa.ArrowInvalid as error:
+        name = type(frame).__name__
+        raise QueryError(f"a {name} is no table that can be read\n  expected: one with columns") from error
+
+
+def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a reader of some of the columns of a reader."""
+    places = [reader.schema.names.index(name) for name in names]
+    schema = pa.schema([reader.schema.field(place) for place in places])
+    batches = (batch.select(places) for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _columns_of_arrow(
+    connection: duckdb.DuckDBPyConnection,
+    names: Sequence[str],
+    types: Sequence[pa.DataType | str],
+    spelled_types: Sequence[str],
+) -> FrameColumns:
+    """Describe columns of Arrow data.
+
+    Args:
+        connection: A connection.
+        names: The names of the columns.
+        types: Their types; for a column that has none, why that is so.
+        spelled_types: Their types as the library of the table spells them.
+    """
+    read_fields: list[pa.Field] = []
+    spelled: list[str] = []
+    for place, (data_type, spelled_type) in enumerate(zip(types, spelled_types, strict=True)):
+        read_type = None if isinstance(data_type, str) else _type_for_duckdb(data_type)
+        if read_type is not None:
+            read_fields.append(pa.field(str(place), read_type))
+        if isinstance(data_type, str):
+            spelled.append(f"{spelled_type}: {data_type}")
+        elif spelled_type in ("object", "category"):
+            spelled.append(f"{spelled_type}, with values of type {data_type}")
+        else:
+            spelled.append(spelled_type)
+
+    readings: dict[str, Reading] = {}
+    if read_fields:
+        relation = connection.from_arrow(pa.schema(read_fields).empty_table())
+        for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
+            readings[place_name] = reading_of(duckdb_type, has_lengths=True)
+    named_readings: list[tuple[str, Reading]] = []
+    for place, name in enumerate(names):
+        named_readings.append((name, readings.get(str(place)) or NoReading(spelled[place])))
+    return FrameColumns(tuple(named_readings), tuple(spelled))
+
+
+def _columns_of_relation(relation: duckdb.DuckDBPyRelation) -> FrameColumns:
+    """Describe the columns of a relation of DuckDB."""
+    readings: list[tuple[str, Reading]] = []
+    for name, data_type in zip(relation.columns, relation.types, strict=True):
+        readings.append((name, reading_of(data_type)))
+    return FrameColumns(tuple(readings), tuple(map(str, relation.types)))
+
+
+def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
+    """Return the type in which DuckDB takes values of an Arrow type; None if it would give them another meaning.
+
+    Example:
+        >>> print(_type_for_duckdb(pa.float16()), _type_for_duckdb(pa.decimal256(50, 2)))
+        float None
+    """
+    if pa.types.is_float16(data_type):
+        return pa.float32()
+    if pa.types.is_decimal256(data_type):
+        has_few_digits = data_type.precision <= MOST_DIGITS
+        return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
+    if pa.types.is_interval(data_type) or isinstance(data_type, pa.BaseExtensionType):
+        return None
+    if pa.types.is_nested(data_type):
+        return _nested_type_for_duckdb(data_type)
+    return data_type
+
+
+def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
+    """Return a nested type with the types in which DuckDB takes its parts; None if it does not take one."""
+    parts: list[pa.Field] = []
+    for place in range(data_type.num_fields):
+        part = data_type.field(place)
+        part_type = _type_for_duckdb(part.type)
+        if part_type is None:
+            return None
+        parts.append(part.with_type(part_type))
+    if parts == [data_type.field(place) for place in range(data_type.num_fields)]:
+        return data_type
+    if pa.types.is_struct(data_type):
+        return pa.struct(parts)
+    if pa.types.is_map(data_type):
+        (entries,) = parts
+        return pa.map_(entries.type.field(0), entries.type.field(1))
+    is_large = pa.types.is_large_list(data_type) or pa.types.is_large_list_view(data_type)
+    return pa.large_list(parts[0]) if is_large else pa.list_(parts[0])
+
+
+def _for_duckdb(rows: Any) -> Any:
+    """Return an Arrow table, or a reader, in types that DuckDB takes; most are as they are."""
+    fields: list[pa.Field] = []
+    for field in rows.schema:
+        read_type = _type_for_duckdb(field.type)
+        assert read_type is not None, "columns of other types are not read"
+        fields.append(field.with_type(read_type))
+    schema = pa.schema(fields)
+    return rows if schema == rows.schema else rows.cast(schema)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the first line of an error of a library; those of Python code that it runs come with a whole traceback.
+
+    Example:
+        >>> reason_of(OSError("Unknown error: no disk. Detail: Python exception: Traceback (most recent call last)"))
+        'Unknown error: no disk'
+    """
+    first_line = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return first_line.partition(". Detail: Python exception:")[0].strip()
 
 
 def _is_from(frame: object, library: str, name: str) -> bool:

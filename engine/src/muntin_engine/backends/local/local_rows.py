@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import Final
 
 import duckdb
 import pyarrow as pa
 
-from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.local_frame import open_frame
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translator import FAILURE
+from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once, besides what the table itself holds."""
@@ -23,15 +26,18 @@ class LocalRows:
 
     Attributes:
         frame: The table.
-        columns: By name, the columns in DuckDB's SQL.
-        schema: Their names and types.
+        columns: The columns by name, as expressions over those of the table.
         condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
     """
 
-    frame: Any
-    columns: Mapping[str, str]
-    schema: pa.Schema
-    condition: str | None
+    frame: LocalFrame
+    columns: Mapping[str, DuckdbExpression]
+    condition: str | None = None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return pa.schema([(name, expression.type) for name, expression in self.columns.items()])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows.
@@ -39,15 +45,16 @@ class LocalRows:
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
         """
-        relation = open_frame(self.frame).relation
-        if self.condition is not None:
-            relation = relation.filter(self.condition)
-        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.columns.items())
+        sqls = [expression.sql for expression in self.columns.values()]
+        read_sqls = sqls if self.condition is None else [*sqls, self.condition]
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(self.columns, sqls, strict=True))
         try:
-            for batch in relation.project(columns).to_arrow_reader(_BATCH_ROWS):
-                yield batch.cast(self.schema)
+            for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
+                rows = relation if self.condition is None else relation.filter(self.condition)
+                for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
+                    yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise QueryError("the rows of the input cannot be read: {reason}", reason=str(error)) from error
+            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

@@ -59,7 +59,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
     """Return a heartbeat as rows of punctuation."""
     named = {"at": heartbeat.at, "source": heartbeat.source}
     beat = look_up(heartbeat.df, named, {name: f"with_heartbeat({name}=...)" for name in named})["at"]
-    at = as_column(heartbeat.at)
+    at = as_column(heartbeat.df, heartbeat.at)
     if beat.axis is Axis.TIME:
         is_same = beat.spelled_type == start.spelled_type
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
@@ -77,7 +77,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
 
     columns = {"change": F.lit("punctuate"), "start": time}
     if heartbeat.source is not None:
-        columns["source"] = as_column(heartbeat.source)
+        columns["source"] = as_column(heartbeat.df, heartbeat.source)
     return heartbeat.df, columns
 
 

@@ -108,12 +108,12 @@ def _rows(
     event_columns = _columns_of(stream)
     fields = look_up(stream.df, {**event_columns, **_keys(stream)}, {})
     start = fields["start"]
-    columns = {part: as_column(column) for part, column in event_columns.items() if column is not None}
+    columns = {part: as_column(stream.df, column) for part, column in event_columns.items() if column is not None}
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
         columns["end"] = F.lit(None).cast(start.spelled_type) if stream.is_edge else _after(columns["start"], start)
-    columns |= dict(zip(key_names, map(as_column, stream.keys), strict=True))
+    columns |= dict(zip(key_names, (as_column(stream.df, key) for key in stream.keys), strict=True))
     if condition_name:
         columns[condition_name] = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
 
@@ -139,7 +139,7 @@ def _rows(
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)
     renamed = [column.alias(part) for part, column in columns.items()]
-    rows = stream.df.select(*payload, *renamed, sources.alias("source"))
+    rows: DataFrame = stream.df.select(*payload, *renamed, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
 
 
@@ -179,7 +179,7 @@ def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
             every = F.explode(F.array(*map(F.lit, _sources(name, stream))))
             yield replace(beat, df=beat.df.withColumn("source of all", every), source=F.col("`source of all`"))
         else:
-            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.source)))
+            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.df, beat.source)))
 
 
 def _keys(stream: InputRequest) -> dict[str, Any]:
