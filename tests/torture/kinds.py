@@ -58,6 +58,13 @@ KINDS: Final = (
         seconds=300,
     ),
     Kind(
+        "tables",
+        "Any query and stream as tables of every kind in this process, through the public API: as the reference.",
+        Lane.PYTHON,
+        4,
+        "tests.torture.scenarios:tables",
+    ),
+    Kind(
         "evaluators",
         "Modules of the plugins through every evaluator that can run them, with a restart and a crash at each step.",
         Lane.PYTHON,

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from muntin_engine.needed import needed
+from muntin_engine.needed import engine_module, needed
 
 SPARK: Final = "muntin_engine.backends.spark.spark_backend"
 """The module of the backend that runs on Spark."""
@@ -65,5 +64,9 @@ def _packages_of(kind: type) -> list[str]:
 
 @cache
 def imported_backend(name: str) -> ModuleType:
-    """Import the module of a backend."""
-    return import_module(name)
+    """Import the module of a backend.
+
+    Raises:
+        SetupError: It is the backend of Spark, and PySpark is not installed.
+    """
+    return engine_module(name, "a query on Spark")

@@ -1,11 +1,14 @@
-"""Import the packages of an extra, which a user may lack."""
+"""Import packages that a user may lack: those of an extra, and PySpark."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import Final
 
 from muntin_engine.errors import SetupError
+
+_PACKAGES_OF_SPARK: Final = frozenset({"pyspark", "py4j"})
 
 
 def needed(module: str, what: str, extra: str) -> ModuleType:
@@ -23,8 +26,33 @@ def needed(module: str, what: str, extra: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
-        if error.name is None or error.name.partition(".")[0] != package:
+        if _missing_package(error) != package:
             raise
         raise SetupError(
             f"{what} needs {package}, which is not installed\n  install it: pip install 'muntin-engine[{extra}]'"
         ) from error
+
+
+def engine_module(module: str, what: str) -> ModuleType:
+    """Return a module of the engine, which may import PySpark.
+
+    Args:
+        module: The name of the module.
+        what: The part of Muntin that the module has, as users call that.
+
+    Raises:
+        SetupError: PySpark is not installed, and the module needs it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if _missing_package(error) not in _PACKAGES_OF_SPARK:
+            raise
+        raise SetupError(
+            f"{what} needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
+        ) from error
+
+
+def _missing_package(error: ModuleNotFoundError) -> str:
+    """Return the name of the package that an import lacked."""
+    return (error.name or "").partition(".")[0]

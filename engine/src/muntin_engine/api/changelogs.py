@@ -57,10 +57,11 @@ def net_changes(batch: FrameT, key: str | Sequence[str] | None = None) -> FrameT
         QueryError: A required column is missing, the keys are not known, or a key is left out.
     """
     net_changes_of_batch = getattr(type(batch), "net_changes", None)
+    changes: FrameT
     if net_changes_of_batch is not None:  # a batch of `muntin_engine.testing`
-        changes: FrameT = net_changes_of_batch(batch, key)
-        return changes
-    changes = backend_of(batch).changelogs.net_changes(batch, key)
+        changes = net_changes_of_batch(batch, key)
+    else:
+        changes = backend_of(batch).changelogs.net_changes(batch, key)
     return changes
 
 

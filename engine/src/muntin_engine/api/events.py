@@ -60,6 +60,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     kind. With decimals a point lasts one unit of the last place, and lengths are numbers such as 5 or
     `Decimal("0.25")`; the times of results are `decimal(19, s)`, with the scale `s` of the column.
 
+    A column is given by its name, by a path into a struct such as `"position.lat"`, or as an expression in Spark's SQL
+    such as `"km / 1.6"`: text with an operator in it is an expression, unless a column has that name. Over a DataFrame
+    of Spark's it may also be a column of PySpark's.
+
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended: nothing in it is late, and every
             window is final. A table in this process is static too, and its query needs no Spark: a data frame of pandas
@@ -116,6 +120,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
+    df = backend_of(df).inputs.opened(df)
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}

@@ -14,8 +14,8 @@ from muntin_engine.api.query import Query
 from muntin_engine.api.text.has_text import text_of_queries
 from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
     from muntin_engine.plan.request import Frame

@@ -15,8 +15,8 @@ from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.steps import step
-from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -50,7 +50,7 @@ class TimedInput(InputRequest):
                 none, or lifetimes were changed before: the heartbeat refers to the unchanged events.
         """
         check_dataframe("with_heartbeat", df)
-        backend_of_all([self.df, df])
+        df = backend_of_all([self.df, df]).inputs.opened(df)
         if self.lifetime_changes:
             raise QueryError(
                 f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "

@@ -70,6 +70,14 @@ class Inputs(ABC):
         """True if something that belongs to the backend is a DataFrame, and no session or column."""
 
     @abstractmethod
+    def opened(self, df: Frame) -> Frame:
+        """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
+
+        Raises:
+            QueryError: It cannot be read.
+        """
+
+    @abstractmethod
     def is_stream(self, df: Frame) -> bool:
         """True if a DataFrame goes on without an end."""
 
@@ -117,10 +125,6 @@ class Inputs(ABC):
         Raises:
             QueryError: There is no such key or column, or one is not of the type of the key.
         """
-
-    @abstractmethod
-    def expression(self, text: str) -> Column:
-        """Make a column of an expression in SQL."""
 
     @abstractmethod
     def text_of_column(self, df: Frame, column: Column) -> str | None:
@@ -310,7 +314,7 @@ class Backend(DistributedRows):
         """Read a table of a session, or the rows of a query in SQL.
 
         Args:
-            session: The session, whose tables and views may be named.
+            session: The session, whose tables and views may be named; None where there are only `tables`.
             table: The name, or an object with the query as `sql`.
             tables: DataFrames that are read by these names.
 

@@ -6,11 +6,12 @@ all the same, and the other modules see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise, repeat
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import Module, Window
 from muntin.schemas import Field, ListOf, MapOf, Struct
@@ -74,8 +75,35 @@ def is_tuple(struct: Struct) -> bool:
     return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
 
 
-def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list[Any]], count: int) -> list[Any]:
-    """Return the payloads that a selector makes of rows, `SKIPPED` among them.
+class Payloads(NamedTuple):
+    """The payloads of rows, as a module gets them.
+
+    Attributes:
+        values: The payloads, with `SKIPPED` for a row that the module does not accept.
+        has_skipped: True if there is such a row.
+    """
+
+    values: list[Any]
+    has_skipped: bool
+
+    def groups(self, bounds: Iterable[int]) -> Iterator[list[Any]]:
+        """Yield the payloads between neighbouring bounds, without those that are skipped.
+
+        Example:
+            >>> list(Payloads([1, 2, 3], has_skipped=False).groups([0, 2, 3]))
+            [[1, 2], [3]]
+        """
+        groups = (self.values[start:stop] for start, stop in pairwise(bounds))
+        return map(without_skipped, groups) if self.has_skipped else groups
+
+
+def without_skipped(payloads: Iterable[Any]) -> list[Any]:
+    """Drop the rows that a module skips."""
+    return [payload for payload in payloads if payload is not SKIPPED]
+
+
+def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list[Any]], count: int) -> Payloads:
+    """Return the payloads that a selector makes of rows.
 
     Args:
         select: The selector.
@@ -87,15 +115,15 @@ def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list
     if isinstance(select, Present):
         column = columns[select.place]
         if None not in column:
-            return column
-        return [SKIPPED if value is None else value for value in column]
+            return Payloads(column, has_skipped=False)
+        return Payloads([SKIPPED if value is None else value for value in column], has_skipped=True)
     if type(select) is itemgetter:
         _, places = tuple(select.__reduce__())
         if len(places) == 1 and isinstance(places[0], int):
-            return columns[places[0]]
-    if not columns:
-        return [select(()) for _ in range(count)]
-    return [select(row) for row in zip(*columns, strict=True)]
+            return Payloads(columns[places[0]], has_skipped=False)
+    rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if columns else repeat((), count)
+    payloads = list(map(select, rows))
+    return Payloads(payloads, has_skipped=any(payload is SKIPPED for payload in payloads))
 
 
 CountedState: TypeAlias = tuple[int, object]

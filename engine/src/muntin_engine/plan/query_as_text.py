@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from muntin.errors import QueryError
 from muntin.modules.call import ModuleCall
 from muntin_engine.plan.arguments_as_text import SQL, write_parameter, write_value
-from muntin_engine.plan.request import InputRequest, JoinCondition
+from muntin_engine.plan.request import InputRequest, JoinCondition, SqlExpression
 from muntin_engine.plan.steps import SIGNATURES, Step, main_parameter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Writer:
             return {str(key): self._value(part, frames) for key, part in value.items()}
         if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
             return [self._value(part, frames) for part in value]
-        if _is_expression(value):
+        if isinstance(value, SqlExpression) or _is_expression(value):
             return self._column(value, frames)
         return write_value(value)
 
@@ -123,6 +123,8 @@ class _Writer:
         Raises:
             QueryError: There is none.
         """
+        if isinstance(column, SqlExpression):
+            return {SQL: str(column)}
         if isinstance(column, str):
             return column
         for frame in frames:

@@ -5,7 +5,8 @@ The classes that a query writer calls derive from these and add the calls, so no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -28,6 +29,41 @@ if TYPE_CHECKING:
 
 Frame: TypeAlias = Any
 """The rows of an input as its backend has them: a DataFrame of Spark's, or a table in this process."""
+
+
+class SqlExpression(str):
+    """An expression in Spark's SQL, even where its text could be the name of a column."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return f"expression({super().__repr__()})"
+
+
+_EXPRESSION: Final = re.compile(r"[-+*/%()<>=!|&\[\]']|^[0-9]")
+"""The marks by which text is an expression: an operator in it, or a number at its beginning."""
+
+
+def is_expression(text: str, column_names: Iterable[str]) -> bool:
+    """Return True if text is an expression in SQL, and False if it is the name of a column or a path into a struct.
+
+    Text is the name of a column where there is one of that name, in upper or lower case.
+
+    Args:
+        text: The text, in which names may be quoted by backticks.
+        column_names: The names of the columns of the input.
+
+    Example:
+        >>> is_expression("km / 1.6", ["km"]), is_expression("pos.lat", ["pos"]), is_expression("a-b", ["A-B"])
+        (True, False, False)
+    """
+    if isinstance(text, SqlExpression):
+        return True
+    is_column = text.casefold() in {name.casefold() for name in column_names}
+    unquoted_text = re.sub("`[^`]*`", "", text)
+    return not is_column and _EXPRESSION.search(unquoted_text) is not None
+
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
 """The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""

@@ -65,7 +65,15 @@ class BatchRows(NamedTuple):
     @property
     def is_good(self) -> BoolArray:
         """True for rows without a problem."""
+        if self.are_good:
+            return np.ones(len(self.problem), np.bool_)
         return flags(self.problem.is_null())
+
+    @property
+    def are_good(self) -> bool:
+        """True if no row has a problem."""
+        are_good: bool = self.problem.null_count == len(self.problem)
+        return are_good
 
     def take(self, places: IntArray) -> BatchRows:
         """Select rows by their places."""
@@ -130,8 +138,7 @@ def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
         rows.times.new_end.fill_null(EARLIEST).to_numpy(),
         rows.batch.column("source") if input_task.tracker.sources else None,
     )
-    is_good = rows.is_good
-    return all_rows if is_good.all() else all_rows.where(is_good)
+    return all_rows if rows.are_good else all_rows.where(rows.is_good)
 
 
 def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
@@ -154,6 +161,8 @@ def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> Ro
     new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nulls
     if input_task.plan_input.given_lifetimes == "point":
         end = pc.add(start, 1)
+    if not input_task.columns.has_changes:
+        return RowTimes(start, end.fill_null(INFINITY), nulls)
 
     is_insertion = pa.array(kind == INSERT)
     is_retraction = pa.array(kind == RETRACT)

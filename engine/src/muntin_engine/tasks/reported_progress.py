@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
+from muntin.columnar.arrays import IntArray
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.state.key_patterns import CompletePattern, Condition
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
@@ -53,26 +54,36 @@ def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
 
     The horizon is past every start, known end and punctuation, be it of a key.
     """
+    if not input_task.columns.has_changes:  # all rows are insertions
+        newest = int(rows.start.max(initial=EARLIEST))
+        return Progress(horizon=_horizon(input_task, newest, _latest(rows.end)), newest=newest)
+
     newest = int(rows.start[rows.kind == INSERT].max(initial=EARLIEST))
     of_no_source = rows
     if rows.source is not None:  # punctuation of one source says nothing about the whole input
         of_no_source = rows.where(flags(rows.source.is_null()))
+    is_event = rows.kind < PUNCTUATE_KEY
+    latest_end = max(_latest(rows.end[is_event]), _latest(rows.new_end[is_event]))
+    is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
+    latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
     return Progress(
         of_no_source.punctuation(),
-        _horizon(input_task, rows, newest),
+        _horizon(input_task, newest, latest_end, latest_punctuation),
         newest,
         _latest_clock(input_task, rows),
     )
 
 
-def _horizon(input_task: InputTask, rows: GoodRows, newest: int) -> int:
-    """Return the first tick past every start, known end and punctuation."""
-    is_event = rows.kind < PUNCTUATE_KEY
-    ends = np.concatenate([rows.end[is_event], rows.new_end[is_event]])
-    latest_end = int(ends[ends < INFINITY].max(initial=EARLIEST))
-    is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
-    latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
+def _latest(ends: IntArray) -> int:
+    """Return the latest end that is known; `EARLIEST` if there is none."""
+    latest = int(ends.max(initial=EARLIEST))
+    if latest >= INFINITY:
+        latest = int(ends[ends < INFINITY].max(initial=EARLIEST))
+    return latest
 
+
+def _horizon(input_task: InputTask, newest: int, latest_end: int, latest_punctuation: int = EARLIEST) -> int:
+    """Return the first tick past every start, known end and punctuation, given the latest ones."""
     horizon = latest_punctuation
     if newest != EARLIEST:
         horizon = max(horizon, newest + 1)

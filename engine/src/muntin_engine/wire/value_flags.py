@@ -16,7 +16,7 @@ from muntin_engine.modules.skipping import is_tuple
 def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
     """Flag the values that are, or hold at any depth, a null that a module does not accept."""
     is_forbidden = np.zeros(len(values), np.bool_)
-    if not wanted.is_nullable:
+    if not wanted.is_nullable and values.null_count:
         is_forbidden = flags(pc.is_null(values))
     if isinstance(wanted.type, Struct):
         is_forbidden |= _forbidden_in_struct(values, wanted.type)

@@ -131,8 +131,9 @@ def _describe_last_call(axis: Axis) -> str:
     if not label:
         previous = CURRENT_CALL.previous_label
         return f"{previous}, in an earlier task of this worker" if previous else ""
-    window = CURRENT_CALL.window
-    if window is None:
+    located = CURRENT_CALL.located()
+    if located is None:
         return label
+    key, window = located
     interval = axis.spell_interval(window.start, window.end)
-    return f"{label}\n  key: {safe_repr(CURRENT_CALL.key, 200)}\n  window: {interval}"
+    return f"{label}\n  key: {safe_repr(key, 200)}\n  window: {interval}"

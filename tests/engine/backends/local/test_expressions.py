@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.expressions import translated
+from muntin_engine.backends.local.expressions.translation import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
-from muntin.errors import QueryError
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.cores import worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions import translated
-from muntin_engine.backends.local.local_frame import relation_of
+from muntin_engine.backends.local.expressions.translation import translated
+from muntin_engine.backends.local.expressions.translator import FAILURE
+from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import BucketOutput
+from muntin_engine.backends.local.refusals import FailedRowError
 from muntin_engine.backends.local.static_run import StaticRun
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
@@ -95,7 +96,7 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     """
     if selection.condition is None and not selection.columns:
         return results
-    relation = relation_of(results)
+    (relation,) = opened(results).relations(results.schema.names)
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
     fields: list[pa.Field] = []
@@ -107,4 +108,4 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     try:
         return relation.project(", ".join(columns)).to_arrow_table().cast(pa.schema(fields))
     except duckdb.Error as error:
-        raise QueryError("select() or where() cannot be computed: {reason}", reason=str(error)) from error
+        raise FailedRowError("select() or where() cannot be computed", error, FAILURE) from error

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -15,6 +15,9 @@ from muntin_engine.backends.local.local_frame import interrupt_thread
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.row_reader import RowReader
 from muntin_engine.wire.shuffle import SIDE, shared_name
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
 
 BLOCK_ROWS: Final = 500_000
 """The number of rows that this process reads for a worker at once."""
@@ -114,7 +117,7 @@ class PartedInput(RunInput):
     """Files in parts that processes read side by side."""
 
     def __init__(self, parts: Sequence[LocalRows], place: InputSide) -> None:
-        self._left = deque([FilePiece(part, place, part.frame.rows) for part in parts])
+        self._left = deque([FilePiece(part, place, part.frame.row_count or 0) for part in parts])
         self.total_rows = sum(piece.rows for piece in self._left)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
@@ -140,9 +143,10 @@ class ReadInput(RunInput):
     """A table that this process reads, for workers too."""
 
     def __init__(self, rows: LocalRows, place: InputSide) -> None:
-        self.total_rows = rows.row_count()
-        batches = map(place.shared, rows.batches())
-        self._batches = RowReader(batches, interrupt_thread).batches()
+        self.total_rows = rows.row_count
+        # A query that runs while rows are read has a thread of its own that reads.
+        batches = rows.batches() if rows.frame.runs_queries else RowReader(rows.batches(), interrupt_thread).batches()
+        self._batches = (place.shared(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
         """Read batch after batch."""
@@ -171,6 +175,12 @@ class ReadInput(RunInput):
     def close(self) -> None:
         """Stop to read."""
         self._batches.close()
+
+
+def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
+    """Read the projected rows of an input of a query as its map tasks take them."""
+    rows: Any = query.sources[side].df
+    return map(InputSide(side, len(query.sources)).shared, rows.batches())
 
 
 def run_input(rows: LocalRows, place: InputSide, workers: int) -> RunInput:

@@ -15,7 +15,7 @@ import cloudpickle
 import pyarrow as pa
 
 from muntin_engine.backends.local.exchange import BucketInput, SentBlobs
-from muntin_engine.backends.local.local_frame import limit_database
+from muntin_engine.backends.local.local_frame import MEMORY_PERCENT, limit_database
 from muntin_engine.backends.local.run_input import InputPiece
 from muntin_engine.backends.local.task_runs import TaskOutput, run_static_bucket, run_without_state
 from muntin_engine.tasks.map_task import distribute
@@ -52,7 +52,7 @@ def begin_worker(workers: int) -> None:
     # A terminal sends Ctrl-C to all processes of a program: the one that a user started ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pa.set_cpu_count(1)  # the other cores have workers of their own
-    limit_database(threads=1, memory_percent=max(50 // workers, 1))
+    limit_database(threads=1, memory_percent=max(MEMORY_PERCENT // workers, 1))
 
 
 def run_job(job: Callable[..., Any], *arguments: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from muntin import INFINITY, ClipPolicy, Event, Window
 from muntin.modules.aggregate import rows_of
+from muntin_engine.evaluators.keyed.called_windows import CalledWindows
 from muntin_engine.evaluators.keyed.clipping import Clipping
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.live_output import OutputRow
@@ -17,7 +18,7 @@ from muntin_engine.evaluators.keyed.sweep import SweptWindow
 from muntin_engine.evaluators.keyed.timestamps import Timestamper
 from muntin_engine.evaluators.keyed.window_extent import Extent, extent_of
 from muntin_engine.modules.binding import Binding
-from muntin_engine.modules.skipping import SKIPPED, Present, payloads_of
+from muntin_engine.modules.skipping import SKIPPED, Payloads, Present, payloads_of
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
 
@@ -64,16 +65,16 @@ class ModuleComputation(MethodCalls):
         self.lifetime = Clipping(clip, extent).lifetime
         self._reads_times = module.reads_times
         self._plain = binding.plain
-        is_plain = binding.plain is None and not module.is_operator
-        self._compute = self._called.compute_result if is_plain else self._compute_plain
+        self._is_plain = binding.plain is None and not module.is_operator
+        self._compute = self._called.compute_result if self._is_plain else self._compute_plain
 
     @property
     def sees_events(self) -> bool:
         """True if it sees more of events than their payloads, or looks at it to find their order."""
         return self._is_time_sensitive or self._place is not None
 
-    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
-        """Return the module's input for rows that come as columns, unless it `sees_events`; `SKIPPED` if it has none.
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
+        """Return the module's input for rows that come as columns, unless it `sees_events`.
 
         Args:
             columns: The columns.
@@ -160,9 +161,34 @@ class ModuleComputation(MethodCalls):
             state = self.call("add_events", key, window, self._called.add_events, state, seen)
         return self.result_of_state(state, key, window)
 
+    def results_of_groups(self, payloads: Payloads, bounds: Sequence[int], windows: CalledWindows) -> list[Any]:
+        """Return the result of each window from the payloads of all its rows, unless the module `sees_events`.
+
+        Args:
+            payloads: The payloads, window by window.
+            bounds: Where those of each window start, and at last where all end; each window has a row.
+            windows: The windows.
+        """
+        groups = payloads.groups(bounds)
+        if self.module.is_incremental:
+            results: list[Any] = []
+            for group, (key, window) in zip(groups, windows, strict=True):
+                results.append(self.result_of_seen(group, key, window))
+            return results
+        compute = self._compute
+        if self.is_choosy and not payloads.has_skipped:
+            compute = self.module.compute_result if self._is_plain else self._compute_accepted
+        return self.call_for_each("compute_result", windows, compute, groups)
+
     def _compute_plain(self, *arguments: object) -> object:
         """Return a result as plain data."""
-        result = self._called.compute_result(*arguments)
+        return self._plain_result(self._called.compute_result(*arguments))
+
+    def _compute_accepted(self, payloads: list[object]) -> object:
+        """Return the result, as plain data, of payloads that are all accepted: none needs to be counted."""
+        return self._plain_result(self.module.compute_result(payloads))
+
+    def _plain_result(self, result: Any) -> object:
         plain = self._plain
         if not self.module.is_operator:
             return result if plain is None else plain(result)

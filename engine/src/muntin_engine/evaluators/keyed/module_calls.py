@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from muntin import Window
 from muntin.errors import ModuleFailedError
 from muntin.errors.safe_text import safe_cause
+from muntin_engine.evaluators.keyed.called_windows import CalledWindows
 from muntin_engine.evaluators.keyed.window_extent import Extent
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.current_call import CURRENT_CALL
+from muntin_engine.time.changes import Key
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class MethodCalls:
@@ -51,6 +54,48 @@ class MethodCalls:
         try:
             return method(*arguments, window) if self._is_time_sensitive else method(*arguments)
         except BaseException as error:  # an exit, too, is the module's failure
-            module = self._module
-            failed = ModuleFailedError(module.name, module.version, key, window, name, error)
-            raise failed from safe_cause(error)
+            raise self._failure(name, key, window, error) from safe_cause(error)
+
+    def call_for_each(
+        self, name: str, windows: CalledWindows, method: Callable[[U], T], arguments: Iterable[U]
+    ) -> list[T]:
+        """Return the results of a method of the module for many windows in turn; it does not read their times.
+
+        Cost: for a call, nothing besides. Which one runs, the number of results says, and all are timed as one.
+
+        Raises:
+            ModuleFailedError: The method raised an exception.
+        """
+
+        def located(place: int) -> tuple[Key, Window]:
+            key, window = windows.located(place)
+            return key, window if self._extent is None else self._extent(window)
+
+        if CURRENT_CALL.is_traced:  # each window must be on record should the process die in it
+            arguments = self._recorded(arguments, windows)
+        results: list[T] = []
+        CURRENT_CALL.set_windows(self._label, located, results)
+        started = self._meter.now()
+        try:
+            for argument in arguments:
+                results.append(method(argument))
+        except BaseException as error:  # an exit, too, is the module's failure
+            key, window = located(len(results))
+            CURRENT_CALL.set_window(self._label, key, window)
+            raise self._failure(name, key, window, error) from safe_cause(error)
+        self._meter.since(started)
+        CURRENT_CALL.set_module(self._label)
+        if results:
+            CURRENT_CALL.set_window(self._label, *located(len(results) - 1))
+        return results
+
+    def _recorded(self, arguments: Iterable[U], windows: CalledWindows) -> Iterator[U]:
+        """Yield arguments, and record the window of each before its call."""
+        for argument, (key, window) in zip(arguments, windows, strict=True):
+            extent = window if self._extent is None else self._extent(window)
+            CURRENT_CALL.set_window(self._label, key, extent)
+            yield argument
+
+    def _failure(self, name: str, key: object, window: Window, error: BaseException) -> ModuleFailedError:
+        module = self._module
+        return ModuleFailedError(module.name, module.version, key, window, name, error)

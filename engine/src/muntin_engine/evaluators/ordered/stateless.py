@@ -45,7 +45,7 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
         return key, Window(times[place], times[place] + 1)
 
     payloads = payloads_of(binding.select, columns_of(rows, input_task.payload_names), len(times))
-    rows_of_events = calls(binding, times, payloads, locate)
+    rows_of_events = calls(binding, times, payloads.values, locate)
 
     # A result is a point at the time of its cause, the event that the operator was called with.
     row_counts = np.fromiter(map(len, rows_of_events), np.int64, len(times))

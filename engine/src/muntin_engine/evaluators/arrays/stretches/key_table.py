@@ -35,14 +35,19 @@ def named_keys(columns: Sequence[pa.Array], length: int) -> pa.Table:
     return pa.table(named or {NO_KEYS: pa.nulls(length)})
 
 
+def key_names(keys: pa.Table) -> list[str]:
+    """Return the names of the key columns of a table."""
+    return [name for name in keys.column_names if name != NO_KEYS]
+
+
 def key_columns(keys: pa.Table) -> list[pa.Array]:
     """Undo `named_keys`."""
-    return [keys.column(name).combine_chunks() for name in keys.column_names if name != NO_KEYS]
+    return [keys.column(name).combine_chunks() for name in key_names(keys)]
 
 
 def keys_in(keys: pa.Table) -> list[Key]:
     """Return the keys of a table as Python values."""
-    return tuples_of(keys, [name for name in keys.column_names if name != NO_KEYS])
+    return tuples_of(keys, key_names(keys))
 
 
 class HoldsKeys(Protocol):

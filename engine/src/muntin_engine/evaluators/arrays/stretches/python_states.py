@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ from muntin.modules.aggregate import rows_of
 from muntin_engine.evaluators.arrays.stretches.coding import first_places
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.current_call import CURRENT_CALL
-from muntin_engine.modules.skipping import SKIPPED, payloads_of
+from muntin_engine.modules.skipping import Payloads, payloads_of
 from muntin_engine.time.changes import Key
 
 State: TypeAlias = Any
@@ -72,8 +71,8 @@ class StateModule:
         self.label = f"{binding.module.name} {binding.module.version}"
         self._select = binding.select
 
-    def payloads(self, columns: Sequence[list[Any]], count: int) -> list[Any]:
-        """Return the payloads of rows that are given as columns of all inputs of the query; `SKIPPED` among them."""
+    def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
+        """Return the payloads of rows that are given as columns of all inputs of the query."""
         return payloads_of(self._select, columns, count)
 
     def create_state(self) -> State:
@@ -85,8 +84,27 @@ class StateModule:
 
     def create_states(self, count: int) -> list[State]:
         """Return states of nothing."""
+        return self._created(self._called, count)
+
+    def lifted_states(self, payloads: Payloads, bounds: Sequence[int]) -> list[State]:
+        """Return a state for the payloads between two bounds each, which are added in one call.
+
+        Args:
+            payloads: The payloads, state by state.
+            bounds: Where those of each state start, and at last where all end; each state has a row.
+        """
+        count = len(bounds) - 1
+        groups = payloads.groups(bounds)
+        if not self._is_choosy or payloads.has_skipped:
+            return self._added(self._called, self._created(self._called, count), groups)
+        # It accepts all payloads, so it is called past what counts them, and the counts are put to its states.
+        states = self._added(self.module, self._created(self.module, count), groups)
+        return list(zip(np.diff(bounds).tolist(), states, strict=True))
+
+    def _created(self, called: Any, count: int) -> list[State]:
+        """Return states of nothing, of the module or of what counts the payloads that it accepts."""
         states: list[State] = []
-        create = self._called.create_state
+        create = called.create_state
         started = self.meter.now()
         try:
             for _ in range(count):
@@ -96,17 +114,13 @@ class StateModule:
         self.meter.since(started)
         return states
 
-    def add_groups(self, states: Iterable[State], payloads: list[object], bounds: Sequence[int]) -> list[State]:
-        """Return states with the payloads between two bounds each: one call for each state."""
+    def _added(self, called: Any, states: Sequence[State], groups: Iterable[list[object]]) -> list[State]:
+        """Return states with a group of payloads each."""
         after: list[State] = []
-        add = self._called.add_events
-        is_choosy = self._is_choosy
+        add = called.add_events
         started = self.meter.now()
         try:
-            for state, (start, stop) in zip(states, pairwise(bounds), strict=True):
-                group = payloads[start:stop]
-                if is_choosy:
-                    group = [payload for payload in group if payload is not SKIPPED]
+            for state, group in zip(states, groups, strict=True):
                 after.append(add(state, group))
         except BaseException as error:
             raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
@@ -185,10 +199,13 @@ class StateModule:
         except BaseException as error:
             raise ModuleCallError(self.module, "compute_result") from safe_cause(error)
 
-    def results(self, states: Iterable[State]) -> list[Any]:
+    def results(self, states: Sequence[State]) -> list[Any]:
         """Return the result of each state, or its rows; the states stay as they are."""
         results: list[Any] = []
         compute = self._called.compute_result
+        if self._is_choosy and all(accepted for accepted, _ in states):
+            compute = self.module.compute_result
+            states = [state for _, state in states]
         is_operator = self._is_operator
         started = self.meter.now()
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin import Event, Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
-from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
+from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, key_names
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
@@ -23,9 +23,9 @@ from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
+from muntin_engine.evaluators.keyed.called_windows import CalledWindows
 from muntin_engine.evaluators.keyed.computation import WindowResults
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, stored_event
-from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.changes import Key
@@ -114,8 +114,7 @@ class ListedRows(ColumnFormat, StretchValues):
         bounds = [0, *np.cumsum(slices.weight).tolist()]
         parts: dict[Part, States] = {}
         for place, module in enumerate(self._modules):
-            payloads = module.payloads(columns, len(places))
-            groups = (without_skipped(payloads[start:stop]) for start, stop in pairwise(bounds))
+            groups = module.payloads(columns, len(places)).groups(bounds)
             parts[Part(place, STATE)] = States.of(module, groups, len(slices))
         return replace(slices, parts=parts)
 
@@ -144,24 +143,23 @@ class ListedRows(ColumnFormat, StretchValues):
         owners = np.repeat(np.arange(len(windows)), windows.weight)
         places = places[by_key_and_start(owners, starts)]
         columns = lists.payload(places, self._values_of)
-        extents = list(map(Window, windows.low.tolist(), windows.high.tolist()))
-        bounds = list(pairwise([0, *np.cumsum(windows.weight).tolist()]))
-        names = keys_in(keys.take(windows.keys))
+        bounds = [0, *np.cumsum(windows.weight).tolist()]
+        window_keys = keys.take(windows.keys)
+        called = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
         events: list[StoredEvent] = []
         results: list[Any]
         for computation in self._computed.computations:
             if computation.sees_events:
                 events = events or _events(lists, places, columns)
-                members = (events[start:stop] for start, stop in bounds)
-                results = list(map(computation.result_of_members, members, names, extents))
+                results = []
+                for (start, stop), (key, window) in zip(pairwise(bounds), called, strict=True):
+                    results.append(computation.result_of_members(events[start:stop], key, window))
             else:
                 payloads = computation.payloads(columns, len(places))
-                groups: Iterable[list[Any]] = (payloads[start:stop] for start, stop in bounds)
-                if computation.is_choosy:
-                    groups = map(without_skipped, groups)
-                results = list(map(computation.result_of_seen, groups, names, extents))
+                results = computation.results_of_groups(payloads, bounds, called)
             if self._query.is_operator:
-                results = list(map(self._stamped, results, names, extents))
+                rows_of_windows = zip(results, called, strict=True)
+                results = [self._stamped(rows, key, window) for rows, (key, window) in rows_of_windows]
             yield results
 
     def _stamped(self, rows: list[Any], key: Key, window: Window) -> list[Any]:
@@ -169,11 +167,6 @@ class ListedRows(ColumnFormat, StretchValues):
         if not self._query.timestamps.is_set_by_module:
             return [row.payload if isinstance(row, Event) else row for row in rows]
         return [Event(row.start, row.end, row.value) for row in self._computed.stamper.rows(key, window, [rows])]
-
-
-def without_skipped(payloads: Sequence[Any]) -> list[Any]:
-    """Drop the rows that a module skips."""
-    return [payload for payload in payloads if payload is not SKIPPED]
 
 
 def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:

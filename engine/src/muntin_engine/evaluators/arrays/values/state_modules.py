@@ -83,8 +83,7 @@ class StateModules:
         with located(at):
             for place, module in enumerate(self.modules):
                 CURRENT_CALL.set_module(module.label)
-                payloads = module.payloads(columns, len(codes))
-                states = module.add_groups(module.create_states(len(counts)), payloads, bounds)
+                states = module.lifted_states(module.payloads(columns, len(codes)), bounds)
                 parts[Part(place, STATE)] = States.of(module, states, len(counts))
         return parts
 
