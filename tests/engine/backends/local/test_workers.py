@@ -117,7 +117,10 @@ def test_rejected_rows_and_warnings_are_those_of_one_process(table: pa.Table, ca
     query.results(workers=2)
     assert messages
     assert caplog.messages == messages
-    assert query.rejected_rows(workers=2).equals(query.rejected_rows(workers=1))
+    # Bad rows may have no key, so that any bucket has them: their order follows from how rows are read.
+    expected: Any = query.rejected_rows(workers=1)
+    rejected: Any = query.rejected_rows(workers=2)
+    assert rejected.sort_by("row").equals(expected.sort_by("row"))
 
 
 def fail_late(values: list[int]) -> int:
