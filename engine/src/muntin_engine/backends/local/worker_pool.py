@@ -112,9 +112,10 @@ class WorkerPool:
 
     def _submit(self, job: Job) -> Future[Any]:
         try:
-            return self._executor.submit(run_job, job.function, *job.arguments)
+            future: Future[Any] = self._executor.submit(run_job, job.function, *job.arguments)
         except BrokenProcessPool as error:
             raise _killed(error) from error
+        return future
 
     @staticmethod
     def _result(future: Future[Any], wait: Callable[[], None]) -> Any:
