@@ -13,7 +13,6 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.refusals import not_yet
@@ -207,6 +206,9 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
     Raises:
         QueryError: It cannot be translated, or reads a column of a type that has no meaning.
     """
+    # It imports sqlglot, which a query does without if it reads columns by their names.
+    from muntin_engine.backends.local.expressions.translation import translated
+
     expression = translated(text, frame.schema)
     for name in frame.names_in(expression.sql):
         refusal = frame.refusal(name) if frame.is_hidden(name) else None

@@ -13,12 +13,10 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_changelogs import LocalChangelogs
 from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
-from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
@@ -53,6 +51,9 @@ class LocalBackend(Backend):
         self, query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None
     ) -> Selection:
         """Return the selection of a query with other columns, or with one more condition."""
+        # It imports sqlglot, which results as they are do without.
+        from muntin_engine.backends.local.expressions.translation import translated
+
         schema = result_schema(query)
         selection = query.selection
         if columns is not None:
@@ -115,6 +116,9 @@ class LocalBackend(Backend):
 
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
+        # It imports sqlglot, which a query over a table itself does without.
+        from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+
         del session  # only Spark has one
         if isinstance(table, str):
             return table_named(table, tables)
