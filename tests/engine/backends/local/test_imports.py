@@ -34,7 +34,7 @@ class WithoutPandas:
 
 sys.meta_path.insert(0, WithoutPandas())
 """
-"""pyarrow tries to import pandas with the first array of Python values, and goes on without it."""
+"""pyarrow tries to import pandas for the first array from Python or NumPy, and goes on without it; Muntin does not."""
 
 NEVER: Final = frozenset(
     {
