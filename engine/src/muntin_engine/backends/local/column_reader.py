@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,12 @@ from muntin.errors.messages import Earlier
 from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
-from muntin_engine.backends.local.local_rows import LocalRows
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.local_rows import LocalRows, micro_batch_of
+from muntin_engine.backends.local.refusals import NeedsSparkError, not_yet
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression, is_expression
 
 if TYPE_CHECKING:
     from muntin import Function
@@ -27,17 +29,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SqlColumn:
-    """A column that is an expression in Spark's SQL.
+class StructColumn:
+    """A struct of columns.
 
     Attributes:
-        text: The expression.
+        names: The names of the columns.
     """
 
-    text: str
+    names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return self.text
+        return f"struct({', '.join(self.names)})"
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,8 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """False: tables in this process end."""
-        del df
-        return False
+        """True for a stream of a job under test, and for what is computed of one; tables end."""
+        return micro_batch_of(df) is not None
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
@@ -81,7 +82,7 @@ class LocalColumnReader(ColumnReader):
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:
         """Make a column that says whether a row meets all conditions."""
-        return SqlColumn(" AND ".join(f"({condition})" for condition in conditions))
+        return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
 
     def project(
         self,
@@ -119,16 +120,16 @@ def _look_up(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
-    text = str(column)
-    if isinstance(column, str) and _is_name(frame, text):
-        data_type = frame.schema.field(text).type
-        refusal = frame.refusal(text)
+    name = _column_name(frame, column) if isinstance(column, str) else None
+    if name is not None:
+        data_type = frame.schema.field(name).type
+        refusal = frame.refusal(name)
         unread_part = _unread_part(data_type)
-        return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
+        return InputColumn(name, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
     expression = column_expression(frame, column, reader)
-    name = text
-    if isinstance(column, str) and is_path(text):
-        name = text.rpartition(".")[2]
+    name = str(column)
+    if isinstance(column, str) and is_path(column):
+        name = column.rpartition(".")[2]
     unread_part = _unread_part(expression.type)
     return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
 
@@ -156,17 +157,20 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
     """
     if isinstance(column, TextColumn):
         return _as_text(column_expression(frame, column.column, reader), reader)
-    if isinstance(column, SqlColumn):
-        return _translated(frame, column.text)
+    if isinstance(column, StructColumn):
+        return _struct(frame, column)
+    if isinstance(column, SqlExpression):
+        return _translated(frame, column)
     if not isinstance(column, str):
-        raise QueryError(
+        raise NeedsSparkError(
+            f"the column {column!s}",
             f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
-            "  write it as text in SQL, for example 'km / 1.6'"
+            "  write it as text in SQL, for example 'km / 1.6'",
         )
-    if _is_name(frame, column):
-        return DuckdbExpression(quoted(column), frame.schema.field(column).type)
-    folded_names = {name.casefold() for name in frame.schema.names}
-    if column.isidentifier() and column.casefold() not in folded_names:
+    name = _column_name(frame, column)
+    if name is not None:
+        return DuckdbExpression(quoted(name), frame.schema.field(name).type)
+    if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
         close = difflib.get_close_matches(column, frame.schema.names, n=1)
         raise QueryError(
             "{reader} reads {value!r}, and the input has no such column{suggestion}\n  it has {columns}",
@@ -178,16 +182,15 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
     return _translated(frame, column)
 
 
-def _is_name(frame: LocalFrame, text: str) -> bool:
-    """True if text is the name of one column.
+def _column_name(frame: LocalFrame, text: str) -> str | None:
+    """Return the name of the column that text names, in upper or lower case; None if there is none.
 
     Raises:
         QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
     """
-    names = frame.schema.names
-    if text not in names:
-        return False
-    alike = [name for name in names if name.casefold() == text.casefold()]
+    alike = [name for name in frame.schema.names if name.casefold() == text.casefold()]
+    if not alike:
+        return None
     if len(alike) > 1:
         raise QueryError(
             "{value!r} is the name of several columns of the input: {alike}\n"
@@ -197,7 +200,15 @@ def _is_name(frame: LocalFrame, text: str) -> bool:
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
-    return True
+    return alike[0]
+
+
+def _begins_with_name(frame: LocalFrame, text: str) -> bool:
+    """True if the first name of a path is that of a column, in upper or lower case."""
+    first_name = re.match(r"`((?:[^`]|``)*)`|[^.`]*", text)
+    assert first_name is not None, "it may be empty"
+    name = first_name.group().strip("`").replace("``", "`")
+    return name.casefold() in {column.casefold() for column in frame.schema.names}
 
 
 def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
@@ -220,6 +231,13 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
 def is_path(text: str) -> bool:
     """True if text is a path into a struct, such as `position.lat`."""
     return all(part.isidentifier() for part in text.split("."))
+
+
+def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
+    """Return a struct of columns that a table has."""
+    fields = [frame.schema.field(name) for name in column.names]
+    parts = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
+    return DuckdbExpression(f"struct_pack({', '.join(parts)})", pa.struct(fields))
 
 
 def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:

@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.streams.local_stream import LocalStream
 
 MOST_DIGITS: Final = 38
 """The most digits of a decimal."""
@@ -98,6 +100,11 @@ class FrameKind(ABC):
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
         return rows
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch that the rows of a table are of; None as a table ends."""
+        del frame
+        return None
 
 
 class PandasFrame(FrameKind):
@@ -288,6 +295,25 @@ class ArrowData(FrameKind):
         return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
 
 
+class StreamUnderTest(ArrowData):
+    """A stream of a job under test, with the rows of one micro-batch."""
+
+    word: ClassVar[str] = "stream column"
+
+    def takes(self, frame: object) -> bool:
+        """Say whether an object is such a stream."""
+        return isinstance(frame, LocalStream)
+
+    def opened(self, frame: Any) -> Any:
+        """Return the rows of the micro-batch."""
+        return frame.table()
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch."""
+        micro_batch: MicroBatch = frame.micro_batch
+        return micro_batch
+
+
 _READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
 """The readers whose rows were read, or begun to be."""
 
@@ -342,7 +368,7 @@ def _read_before(subject: str, table: str) -> QueryError:
 
 
 class Files(FrameKind):
-    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
+    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of such files."""
 
     word: ClassVar[str] = "column of files"
 
@@ -385,7 +411,7 @@ def _paths(path: str) -> list[str]:
         QueryError: There is none.
     """
     if os.path.isdir(path):
-        paths = sorted(glob.glob(os.path.join(path, "**", "*.parquet"), recursive=True))
+        paths = _paths_in(Path(path))
     elif _WILDCARDS.isdisjoint(path):
         paths = [path] if os.path.exists(path) else []
     else:
@@ -395,6 +421,16 @@ def _paths(path: str) -> list[str]:
             f"there is no file {path!r}\n"
             f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
         )
+    return paths
+
+
+def _paths_in(folder: Path) -> list[str]:
+    """Return the files of a folder that can be read, also those in folders within it, and none that is hidden."""
+    paths: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)  # Spark ignores these, too
+        if path.suffix.casefold() in _READERS and path.is_file() and not is_hidden:
+            paths.append(str(path))
     return paths
 
 
@@ -592,6 +628,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
     PolarsFrame(),
     LazyPolarsFrame(),
     DuckdbRelation(),
+    StreamUnderTest(),
     ArrowData(),
     Files(),
 )

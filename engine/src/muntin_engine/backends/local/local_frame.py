@@ -23,7 +23,7 @@ from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
 
 if TYPE_CHECKING:
     from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-
+    from muntin_engine.backends.local.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
@@ -36,6 +36,7 @@ class LocalFrame(ABC):
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
         origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
     @property
@@ -52,6 +53,11 @@ class LocalFrame(ABC):
     def origin(self) -> Any:
         """The table that was given, or this one."""
         return self
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of a stream that its rows are of; None for tables, which end."""
+        return None
 
     @abstractmethod
     def refusal(self, name: str) -> str | None:
@@ -119,6 +125,11 @@ class OpenFrame(LocalFrame):
                 f"a {type(self.frame).__name__} is no table\n  expected: a data frame, Arrow data, or a path"
             )
         return kind
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch that its rows are of."""
+        return self.kind.micro_batch(self.frame)
 
     @cached_property
     def source(self) -> Any:
@@ -188,6 +199,11 @@ class ChangedFrame(LocalFrame):
     def kind(self) -> FrameKind:
         """The kind of the other table."""
         return self.frame.kind
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the other table."""
+        return self.frame.micro_batch
 
     @cached_property
     def schema(self) -> pa.Schema:

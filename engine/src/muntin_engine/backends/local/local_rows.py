@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
-from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.local_frame import LocalFrame, opened
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
@@ -59,3 +60,9 @@ class LocalRows:
         """Offer the rows to any library that reads Arrow data."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def micro_batch_of(rows: object) -> MicroBatch | None:
+    """Return the micro-batch that the rows of an input are of, projected or not; None for tables, which end."""
+    frame = rows.frame if isinstance(rows, LocalRows) else opened(rows)
+    return frame.micro_batch
