@@ -11,6 +11,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
+from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import BucketOutput, LocalQuery, exchanged_rows
 from muntin_engine.backends.local.refusals import FailedRowError
@@ -115,10 +116,6 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     """
     if selection.condition is None and not selection.columns:
         return results
-
-    # It imports sqlglot, which results as they are do without.
-    from muntin_engine.backends.local.expressions.translation import translated
-
     (relation,) = opened(results).relations(results.schema.names)
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
