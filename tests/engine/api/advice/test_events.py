@@ -69,7 +69,7 @@ CASES: Final[Cases] = (
     (
         "stream_with(source='ride', sources=[1])",
         r"write (sources=\['1'\]), and cast",
-        "stream_with(source=F.col('ride').cast('string'), CODE)",
+        "stream_with(source='CAST(ride AS string)', CODE)",
     ),
     ("events(df, at='km')", r"has no next one: (.*)", "events(df, at=CODE, watermark=5).window(tumbling(10))"),
     (

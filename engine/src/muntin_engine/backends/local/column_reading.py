@@ -14,15 +14,17 @@ from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckd
 
 
 class Reading(ABC):
-    """The way in which values of a type are read.
+    """The way in which values of a type are read."""
 
-    Attributes:
-        type: The Arrow type in which they are read; null in the place of each part that is not.
-        unread_part: The first part of the type that is not read, as DuckDB spells it; None if all are.
-    """
+    @property
+    @abstractmethod
+    def type(self) -> pa.DataType:
+        """The Arrow type in which they are read; null in the place of each part that is not."""
 
-    type: pa.DataType
-    unread_part: str | None
+    @property
+    @abstractmethod
+    def unread_part(self) -> str | None:
+        """The first part of the type that is not read, as DuckDB spells it; None if all are."""
 
     @property
     @abstractmethod
@@ -43,14 +45,22 @@ class ScalarReading(Reading):
     """Values without parts.
 
     Attributes:
-        type: Their type.
+        scalar_type: Their type.
         template: The SQL that reads a value, with a place for the value; None if a cast does.
-        unread_part: Nothing, as they are read.
     """
 
-    type: pa.DataType
+    scalar_type: pa.DataType
     template: str | None = None
-    unread_part: str | None = None
+
+    @property
+    def type(self) -> pa.DataType:
+        """Their type."""
+        return self.scalar_type
+
+    @property
+    def unread_part(self) -> str | None:
+        """None: they are read."""
+        return None
 
     @property
     def is_cast(self) -> bool:
@@ -69,10 +79,10 @@ class NoReading(Reading):
     """Values of a type that has no meaning in a query.
 
     Attributes:
-        unread_part: The type, as DuckDB spells it.
+        spelled_type: The type, as DuckDB or the library of the table spells it.
     """
 
-    unread_part: str
+    spelled_type: str
 
     @property
     def type(self) -> pa.DataType:
@@ -80,9 +90,14 @@ class NoReading(Reading):
         return pa.null()
 
     @property
+    def unread_part(self) -> str:
+        """The type itself."""
+        return self.spelled_type
+
+    @property
     def is_of_nulls(self) -> bool:
         """True if all values are null, so that an expression may well read them."""
-        return self.unread_part == '"NULL"'
+        return self.spelled_type == '"NULL"'
 
     @property
     def is_cast(self) -> bool:
