@@ -97,8 +97,8 @@ CASES: Final[Cases] = (
     ("stream_with(key='statoin')", r"did you mean ('.*')\?", "stream_with(key=CODE)"),
     (
         "stream_with(key='tags')",
-        r"are equal where maps are: df(\..*)",
-        "events(dfCODE, at='t', key='tags', watermark='1 hour').window(hours)",
+        r"are equal where maps are: (key='.*')",
+        "events(df, at='t', CODE, watermark='1 hour').window(hours)",
     ),
     ("stream_with(key='spelling')", r"for example (F\.lower\(.*)", "stream_with(key=CODE)"),
     ("stream_with(key='spelling')", r"to tell them apart give (.*)", "stream_with(key=CODE)"),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckdb_type, quoted
 
 
-class Reading(ABC):
+class ColumnReading(ABC):
     """The way in which values of a type are read."""
 
     @property
@@ -41,7 +41,7 @@ class Reading(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarReading(Reading):
+class ScalarReading(ColumnReading):
     """Values without parts.
 
     Attributes:
@@ -75,7 +75,7 @@ class ScalarReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class NoReading(Reading):
+class NoReading(ColumnReading):
     """Values of a type that has no meaning in a query.
 
     Attributes:
@@ -111,14 +111,14 @@ class NoReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class ListReading(Reading):
+class ListReading(ColumnReading):
     """Lists, or arrays of one size.
 
     Attributes:
         element: The reading of their elements.
     """
 
-    element: Reading
+    element: ColumnReading
 
     @property
     def type(self) -> pa.DataType:
@@ -143,14 +143,14 @@ class ListReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class StructReading(Reading):
+class StructReading(ColumnReading):
     """Structs.
 
     Attributes:
         fields: The readings of their fields, by name.
     """
 
-    fields: Mapping[str, Reading]
+    fields: Mapping[str, ColumnReading]
 
     @property
     def type(self) -> pa.DataType:
@@ -179,7 +179,7 @@ class StructReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class MapReading(Reading):
+class MapReading(ColumnReading):
     """Maps.
 
     Attributes:
@@ -187,8 +187,8 @@ class MapReading(Reading):
         value: The reading of their values.
     """
 
-    key: Reading
-    value: Reading
+    key: ColumnReading
+    value: ColumnReading
 
     @property
     def type(self) -> pa.DataType:
@@ -252,7 +252,7 @@ _PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
 """The ids of types that have parts, or sizes."""
 
 
-def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = False) -> Reading:
+def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = False) -> ColumnReading:
     """Return the way in which a column of DuckDB's is read.
 
     Args:
@@ -277,7 +277,7 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
     if kind == "decimal":
         return ScalarReading(pa.decimal128(parts["precision"], parts["scale"]))
     parts.pop("size", None)  # of an array
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnReading] = {}
     for name, part in parts.items():
         readings[name] = reading_of(part, has_lengths=has_lengths)
     if kind == "struct":
