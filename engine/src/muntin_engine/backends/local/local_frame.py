@@ -68,6 +68,10 @@ class LocalFrame(ABC):
             name: The name of the column.
         """
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
         """True if no expression can read a column: each value of it would have to have a meaning."""
@@ -173,6 +177,10 @@ class OpenFrame(LocalFrame):
             f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
 
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
