@@ -8,12 +8,9 @@ from typing import Final
 import pytest
 
 from muntin.errors import QueryError
-from muntin.testing import Batch
 from tests.scenarios.drawing import FAMILIES, SEEDS, drawn
 from tests.scenarios.frame_kinds import FRAME_MAKERS
-from tests.scenarios.job_run import JobRun
-from tests.scenarios.known import Arrival
-from tests.scenarios.on_tables import check_on_tables
+from tests.scenarios.on_tables import check_job, check_on_tables
 from tests.scenarios.refused_on_tables import REFUSED_CALLS, refusal_of
 from tests.scenarios.scenario import Scenario
 
@@ -43,9 +40,9 @@ def test_a_job_in_this_process_says_what_the_reference_says(family: str, seed: i
     refusal = refusal_of(scenario.query)
     if refusal is not None:
         with pytest.raises(QueryError, match=refusal):
-            JobRun(scenario.query).process(Arrival(tuple(Batch(()) for _ in scenario.scripts)))
+            check_job(scenario)
         return
-    scenario.check_run(JobRun(scenario.query), scenario.arriving)
+    check_job(scenario)
 
 
 @pytest.mark.parametrize("call", REFUSED_CALLS)

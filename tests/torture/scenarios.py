@@ -7,8 +7,7 @@ from random import Random
 
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.frame_kinds import FRAME_MAKERS
-from tests.scenarios.job_run import JobRun
-from tests.scenarios.on_tables import check_on_tables
+from tests.scenarios.on_tables import check_job, check_on_tables
 from tests.scenarios.refused_on_tables import refusal_of
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.small import treated
@@ -39,7 +38,7 @@ def tables(seed: int, folder: Path) -> Figures:
     with treated(seed):
         check_on_tables(scenario, seed, frame_kind, folder)
         if isinstance(scenario, Scenario):
-            scenario.check_run(JobRun(scenario.query), scenario.arriving)
+            check_job(scenario)
     changes, batches = scenario.size
     return {"streams": 1, "changes": changes, "batches": batches}
 
