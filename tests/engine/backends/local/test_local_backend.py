@@ -69,6 +69,10 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 
 
 def repr_of_row(row: dict[str, Any]) -> tuple[bool, str]:
+    window = row.get("window")
+    if isinstance(window, dict):
+        # Its fields are in another order where the oldest pandas and pyarrow made a table of dicts.
+        row = {**row, "window": (window["start"], window["end"])}
     return row.get("station") is not None, repr(row)
 
 
