@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.local_changelogs import LocalChangelogs
+from muntin_engine.backends.local.local_changelogs import LocalChangelogs, with_keys
 from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
@@ -81,7 +81,8 @@ class LocalBackend(Backend):
         self._check_end(query, "results()")
         if watermark is not None:
             raise not_yet("a watermark beside results")
-        return _like_input(query, selected(output_table(query, RESULTS), query.selection))
+        results = selected(output_table(query, RESULTS), query.selection)
+        return _like_input(query, with_keys(results, [key.name for key in query.plan.keys]))
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""

@@ -11,6 +11,7 @@ from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.payload_columns import with_payload
 from muntin_engine.backends.local.refusals import NeedsSparkError, not_yet
+from muntin_engine.backends.local.united_streams import unite
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
 from muntin_engine.plan.request import SqlExpression
 
@@ -80,11 +81,10 @@ class LocalInputs(LocalColumnReader, Inputs):
         return with_payload(opened(df), change, event_columns, call, names, columns, keeps_others=keeps_others)
 
     def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
-        """Refuse unions."""
-        del streams
-        raise not_yet("union()")
+        """Make one stream of several."""
+        return unite(streams)
 
     def clock(self, df: Any, every: Duration) -> NoReturn:
-        """Refuse clocks."""
+        """Refuse the clock of this machine: the call refuses it first for tables, which have ended."""
         del df, every
         raise not_yet("a clock")

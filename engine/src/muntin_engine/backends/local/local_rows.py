@@ -29,11 +29,13 @@ class LocalRows:
         frame: The table.
         columns: The columns by name, as expressions over those of the table.
         condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
+        marks: The rows of other tables that follow them, with the same columns.
     """
 
     frame: LocalFrame
     columns: Mapping[str, DuckdbExpression]
     condition: str | None = None
+    marks: tuple[LocalRows, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -55,7 +57,9 @@ class LocalRows:
                 for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
+        for mark_rows in self.marks:
+            yield from mark_rows.batches()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

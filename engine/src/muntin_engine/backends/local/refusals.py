@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.frame_kind import reason_of
 
 
 class NeedsSparkError(QueryError):
@@ -63,7 +64,7 @@ class FailedRowError(QueryError):
             error: The error.
             separator: Stands in its text before the part of the query that failed, if that is known.
         """
-        kind_and_fact, _, part = str(error).partition(separator)
+        kind_and_fact, _, part = reason_of(error).partition(separator)
         self.fact = kind_and_fact
         if part:
             self.fact = kind_and_fact.removeprefix("Invalid Input Error: ")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.column_reader import StructColumn
+from muntin_engine.backends.local.column_lookup import StructColumn
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.local_results import evaluated_blobs
 from muntin_engine.backends.local.local_rows import micro_batch_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from muntin_engine.backends.local.frames import FrameKind
+    from muntin_engine.backends.local.frame_kind import FrameKind
     from muntin_engine.backends.local.local_query import BucketOutput
     from muntin_engine.backends.local.micro_batch import MicroBatch
     from muntin_engine.backends.planned_query import PlannedQuery
