@@ -292,7 +292,7 @@ def check_failure(done: Done, text: str, at: str, said: str) -> None:
     assert not at or done.errors.startswith(f"muntin: line {line + 1}, column {column + 1}: ")
 
 
-def test_queries_that_are_shown_to_newcomers_run(ask: Run, muntin: Run) -> None:
+def test_queries_that_are_shown_to_newcomers_run_on_both(ask: Run, muntin: Run, spark: SparkSession) -> None:
     shown = muntin("query", "--help").output
     assert "muntin query hours.sql --input rides" in shown
     texts = re.findall(r"SELECT.*?(?=\n\s*\n)", shown, re.DOTALL)
@@ -303,6 +303,8 @@ def test_queries_that_are_shown_to_newcomers_run(ask: Run, muntin: Run) -> None:
         done = ask(text)
         assert (done.code, done.errors) == (0, ""), text
         assert [line.split()[0] for line in sorted(done.output.splitlines())] == ["north", "south", "station"]
+        on_spark = ask(text, "--spark")
+        assert sorted(on_spark.output.splitlines()) == sorted(done.output.splitlines())
 
 
 def test_a_query_in_this_process_imports_no_spark(question: Path, folder: Path) -> None:

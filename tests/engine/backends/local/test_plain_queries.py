@@ -98,7 +98,7 @@ def test_a_query_has_the_rows_names_and_types_of_spark(views: SparkSession, text
     rows = QueriedRows.of(text, {"rides": RIDES, "stations": STATIONS}).table()
     expected = views.sql(text).toArrow()
     assert rows.schema.names == expected.schema.names
-    assert [str(data_type) for data_type in rows.schema.types] == [str(data_type) for data_type in expected.schema.types]
+    assert list(map(str, rows.schema.types)) == list(map(str, expected.schema.types))
     if text in ORDERED:
         assert rows_of(rows) == rows_of(expected)
     assert Counter(rows_of(rows)) == Counter(rows_of(expected))
@@ -135,7 +135,7 @@ def test_what_has_no_translation_is_refused(text: str, message: str) -> None:
     ("text", "message"),
     [
         ("SELECT km / (riders - 1) AS x FROM rides", "division by zero, in 'km / \\(riders - 1\\)'"),
-        ("SELECT CAST(station AS INT) AS x FROM rides", "'a' of the type \"STRING\" cannot be cast to \"INT\""),
+        ("SELECT CAST(station AS INT) AS x FROM rides", '\'a\' of the type "STRING" cannot be cast to "INT"'),
         ("SELECT riders + riders AS x FROM rides", "Overflow in addition of INT32"),
     ],
 )

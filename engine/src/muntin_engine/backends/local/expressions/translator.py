@@ -111,9 +111,21 @@ class Translator:
         text: The expression.
     """
 
-    def __init__(self, text: str, scope: Scope) -> None:
+    def __init__(self, text: str, scope: Scope, *, is_lenient: bool = False) -> None:
+        """Begin a translation.
+
+        Args:
+            text: The expression.
+            scope: The columns that it may read.
+            is_lenient: True if what a row cannot compute is null in place of an error.
+        """
         self.text = text
         self._scope = scope
+        self._is_lenient = is_lenient
+
+    def leniently(self) -> Translator:
+        """Return a translator of the same expression for which what a row cannot compute is null."""
+        return Translator(self.text, self._scope, is_lenient=True)
 
     def of(self, node: exp.Expr) -> DuckdbExpression:
         """Translate a node.
@@ -171,14 +183,15 @@ class Translator:
             node, f"takes {types}, and is not known to mean the same without Spark", "cast its parts to one type"
         )
 
-    @staticmethod
-    def failure(node: exp.Expr, fact: str) -> str:
+    def failure(self, node: exp.Expr, fact: str) -> str:
         """Return, in SQL, the error that a row raises.
 
         Args:
             node: The node that cannot be computed.
             fact: The error, in SQL.
         """
+        if self._is_lenient:
+            return "NULL"
         return f"error({fact} || {text_literal(FAILURE + spark_text(node))})"
 
 
