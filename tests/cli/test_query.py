@@ -50,9 +50,10 @@ def rides(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         with (folder / "1.csv").open("w", newline="") as file:
             csv.writer(file).writerows([names, *ROWS])
     else:
-        columns = [[row[place] for row in ROWS] for place in range(3)]
-        columns[1] = [datetime.fromisoformat(str(time)) for time in columns[1]]
-        pq.write_table(pa.table(dict(zip(names, columns, strict=True))), folder / "1.parquet")
+        stations, times, lengths = zip(*ROWS, strict=True)
+        leaves = [datetime.fromisoformat(time) for time in times]
+        table = pa.table({"station": stations, "leaves": leaves, "km": lengths})
+        pq.write_table(table, folder / "1.parquet")
     return folder
 
 

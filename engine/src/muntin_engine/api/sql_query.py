@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from muntin.catalog import installed
 from muntin.errors import QueryError
-from muntin_engine.api.input_types import InputT
+from muntin_engine.api.input_types import FrameT
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.reading import QueryReader
@@ -30,7 +30,7 @@ def sql(
 
 
 @overload
-def sql(text: str, /, *, modules: Iterable[Any] = (), **tables: InputT) -> Query[InputT]: ...
+def sql(text: str, /, *, modules: Iterable[Any] = (), **tables: FrameT) -> Query[FrameT]: ...
 
 
 def sql(session_or_text: Any, text: str | None = None, /, *, modules: Iterable[Any] = (), **tables: Any) -> Query[Any]:

@@ -155,8 +155,8 @@ def test_tables_of_all_kinds_are_read_twice_and_give_their_like(tmp_path: Path) 
         (pa.RecordBatchReader.from_batches(STATIONS.schema, STATIONS.to_batches()), pa.Table),
         (str(tmp_path / "s.parquet"), pa.Table),
         (frame, pd.DataFrame),
-        (pl.from_arrow(STATIONS), pl.DataFrame),
-        (pl.from_arrow(STATIONS).lazy(), pl.LazyFrame),
+        (pl.DataFrame(STATIONS), pl.DataFrame),
+        (pl.DataFrame(STATIONS).lazy(), pl.LazyFrame),
         (duckdb.connect().from_arrow(STATIONS), duckdb.DuckDBPyRelation),
         (QueriedRows.of("SELECT * FROM s", {"s": frame}), pd.DataFrame),
     ]

@@ -47,7 +47,7 @@ _OF_DOUBLES: Final[Mapping[type[exp.Expr], str]] = {
 
 
 @rule(*_OF_DOUBLES)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     value = cast(number_in(translator, node), pa.float64())
     return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), value.may_raise)
 

@@ -83,13 +83,8 @@ _PARTS_BY_NAME: Final[Mapping[str, type[exp.Expr]]] = {
 # ---------------------------------------------------------------------------------------------------- parts of a time
 
 
-@rule(*_DATE_PARTS)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
-    return _part(translator, node, node.this, type(node))
-
-
-@rule(*_TIME_PARTS)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+@rule(*_DATE_PARTS, *_TIME_PARTS)
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     return _part(translator, node, node.this, type(node))
 
 
