@@ -45,8 +45,9 @@ TESTS: Final = (
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 
 LIBRARY_TESTS: Final = (
-    # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
+    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
     # sketches, and what the command checks.
+    "tests/engine/backends/local",
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/evaluators/arrays/stretches/test_bound_form.py",
     "tests/plugins/stats/test_sketches.py",
@@ -90,7 +91,7 @@ def lowest(session: nox.Session) -> None:
             with_extras.append(f"--editable={distribution.folder}[{extras}]")
     # pip looks for ours in an index unless each of them is named without its extras, too.
     ours = [*editable(our_distributions()), *with_extras]
-    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "psutil")
+    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "polars", "psutil")
     session.install("--no-deps", "--editable=./bundle")
     run_tests(session, (*TESTS, *LIBRARY_TESTS), ignored=(SOCKETS, DEPRECATED))
 

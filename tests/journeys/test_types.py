@@ -29,7 +29,7 @@ from muntin import (
 from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import Query, events, functions, module
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import collect, collect_together
 from tests.modules.members import Count, Members
 

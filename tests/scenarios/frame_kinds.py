@@ -73,7 +73,18 @@ FRAME_MAKERS: Final[Mapping[str, FrameMaker]] = {
 }
 """What makes a table of each kind."""
 
-PATHS: Final = ("Parquet file", "Parquet folder")
+
+def kind_with_type(frame_kind: str, data_type: pa.DataType) -> str:
+    """Return a kind of table that has values of a type as they are: the one that is wanted, or an Arrow table.
+
+    NaN is null in pandas, and its objects have no types. DuckDB's intervals have months, and Parquet has none.
+    """
+    has_durations = "duration" in str(data_type)
+    if frame_kind == "pandas" and (pa.types.is_nested(data_type) or pa.types.is_floating(data_type)):
+        return "Arrow table"
+    if has_durations and frame_kind in ("DuckDB", "Parquet file", "Parquet folder"):
+        return "Arrow table"
+    return frame_kind
 
 
 def arrow_of(frame: Any, schema: pa.Schema) -> pa.Table:

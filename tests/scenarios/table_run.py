@@ -19,7 +19,7 @@ from tests.scenarios.passing import Passing
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run
 from tests.scenarios.stepping import AS_IT_IS
-from tests.scenarios.written_query import stream_queries, table_of, written
+from tests.scenarios.written_query import tables_of, written
 
 StreamRows = Sequence[Sequence[Mapping[str, Any]]]
 """The rows of each stream."""
@@ -126,13 +126,8 @@ class TableRun(Run):
 
     def written_over(self, rows_by_stream: StreamRows) -> muntin_engine.Query:
         """Return the query over tables of rows."""
-        queries: list[Query] = []
-        for side, stream_query in enumerate(stream_queries(self.query)):
-            queries += [stream_query] * len([place for place in self.query.places if place[0] == side])
         make_frame = FRAME_MAKERS[self._frame_kind]
-        frames: list[Any] = []
-        for stream_query, rows in zip(queries, rows_by_stream, strict=True):
-            frames.append(make_frame(table_of(stream_query, rows), self._folder))
+        frames = [make_frame(table, self._folder) for table in tables_of(self.query, rows_by_stream)]
         return written(self.query, frames, self._evaluator)
 
     def _rows_of(self, frame: Any, schema: pa.Schema) -> list[dict[str, Any]]:

@@ -23,14 +23,27 @@ COMPUTED: Final = ("x > 5", "x < -5")
 """Columns that the query computes of `x`, and that the table does not have."""
 
 
-def stream_queries(query: Query | Join) -> tuple[Query, ...]:
-    """Return the query of each side, as queries of one stream have them."""
+def tables_of(query: Query | Join, rows_by_stream: Sequence[Sequence[Mapping[str, Any]]]) -> list[pa.Table]:
+    """Return the table of each stream, in the order of `query.places`.
+
+    Args:
+        query: The query.
+        rows_by_stream: The rows of each stream, with their keys, changes, times and payloads.
+    """
+    tables: list[pa.Table] = []
+    for (side, _), rows in zip(query.places, rows_by_stream, strict=True):
+        tables.append(_table_of(_side_of(query, side), rows))
+    return tables
+
+
+def _side_of(query: Query | Join, side: int) -> Query:
+    """Return the query of one side, as a query of one stream has it."""
     if isinstance(query, Passing):
-        return (query.stream,)
-    return query.sides if isinstance(query, Join) else (query,)
+        return query.stream
+    return query.sides[side] if isinstance(query, Join) else query
 
 
-def table_of(query: Query, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _table_of(query: Query, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return the rows of a stream as a table that the written query reads.
 
     Args:
@@ -94,7 +107,7 @@ def _written_windows(query: Query, stream: EventStream, evaluator: str) -> munti
     if not query.is_windowed:
         return stream.apply(calls[0])
     if isinstance(query.window, Mapping):
-        windowed = stream.windows(**query.window, timestamps=query.timestamps)
+        windowed = replace(stream.windows(**query.window, timestamps=query.timestamps), clip=query.clip)
     else:
         windowed = stream.window(
             query.window,

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Final
 
 from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver
-from muntin_engine.needed import engine_module
 
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
@@ -126,6 +125,8 @@ else:
         """
         if name not in _PLACE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from muntin_engine.needed import engine_module  # it brings the SDK, which that process does without
+
         value = getattr(engine_module(_PLACE_OF[name], name), name)
         globals()[name] = value
         return value

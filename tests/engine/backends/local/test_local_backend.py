@@ -69,6 +69,10 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 
 
 def repr_of_row(row: dict[str, Any]) -> tuple[bool, str]:
+    window = row.get("window")
+    if isinstance(window, dict):
+        # Its fields are in another order where the oldest pandas and pyarrow made a table of dicts.
+        row = {**row, "window": (window["start"], window["end"])}
     return row.get("station") is not None, repr(row)
 
 
@@ -250,6 +254,14 @@ def test_the_events_of_two_tables_are_joined() -> None:
     assert rows_of(query.results()) == [{"k": "a", "lifetime": {"start": 5, "end": 10}, "x": 1, "y": "in"}]
 
 
+def test_a_join_that_reads_no_column_of_a_side_has_late_rows() -> None:
+    left = events(pa.table({"start": [0], "end": [10], "x": [1]}), start="start", end="end")
+    right = events(pa.table({"start": [5], "end": [15]}), start="start", end="end")
+    query = left.join(right, left_columns="x")
+    assert rows_of(query.results()) == [{"lifetime": {"start": 5, "end": 10}, "x": 1}]
+    assert rows_of(query.late_rows()) == []
+
+
 def test_results_are_printed_in_the_order_of_their_windows(capsys: pytest.CaptureFixture[str]) -> None:
     by_hours(RIDES).select("station", "n").show(3)
     printed = capsys.readouterr().out
@@ -289,9 +301,7 @@ def key_of(column: pa.Array) -> Query:
             r"Arrow column 'k' is of type time64\[us\], which",
         ),
         (lambda: key_of(pa.nulls(1)), "Arrow column 'k' is of type null, which has no meaning"),
-        (lambda: by_hours(RIDES).as_events(), r"not yet without Spark: as_events\(\)"),
-        (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"not yet without Spark: write\(\)"),
-        (lambda: rides().with_columns(m="km / 2"), "not yet without Spark: with_columns"),
+        (lambda: by_hours(RIDES).write(checkpoint="c", results="r"), r"a table has an end[^$]*query\.results\(\)"),
     ],
 )
 def test_what_cannot_be_done_is_said(make: Callable[[], Any], message: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +16,8 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
-from muntin_engine.backends.local.frames import Files, PandasFrame
+from muntin_engine.backends.local.files import Files
+from muntin_engine.backends.local.frames import PandasFrame
 from muntin_engine.backends.local.local_frame import opened
 from tests.modules.members import Total
 
@@ -77,6 +80,41 @@ def test_a_stream_that_is_given_out_each_time_is_read_each_time() -> None:
 
     query = totals(Streams())
     assert rows_of(query) == rows_of(query) == TOTALS
+
+
+def test_a_frame_that_changes_after_the_query_was_written_is_refused() -> None:
+    frame = ROWS.to_pandas()
+    query = totals(frame)
+    frame["x"] = ["1", "2", "3"]
+    with pytest.raises(QueryError, match="'x' is of type VARCHAR instead of DOUBLE: the table has changed"):
+        query.results()
+    del frame["x"]
+    with pytest.raises(QueryError, match="the frame has no column 'x' any more: the table has changed since"):
+        query.results()
+
+
+def test_a_lazy_frame_that_fails_in_the_middle_says_why() -> None:
+    def fail(values: pl.Series) -> pl.Series:
+        raise ZeroDivisionError("division by zero")
+
+    frame: Any = pl.DataFrame(ROWS).lazy().with_columns(pl.col("x").map_batches(fail, return_dtype=pl.Float64))
+    with pytest.raises(QueryError) as raised:
+        totals(frame).results()
+    assert "the rows of the input cannot be read" in str(raised.value)
+    assert "division by zero" in str(raised.value)
+    assert "Traceback" not in str(raised.value)
+    with pytest.raises(QueryError, match='the lazy frame cannot be computed: unable to find column "nothing"'):
+        totals(pl.DataFrame(ROWS).lazy().select("nothing"))
+
+
+def test_a_reader_that_fails_in_the_middle_says_why() -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from ROWS.to_batches()
+        raise ValueError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(ROWS.schema, batches())
+    with pytest.raises(QueryError, match=r"the rows of the input cannot be read: Invalid: the disk is gone$"):
+        totals(reader).results()
 
 
 def test_only_columns_that_a_query_reads_are_read() -> None:

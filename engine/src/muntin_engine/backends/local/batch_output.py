@@ -8,8 +8,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.local_query import BucketOutput
 from muntin_engine.sinks.recordings.metric_totals import totals_of
-from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS, OutputBlob
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload
 
@@ -33,12 +34,12 @@ class BatchOutput:
     metrics: Mapping[str, int]
 
     @classmethod
-    def of_blobs(cls, task: TaskPayload, blobs: Iterable[OutputBlob]) -> BatchOutput:
+    def of_blobs(cls, task: TaskPayload, blobs: Iterable[BucketOutput]) -> BatchOutput:
         """Read the blobs of a micro-batch of a query."""
         schemas = {RESULTS: task.results, EVICTED_ROWS: task.evicted}
         tables: dict[str, list[pa.Table]] = {output: [] for output in OUTPUTS}
         metrics: list[tuple[str, int]] = []
-        for blob in blobs:
+        for _, blob in blobs:
             metrics.append((blob.stream, blob.rows))
             if blob.data is None:
                 continue

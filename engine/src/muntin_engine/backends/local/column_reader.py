@@ -2,57 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from muntin.errors import QueryError
-from muntin.errors.messages import Earlier
-from muntin_engine.backends.local.duckdb_types import quoted, spelled
+from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, look_up_column
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.local_frame import LocalFrame, opened
-from muntin_engine.backends.local.local_rows import LocalRows
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.local_frame import opened
+from muntin_engine.backends.local.local_rows import LocalRows, micro_batch_of
+from muntin_engine.backends.local.time_marks import marks_of
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Function
     from muntin_engine.plan.lengths import AxisScale
     from muntin_engine.plan.request import InputRequest
-
-
-@dataclass(frozen=True)
-class SqlColumn:
-    """A column that is an expression in Spark's SQL.
-
-    Attributes:
-        text: The expression.
-    """
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A column cast to text.
-
-    Attributes:
-        column: The column.
-    """
-
-    column: Any
-
-    def __str__(self) -> str:
-        return str(self.column)
 
 
 class LocalColumnReader(ColumnReader):
@@ -62,9 +31,8 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """False: tables in this process end."""
-        del df
-        return False
+        """True for a stream of a job under test, and for what is computed of one; tables end."""
+        return micro_batch_of(df) is not None
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
@@ -72,7 +40,7 @@ class LocalColumnReader(ColumnReader):
         input_columns: dict[str, InputColumn] = {}
         for name, column in columns.items():
             if column is not None:
-                input_columns[name] = _look_up(frame, column, readers.get(name, name))
+                input_columns[name] = look_up_column(frame, column, readers.get(name, name))
         return input_columns
 
     def as_text(self, df: object, column: Any) -> Any:
@@ -82,7 +50,7 @@ class LocalColumnReader(ColumnReader):
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:
         """Make a column that says whether a row meets all conditions."""
-        return SqlColumn(" AND ".join(f"({condition})" for condition in conditions))
+        return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
 
     def project(
         self,
@@ -91,143 +59,19 @@ class LocalColumnReader(ColumnReader):
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[LocalRows, ProjectedRows]:
-        """Project the columns that a query reads; the rows are read when it runs."""
-        del scale
-        if request.heartbeats or request.clock is not None:
-            raise not_yet("heartbeats and clocks")
+        """Project the columns that a query reads, with heartbeats and clocks; all rows are read when it runs."""
         frame = opened(request.df)
         expressions = {name: column_expression(frame, column, name) for name, column in columns.items()}
+        has_marks = bool(request.heartbeats) or request.clock is not None
+        if has_marks:
+            expressions.setdefault("change", DuckdbExpression("'insert'", pa.string()))
         condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
-        projected: Any = dict(columns)
-        return LocalRows(frame, expressions, condition), ProjectedRows(
-            frame.origin, projected, identities, request.rows
-        )
+        rows = LocalRows(frame, expressions, condition)
+        marks = marks_of(request, rows.schema, scale) if has_marks else ()
+        projected: Any = {name: columns.get(name) for name in expressions}
+        return replace(rows, marks=marks), ProjectedRows(frame.origin, projected, identities, request.rows)
 
     def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
         """Return no functions: expressions call none of plugins."""
         del df
         return ()
-
-
-def _look_up(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
-    """Describe a column of a table.
-
-    Args:
-        frame: The table.
-        column: The column.
-        reader: The reader of the column, for errors.
-
-    Raises:
-        QueryError: The table does not have the column, or it cannot be computed.
-    """
-    text = str(column)
-    if isinstance(column, str) and _is_name(frame, text):
-        data_type = frame.schema.field(text).type
-        refusal = frame.refusal(text)
-        unread_part = _unread_part(data_type)
-        return InputColumn(text, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
-    expression = column_expression(frame, column, reader)
-    name = text
-    if isinstance(column, str) and is_path(text):
-        name = text.rpartition(".")[2]
-    unread_part = _unread_part(expression.type)
-    return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
-
-
-def _unread_part(data_type: pa.DataType) -> str | None:
-    """Return the word for a part of a type that is not read; None if all are."""
-    if pa.types.is_null(data_type):
-        return "void"
-    if not pa.types.is_nested(data_type):
-        return None
-    parts = [data_type.field(place).type for place in range(data_type.num_fields)]
-    return next((word for word in map(_unread_part, parts) if word is not None), None)
-
-
-def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression:
-    """Return a column of a table in DuckDB's SQL.
-
-    Args:
-        frame: The table.
-        column: A name, a path into a struct, or an expression.
-        reader: The reader of the column, for errors.
-
-    Raises:
-        QueryError: The table does not have the column, or it cannot be computed.
-    """
-    if isinstance(column, TextColumn):
-        return _as_text(column_expression(frame, column.column, reader), reader)
-    if isinstance(column, SqlColumn):
-        return _translated(frame, column.text)
-    if not isinstance(column, str):
-        raise QueryError(
-            f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
-            "  write it as text in SQL, for example 'km / 1.6'"
-        )
-    if _is_name(frame, column):
-        return DuckdbExpression(quoted(column), frame.schema.field(column).type)
-    folded_names = {name.casefold() for name in frame.schema.names}
-    if column.isidentifier() and column.casefold() not in folded_names:
-        close = difflib.get_close_matches(column, frame.schema.names, n=1)
-        raise QueryError(
-            "{reader} reads {value!r}, and the input has no such column{suggestion}\n  it has {columns}",
-            value=column,
-            reader=reader,
-            suggestion=f"\n  did you mean {close[0]!r}?" if close else "",
-            columns=", ".join(frame.schema.names),
-        )
-    return _translated(frame, column)
-
-
-def _is_name(frame: LocalFrame, text: str) -> bool:
-    """True if text is the name of one column.
-
-    Raises:
-        QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
-    """
-    names = frame.schema.names
-    if text not in names:
-        return False
-    alike = [name for name in names if name.casefold() == text.casefold()]
-    if len(alike) > 1:
-        raise QueryError(
-            "{value!r} is the name of several columns of the input: {alike}\n"
-            "  expected: names that differ, in more than upper and lower case; rename all but one of them "
-            "{before_events}",
-            value=text,
-            alike=", ".join(alike),
-            before_events=Earlier("events"),
-        )
-    return True
-
-
-def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
-    """Translate an expression over the columns of a table.
-
-    Raises:
-        QueryError: It cannot be translated, or reads a column of a type that has no meaning.
-    """
-    expression = translated(text, frame.schema)
-    for name in frame.names_in(expression.sql):
-        refusal = frame.refusal(name) if frame.is_hidden(name) else None
-        if refusal is not None:
-            raise QueryError(refusal)
-    return expression
-
-
-def is_path(text: str) -> bool:
-    """True if text is a path into a struct, such as `position.lat`."""
-    return all(part.isidentifier() for part in text.split("."))
-
-
-def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
-    """Cast an expression to text.
-
-    Raises:
-        QueryError: The text of its values may differ from Spark's.
-    """
-    if pa.types.is_string(expression.type):
-        return expression
-    if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
-        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), expression.may_raise)
-    raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

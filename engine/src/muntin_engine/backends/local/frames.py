@@ -7,13 +7,9 @@ give a `pyarrow.Table`.
 
 from __future__ import annotations
 
-import glob
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar, Final
 from weakref import WeakSet
 
@@ -24,6 +20,17 @@ import pyarrow.compute as pc
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.files import Files
+from muntin_engine.backends.local.frame_kind import (
+    FrameColumns,
+    FrameKind,
+    changed_since,
+    columns_of_relation,
+    keys_in,
+    reason_of,
+)
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.streams.local_stream import LocalStream
 
 MOST_DIGITS: Final = 38
 """The most digits of a decimal."""
@@ -33,71 +40,6 @@ _BATCH_ROWS: Final = 100_000
 
 _NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 """The errors of Arrow for values that have no type, or several."""
-
-_WILDCARDS: Final = frozenset("*?[")
-
-
-@dataclass(frozen=True)
-class FrameColumns:
-    """The columns of a table, in order.
-
-    Attributes:
-        readings: The ways in which they are read.
-        spelled_types: Their types, as the library of the table spells them.
-    """
-
-    readings: tuple[tuple[str, Reading], ...]
-    spelled_types: tuple[str, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, of which several may be equal."""
-        return [name for name, _ in self.readings]
-
-
-class FrameKind(ABC):
-    """Tables of one library.
-
-    Attributes:
-        word: The word for a column of such a table, for messages.
-    """
-
-    word: ClassVar[str]
-
-    @abstractmethod
-    def takes(self, frame: object) -> bool:
-        """Say whether an object is a table of this kind."""
-
-    def opened(self, frame: Any) -> Any:
-        """Return the object that is read of a table: the table itself, unless a look at its columns reads rows."""
-        return frame
-
-    @abstractmethod
-    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe the columns of a table, without a look at its rows.
-
-        Raises:
-            QueryError: The table cannot be read.
-        """
-
-    @abstractmethod
-    def relation(
-        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
-    ) -> duckdb.DuckDBPyRelation:
-        """Return columns of a table as a relation, which reads rows as far as a query needs them.
-
-        Args:
-            connection: The connection on which the rows are read.
-            frame: The table.
-            names: The names of the columns.
-
-        Raises:
-            QueryError: The table cannot be read.
-        """
-
-    def result(self, rows: pa.Table) -> Any:
-        """Return the rows of a result as a table of this kind."""
-        return rows
 
 
 class PandasFrame(FrameKind):
@@ -114,25 +56,40 @@ class PandasFrame(FrameKind):
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
-        types: list[pa.DataType | str] = []
+        types: list[pa.DataType | None] = []
         spelled_types: list[str] = []
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
+            has_objects = _holds_objects(dtype)
+            data_type = None
+            spelled_type = str(dtype)
             try:
                 # The type of a column of one library type is that of its first rows.
-                rows = column if _holds_objects(dtype) else column.iloc[:0]
-                types.append(_array_of_pandas(rows).type)
+                data_type = _array_of_pandas(column if has_objects else column.iloc[:0]).type
             except _NO_ARROW_TYPE as error:
-                types.append(reason_of(error))
-            spelled_types.append(str(dtype))
-        return _columns_of_arrow(connection, list(map(str, frame.columns)), types, spelled_types)
+                if has_objects:
+                    spelled_type += f" (its values are not of one type: {reason_of(error)})"
+            else:
+                if has_objects:
+                    spelled_type += f" (its values are {data_type})"
+            types.append(data_type)
+            spelled_types.append(spelled_type)
+        return _columns_of_arrow(connection, self.word, list(map(str, frame.columns)), types, spelled_types)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows without its index."""
         all_names = list(map(str, frame.columns))
-        columns = [_array_of_pandas(frame.iloc[:, all_names.index(name)]) for name in names]
+        columns: list[Any] = []
+        for name in names:
+            if name not in all_names:
+                raise changed_since(f"the frame has no column {name!r} any more")
+            try:
+                columns.append(_array_of_pandas(frame.iloc[:, all_names.index(name)]))
+            except _NO_ARROW_TYPE as error:
+                reason = reason_of(error)
+                raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
         return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
     def result(self, rows: pa.Table) -> Any:
@@ -166,20 +123,25 @@ class PolarsFrame(FrameKind):
         """Describe its columns."""
         return self._columns_of_schema(connection, frame.schema)
 
-    @staticmethod
-    def _columns_of_schema(connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
-        types: list[pa.DataType | str] = []
+    def _columns_of_schema(self, connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
+        import polars
+
+        types: list[pa.DataType | None] = []
         for column in schema.to_frame():
-            try:
-                types.append(pa.table(column.to_frame()).schema.field(0).type)
-            except pa.ArrowInvalid as error:  # such as numbers of 128 bits
-                types.append(reason_of(error))
-        return _columns_of_arrow(connection, schema.names(), types, list(map(str, schema.dtypes())))
+            data_type = None
+            if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
+                with suppress(pa.ArrowInvalid):  # numbers of 128 bits
+                    data_type = pa.table(column.to_frame()).schema.field(0).type
+            types.append(data_type)
+        return _columns_of_arrow(connection, self.word, schema.names(), types, list(map(str, schema.dtypes())))
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows."""
+        for name in names:
+            if name not in frame.columns:
+                raise changed_since(f"the frame has no column {name!r} any more")
         columns = [frame.get_column(name) for name in names]
         return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
 
@@ -234,7 +196,7 @@ class DuckdbRelation(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns."""
         del connection
-        return _columns_of_relation(frame)
+        return columns_of_relation(frame, self.word)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -265,7 +227,7 @@ class ArrowData(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns."""
         schema: pa.Schema = frame.schema
-        return _columns_of_arrow(connection, schema.names, schema.types, list(map(str, schema.types)))
+        return _columns_of_arrow(connection, self.word, schema.names, schema.types, list(map(str, schema.types)))
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -286,6 +248,29 @@ class ArrowData(FrameKind):
             _READ_READERS.add(frame)
             return connection.from_arrow(_for_duckdb(_only(names, frame)))
         return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
+
+    def keys_of_changelog(self, frame: Any) -> list[str] | None:
+        """Return the key columns that a changelog itself names, in the metadata of its ids."""
+        return keys_in(frame.schema)
+
+
+class StreamUnderTest(ArrowData):
+    """A stream of a job under test, with the rows of one micro-batch."""
+
+    word: ClassVar[str] = "stream column"
+
+    def takes(self, frame: object) -> bool:
+        """Say whether an object is such a stream."""
+        return isinstance(frame, LocalStream)
+
+    def opened(self, frame: Any) -> Any:
+        """Return the rows of the micro-batch."""
+        return frame.table()
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch."""
+        micro_batch: MicroBatch = frame.micro_batch
+        return micro_batch
 
 
 _READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
@@ -339,95 +324,6 @@ def _read_before(subject: str, table: str) -> QueryError:
         f"{subject} has been read, and its rows can be read once\n"
         f"  to run several queries, or one several times, give events() a table: {table}"
     )
-
-
-class Files(FrameKind):
-    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of such files."""
-
-    word: ClassVar[str] = "column of files"
-
-    def takes(self, frame: object) -> bool:
-        """Say whether an object is a path."""
-        return isinstance(frame, str | os.PathLike)
-
-    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe the columns of the files."""
-        return _columns_of_relation(self._rows(connection, frame))
-
-    def relation(
-        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
-    ) -> duckdb.DuckDBPyRelation:
-        """Return columns of the files, their rows in the order of the names of files."""
-        return self._rows(connection, frame).project(", ".join(map(quoted, names)))
-
-    @staticmethod
-    def _rows(connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        paths = _paths(os.fspath(frame))
-        suffixes = {Path(path).suffix.casefold() for path in paths}
-        read = _READERS.get(suffixes.pop()) if len(suffixes) == 1 else None
-        if read is None:
-            raise QueryError(
-                f"{os.fspath(frame)!r} is no file that can be read\n"
-                "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
-            )
-        try:
-            return read(connection, paths)
-        except duckdb.Error as error:
-            raise QueryError(
-                "{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason_of(error)
-            ) from error
-
-
-def _paths(path: str) -> list[str]:
-    """Return the files that a path names.
-
-    Raises:
-        QueryError: There is none.
-    """
-    if os.path.isdir(path):
-        paths = _paths_in(Path(path))
-    elif _WILDCARDS.isdisjoint(path):
-        paths = [path] if os.path.exists(path) else []
-    else:
-        paths = sorted(glob.glob(path, recursive=True))
-    if not paths:
-        raise QueryError(
-            f"there is no file {path!r}\n"
-            f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
-        )
-    return paths
-
-
-def _paths_in(folder: Path) -> list[str]:
-    """Return the files of a folder that can be read, also those in folders within it, and none that is hidden."""
-    paths: list[str] = []
-    for path in sorted(folder.rglob("*")):
-        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)  # Spark ignores these, too
-        if path.suffix.casefold() in _READERS and path.is_file() and not is_hidden:
-            paths.append(str(path))
-    return paths
-
-
-def _read_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_parquet(list(paths), union_by_name=True)
-
-
-def _read_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_csv(list(paths))
-
-
-def _read_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_json(list(paths))
-
-
-_READERS: Final = {
-    ".parquet": _read_parquet,
-    ".csv": _read_csv,
-    ".json": _read_json,
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-}
-"""By the ending of a file's name, how it is read."""
 
 
 def _holds_objects(dtype: Any) -> bool:
@@ -487,48 +383,39 @@ def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchR
 
 def _columns_of_arrow(
     connection: duckdb.DuckDBPyConnection,
+    word: str,
     names: Sequence[str],
-    types: Sequence[pa.DataType | str],
+    types: Sequence[pa.DataType | None],
     spelled_types: Sequence[str],
 ) -> FrameColumns:
     """Describe columns of Arrow data.
 
     Args:
         connection: A connection.
+        word: The word for a column, for messages.
         names: The names of the columns.
-        types: Their types; for a column that has none, why that is so.
+        types: Their types; None for a column that Arrow has no type for.
         spelled_types: Their types as the library of the table spells them.
     """
     read_fields: list[pa.Field] = []
-    spelled: list[str] = []
-    for place, (data_type, spelled_type) in enumerate(zip(types, spelled_types, strict=True)):
-        read_type = None if isinstance(data_type, str) else _type_for_duckdb(data_type)
+    for place, data_type in enumerate(types):
+        read_type = None if data_type is None else _type_for_duckdb(data_type)
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
-        if isinstance(data_type, str):
-            spelled.append(f"{spelled_type}: {data_type}")
-        elif spelled_type in ("object", "category"):
-            spelled.append(f"{spelled_type}, with values of type {data_type}")
-        else:
-            spelled.append(spelled_type)
 
     readings: dict[str, Reading] = {}
+    read_types: dict[str, str] = {}
     if read_fields:
-        relation = connection.from_arrow(pa.schema(read_fields).empty_table())
+        # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
+        reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
+        relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
             readings[place_name] = reading_of(duckdb_type, has_lengths=True)
+            read_types[names[int(place_name)]] = str(duckdb_type)
     named_readings: list[tuple[str, Reading]] = []
     for place, name in enumerate(names):
-        named_readings.append((name, readings.get(str(place)) or NoReading(spelled[place])))
-    return FrameColumns(tuple(named_readings), tuple(spelled))
-
-
-def _columns_of_relation(relation: duckdb.DuckDBPyRelation) -> FrameColumns:
-    """Describe the columns of a relation of DuckDB."""
-    readings: list[tuple[str, Reading]] = []
-    for name, data_type in zip(relation.columns, relation.types, strict=True):
-        readings.append((name, reading_of(data_type)))
-    return FrameColumns(tuple(readings), tuple(map(str, relation.types)))
+        named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
+    return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)
 
 
 def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
@@ -543,7 +430,10 @@ def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
     if pa.types.is_decimal256(data_type):
         has_few_digits = data_type.precision <= MOST_DIGITS
         return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
-    if pa.types.is_interval(data_type) or isinstance(data_type, pa.BaseExtensionType):
+    if pa.types.is_duration(data_type) and data_type.unit in ("s", "ms"):
+        return pa.duration("us")  # DuckDB computes with what stands under a null, and fails if it is too large
+    is_other = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
+    if is_other or isinstance(data_type, pa.BaseExtensionType):
         return None
     if pa.types.is_nested(data_type):
         return _nested_type_for_duckdb(data_type)
@@ -581,17 +471,6 @@ def _for_duckdb(rows: Any) -> Any:
     return rows if schema == rows.schema else rows.cast(schema)
 
 
-def reason_of(error: Exception) -> str:
-    """Return the first line of an error of a library; those of Python code that it runs come with a whole traceback.
-
-    Example:
-        >>> reason_of(OSError("Unknown error: no disk. Detail: Python exception: Traceback (most recent call last)"))
-        'Unknown error: no disk'
-    """
-    first_line = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return first_line.partition(". Detail: Python exception:")[0].strip()
-
-
 def _is_from(frame: object, library: str, name: str) -> bool:
     """Say whether the class of an object, or one that it is made from, has a name in a library."""
     return any(cls.__name__ == name and cls.__module__.split(".")[0] == library for cls in type(frame).__mro__)
@@ -602,6 +481,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
     PolarsFrame(),
     LazyPolarsFrame(),
     DuckdbRelation(),
+    StreamUnderTest(),
     ArrowData(),
     Files(),
 )

@@ -14,14 +14,16 @@ from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.local_changelogs import LocalChangelogs
+from muntin_engine.backends.local.local_changelogs import LocalChangelogs, with_keys
 from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
 from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
-from muntin_engine.backends.local.refusals import FailedRowError, not_yet
+from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
+from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
+from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.planning.result_schemas import result_schema
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
 
@@ -69,23 +71,28 @@ class LocalBackend(Backend):
         return selection
 
     def output_as_events(self, query: PlannedQuery, output: str, order: Any) -> EventRows:
-        """Refuse chains of queries."""
-        del query, output, order
-        raise not_yet("as_events()")
+        """Return an output of a query as events of another one."""
+        rows = ResultEvents(query, output)
+        self.inputs.look_up(rows, orders_by_name(order), {})
+        return EventRows(rows, result_event_columns(query.plan, output))
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> Any:
         """Return the results of a query, as a table of the kind of its first input."""
+        self._check_end(query, "results()")
         if watermark is not None:
             raise not_yet("a watermark beside results")
-        return _like_input(query, selected(output_table(query, RESULTS), query.selection))
+        results = selected(output_table(query, RESULTS), query.selection)
+        return _like_input(query, with_keys(results, [key.name for key in query.plan.keys]))
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""
+        self._check_end(query, f"{output}()")
         running = query.with_late_rows() if output == LATE_ROWS else query
         return _like_input(query, output_table(running, output, warns=False))
 
     def evicted_rows(self, query: PlannedQuery) -> Any:
         """Return the second output of a query of a `RowOperator`."""
+        self._check_end(query, "evicted_rows()")
         return _like_input(query, output_table(query, EVICTED_ROWS, warns=False))
 
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
@@ -98,10 +105,25 @@ class LocalBackend(Backend):
         widest = _WIDTH if truncate is True else int(truncate) or _NO_WIDTH
         relation_of(first_rows).show(max_rows=rows, max_width=_NO_WIDTH, max_col_width=widest)
 
+    def _check_end(self, query: PlannedQuery, call: str) -> None:
+        """Refuse to run a query over a stream: only the fixture that feeds the stream does so.
+
+        Raises:
+            QueryError: The input is a stream.
+        """
+        if self.inputs.is_stream(query.source.df):
+            raise of_stream_under_test(call)
+
     def write(self, request: WriteRequest) -> NoReturn:
-        """Refuse to write."""
-        del request
-        raise not_yet("write()")
+        """Refuse to write: a streaming query has no end, and a table has one."""
+        if self.inputs.is_stream(request.outputs.first_query.source.df):
+            raise of_stream_under_test("write()")
+        raise QueryError(
+            "write() starts a streaming query, and the input is a table in this process: a table has an end\n"
+            "  write what results(), late_rows() and rejected_rows() return: pyarrow.parquet.write_table(\n"
+            "  query.results(), 'results.parquet') for Arrow data, query.results().to_parquet('results.parquet') for\n"
+            "  pandas; for a stream, give events() what spark.readStream returns"
+        )
 
     def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
         """Refuse checkpoints."""

@@ -8,10 +8,10 @@ over frames, whose rows are computed when they are read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -19,11 +19,10 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.frames import FrameColumns, FrameKind, kind_of
-
-if TYPE_CHECKING:
-    from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
+from muntin_engine.backends.local.frames import kind_of
+from muntin_engine.backends.local.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
@@ -36,7 +35,10 @@ class LocalFrame(ABC):
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
         origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
+
+    schema: pa.Schema
 
     @property
     @abstractmethod
@@ -44,14 +46,19 @@ class LocalFrame(ABC):
         """The kind of the table."""
 
     @property
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """The columns."""
-
-    @property
     def origin(self) -> Any:
         """The table that was given, or this one."""
         return self
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return "the input"
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of a stream that its rows are of; None for tables, which end."""
+        return None
 
     @abstractmethod
     def refusal(self, name: str) -> str | None:
@@ -120,6 +127,16 @@ class OpenFrame(LocalFrame):
             )
         return kind
 
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return self.kind.subject(self.frame)
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch that its rows are of."""
+        return self.kind.micro_batch(self.frame)
+
     @cached_property
     def source(self) -> Any:
         """The object that is read of the table.
@@ -145,18 +162,22 @@ class OpenFrame(LocalFrame):
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column of a type without a meaning."""
+        if name in self.columns.refusals:
+            return self.columns.refusals[name]
         place = self.columns.names.index(name)
         _, reading = self.columns.readings[place]
         if reading.unread_part is None:
             return None
         part = "which" if isinstance(reading, NoReading) else f"whose part {reading.unread_part}"
         return (
-            f"{self.kind.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
+            f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
 
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
+        if name in self.columns.refusals:
+            return True
         reading = dict(self.columns.readings)[name]
         return isinstance(reading, NoReading) and not reading.is_of_nulls
 
@@ -167,6 +188,10 @@ class OpenFrame(LocalFrame):
         # Rows of which no column is read are counted all the same: by any column.
         counted_names = names or self.columns.names[:1]
         relation = self.kind.relation(new_connection(), self.source, counted_names)
+        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
+            planned_type = self.columns.read_types.get(name, data_type)
+            if data_type != planned_type:
+                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
         yield relation.project(", ".join(columns) or "1")
 
 
@@ -176,40 +201,69 @@ class ChangedFrame(LocalFrame):
 
     Attributes:
         frame: The other table.
-        expressions: All columns by name, as expressions over that table.
-        kept_names: The columns that are those of the other table, by name.
+        columns: All columns, as names and expressions over that table.
+        kept_names: The names of those that are columns of the other table.
     """
 
     frame: LocalFrame
-    expressions: Mapping[str, DuckdbExpression]
-    kept_names: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[tuple[str, DuckdbExpression]]
+    kept_names: frozenset[str] = frozenset()
+
+    @classmethod
+    def beside(cls, frame: LocalFrame, columns: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+        """Return a table with further columns beside its own."""
+        names = frame.schema.names
+        return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
 
     @property
     def kind(self) -> FrameKind:
         """The kind of the other table."""
         return self.frame.kind
 
+    @property
+    def subject(self) -> str:
+        """The words for the other table in messages."""
+        return self.frame.subject
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the other table."""
+        return self.frame.micro_batch
+
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns with their types."""
-        return pa.schema([(name, expression.type) for name, expression in self.expressions.items()])
+        return pa.schema([(name, expression.type) for name, expression in self.columns])
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that the other table has with a type without a meaning."""
-        kept_name = self.kept_names.get(name)
-        return None if kept_name is None else self.frame.refusal(kept_name)
+        return self.frame.refusal(name) if name in self.kept_names else None
 
     def is_hidden(self, name: str) -> bool:
         """True if a column is one of the other table that no expression can read."""
-        kept_name = self.kept_names.get(name)
-        return kept_name is not None and self.frame.is_hidden(kept_name)
+        return name in self.kept_names and self.frame.is_hidden(name)
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
         """Yield the rows of the other table with the columns."""
-        sqls = [self.expressions[name].sql for name in names]
+        expressions = dict(self.columns)
+        sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
             yield relation.project(columns or "1")
+
+
+def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
+    """Return columns of a table as they are, in its order.
+
+    Args:
+        frame: The table.
+        names: The names of the columns.
+    """
+    columns: list[tuple[str, DuckdbExpression]] = []
+    for field in frame.schema:
+        if field.name in names:
+            columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
+    return columns
 
 
 def opened(frame: Any) -> LocalFrame:

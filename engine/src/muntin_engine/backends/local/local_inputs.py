@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from muntin.errors import QueryError
 from muntin_engine.backends.backend import Inputs, UnitedStreams
-from muntin_engine.backends.local.column_reader import LocalColumnReader, SqlColumn
+from muntin_engine.backends.local.column_reader import LocalColumnReader
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.payload_columns import with_payload
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.refusals import NeedsSparkError, not_yet
+from muntin_engine.backends.local.united_streams import unite
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Duration
@@ -42,9 +43,12 @@ class LocalInputs(LocalColumnReader, Inputs):
 
     def condition(self, df: Any, condition: Any, call: str = "where({})") -> Any:
         """Read a condition on the rows of a table, which is text."""
-        if not isinstance(condition, str | SqlColumn):
-            raise QueryError(f"{call.format('')} takes a condition as text in SQL, such as 'km > 2', got {condition!s}")
-        column = SqlColumn(condition) if isinstance(condition, str) else condition
+        if not isinstance(condition, str):
+            raise NeedsSparkError(
+                f"the condition {condition!s}",
+                f"{call.format('')} takes a condition as text in SQL, such as 'km > 2', got {condition!s}",
+            )
+        column = SqlExpression(condition)
         reader = call.partition("(")[0]
         check_condition(self.look_up(df, {reader: column}, {})[reader], call)
         return column
@@ -54,9 +58,9 @@ class LocalInputs(LocalColumnReader, Inputs):
         return ranges_of(self, df, keys, key_ranges)
 
     def text_of_column(self, df: Any, column: Any) -> str | None:
-        """Return the text of a column."""
-        del df
-        return str(column)
+        """Return None: columns of tables are text, which is written as it is."""
+        del df, column
+        return None
 
     def payload_columns(self, df: Any, event_columns: Sequence[str]) -> Mapping[str, Any]:
         """Return the columns of events by name, without those that make rows events."""
@@ -77,11 +81,10 @@ class LocalInputs(LocalColumnReader, Inputs):
         return with_payload(opened(df), change, event_columns, call, names, columns, keeps_others=keeps_others)
 
     def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
-        """Refuse unions."""
-        del streams
-        raise not_yet("union()")
+        """Make one stream of several."""
+        return unite(streams)
 
     def clock(self, df: Any, every: Duration) -> NoReturn:
-        """Refuse clocks."""
+        """Refuse the clock of this machine: the call refuses it first for tables, which have ended."""
         del df, every
         raise not_yet("a clock")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +26,18 @@ ExchangedRow: TypeAlias = Mapping[str, Any]
 
 CellsByBucket: TypeAlias = Mapping[int, Mapping[str, bytes]]
 """The bytes of cells, by bucket and by name."""
+
+
+class BucketOutput(NamedTuple):
+    """A part of the output of a bucket.
+
+    Attributes:
+        bucket: The id of the bucket; that of the first one for a query without buckets.
+        blob: The part.
+    """
+
+    bucket: int
+    blob: OutputBlob
 
 
 def exchanged_rows(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
@@ -60,7 +72,7 @@ class LocalQuery:
         """Go on as a new process would, which has the cells and a query that was unpacked anew."""
         self._task = task
 
-    def process(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[OutputBlob]:
+    def process(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[BucketOutput]:
         """Evaluate a micro-batch.
 
         Args:
@@ -71,11 +83,12 @@ class LocalQuery:
         """
         if not self._task.plan.choice.keeps_state:
             for batches in map_tasks:
-                yield from run_task(self._task, batches)
+                for blob in run_task(self._task, batches):
+                    yield BucketOutput(self._task.buckets[0], blob)
             return
         yield from self.process_exchanged(row for batches in map_tasks for row in exchanged_rows(self._task, batches))
 
-    def process_exchanged(self, rows: Iterable[ExchangedRow]) -> Iterator[OutputBlob]:
+    def process_exchanged(self, rows: Iterable[ExchangedRow]) -> Iterator[BucketOutput]:
         """Evaluate a micro-batch of what map tasks sent; buckets that got nothing stay as they are.
 
         Raises:
@@ -88,11 +101,12 @@ class LocalQuery:
             if bucket in rows_by_bucket:
                 yield from self._run_bucket(self._task, bucket, rows_by_bucket[bucket])
 
-    def close(self) -> Iterator[OutputBlob]:
+    def close(self) -> Iterator[BucketOutput]:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
         closing_task = replace(self._task, is_static=True)
         for bucket in closing_task.buckets:
             yield from self._run_bucket(closing_task, bucket, ())
 
-    def _run_bucket(self, task: TaskPayload, bucket: int, rows: Iterable[ExchangedRow]) -> Iterator[OutputBlob]:
-        return run_bucket(task, bucket, self.cells[bucket], collect(rows, len(task.inputs)))
+    def _run_bucket(self, task: TaskPayload, bucket: int, rows: Iterable[ExchangedRow]) -> Iterator[BucketOutput]:
+        for blob in run_bucket(task, bucket, self.cells[bucket], collect(rows, len(task.inputs))):
+            yield BucketOutput(bucket, blob)

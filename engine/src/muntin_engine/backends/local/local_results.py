@@ -13,8 +13,7 @@ from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.expressions.translator import FAILURE
 from muntin_engine.backends.local.local_frame import opened
-from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
-from muntin_engine.backends.local.local_rows import LocalRows
+from muntin_engine.backends.local.local_query import BucketOutput, LocalQuery, exchanged_rows
 from muntin_engine.backends.local.refusals import FailedRowError
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
@@ -22,7 +21,7 @@ from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
 from muntin_engine.plan.metrics import skipped_metric
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.plan.worker_settings import WorkerSettings
-from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS, OutputBlob
+from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS
 from muntin_engine.wire.shuffle import SIDE, RowCounts, shared_name
 
 if TYPE_CHECKING:
@@ -50,16 +49,24 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
         schema = refused_schema(query)
 
     task = task_of(query, WorkerSettings(), is_static=True)
-    blobs, counts = _evaluate(query, task)
-    if warns:
-        counts.warn()
+    blobs = evaluated_blobs(query, task, warns=warns)
     tables = BatchOutput.of_blobs(task, blobs).tables[output]
     return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
 
 
-def _evaluate(query: PlannedQuery, task: TaskPayload) -> tuple[list[OutputBlob], StaticCounts]:
-    """Run the tasks of a query, and count what it warns of."""
-    map_tasks = [_batches(query, side) for side, _ in enumerate(query.sources)]
+def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> list[BucketOutput]:
+    """Run the tasks of a query over static input.
+
+    Args:
+        query: The query.
+        task: The query as it travels.
+        warns: True if warnings are to say how many rows were rejected or skipped.
+
+    Raises:
+        QueryError: A row of its input cannot be read.
+        ModuleFailedError: A module raised an exception, with its key and window.
+    """
+    map_tasks = [input_batches(query, side) for side, _ in enumerate(query.sources)]
     row_counts = RowCounts()
     local_query = LocalQuery(task)
     if task.plan.choice.keeps_state:
@@ -71,25 +78,27 @@ def _evaluate(query: PlannedQuery, task: TaskPayload) -> tuple[list[OutputBlob],
     else:
         evaluated = local_query.process(map_tasks)
 
-    blobs: list[OutputBlob] = []
+    blobs: list[BucketOutput] = []
     counts: dict[int, BucketCounts] = {}
     skipped = row_counts.unaccepted_by(task.choosy_labels)
     label_of = {skipped_metric(label): label for label in task.choosy_labels}
-    for place, blob in enumerate(evaluated, 1):
-        blobs.append(blob)
+    for place, bucket_blob in enumerate(evaluated, 1):
+        blobs.append(bucket_blob)
         overflows = task.overflows.take()  # a bucket forgets those of the one before
         if overflows:
             counts[place] = BucketCounts(0, {}, overflows=overflows)
+        blob = bucket_blob.blob
         if blob.stream in label_of:  # of a query without buckets
             skipped[label_of[blob.stream]] = blob.rows
-    counts[0] = BucketCounts.of_output(blobs, skipped)
-    return blobs, StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts)
+    if warns:
+        counts[0] = BucketCounts.of_output((blob for _, blob in blobs), skipped)
+        StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
+    return blobs
 
 
-def _batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
+def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
     """Read the projected rows of an input; with several inputs, under the names that rows of all have."""
     rows: Any = query.sources[side].df
-    assert isinstance(rows, LocalRows)
     if len(query.sources) == 1:
         yield from rows.batches()
         return

@@ -13,7 +13,8 @@ import pyarrow as pa
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.translator import FAILURE
-from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.local_frame import LocalFrame, opened
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
@@ -28,11 +29,13 @@ class LocalRows:
         frame: The table.
         columns: The columns by name, as expressions over those of the table.
         condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
+        marks: The rows of other tables that follow them, with the same columns.
     """
 
     frame: LocalFrame
     columns: Mapping[str, DuckdbExpression]
     condition: str | None = None
+    marks: tuple[LocalRows, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -54,9 +57,17 @@ class LocalRows:
                 for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError("the rows of the input cannot be read", error, FAILURE) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
+        for mark_rows in self.marks:
+            yield from mark_rows.batches()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def micro_batch_of(rows: object) -> MicroBatch | None:
+    """Return the micro-batch that the rows of an input are of, projected or not; None for tables, which end."""
+    frame = rows.frame if isinstance(rows, LocalRows) else opened(rows)
+    return frame.micro_batch

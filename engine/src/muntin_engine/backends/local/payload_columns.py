@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.column_reader import TextColumn, column_expression, is_path
+from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, is_path
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame
+from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, kept_columns
+from muntin_engine.plan.request import SqlExpression
 
 
 def with_payload(  # each is another part of the call
@@ -38,34 +39,49 @@ def with_payload(  # each is another part of the call
     """
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
-        computed[name] = column_expression(frame, column, call)
+        is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
+        computed[name] = column_expression(frame, SqlExpression(column) if is_expression else column, call)
     if change is not None:
         has_payload = _has_payload(frame, change, event_columns)
         for name, expression in computed.items():
             sql = f"(CASE WHEN {has_payload} THEN {expression.sql} END)"
             computed[name] = DuckdbExpression(sql, expression.type, expression.may_raise)
 
-    folded_names = {name.casefold(): name for name in computed}
-    all_columns: list[tuple[str, DuckdbExpression]] = []
-    kept_names: dict[str, str] = {}
     if keeps_others:
-        for field in frame.schema:
-            new_name = folded_names.pop(field.name.casefold(), None)
-            if new_name is None:
-                kept_names[field.name] = field.name
-                all_columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
-            else:
-                all_columns.append((new_name, computed[new_name]))  # in the place of the one that it replaces
-        all_columns += [(name, computed[name]) for name in folded_names.values()]
-    else:
-        folded_kept = {name.casefold() for name in (*names, *event_columns)}
-        for field in frame.schema:
-            if field.name.casefold() in folded_kept:
-                kept_names[field.name] = field.name
-                all_columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
-        all_columns += _fields_of_structs(frame, call, names)
-        all_columns += computed.items()
-    return _changed(frame, call, all_columns, kept_names)
+        return _with_replaced(frame, computed)
+    folded_names = {name.casefold() for name in (*names, *event_columns)}
+    kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
+    added = [*_fields_of_structs(frame, call, names), *computed.items()]
+    _check_names(call, [*kept_names, *(name for name, _ in added)], kept_names)
+    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *added], frozenset(kept_names))
+
+
+def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+    """Return a table with further columns; one that has the name of another column takes its place."""
+    new_names = {name.casefold(): name for name in computed}
+    columns: list[tuple[str, DuckdbExpression]] = []
+    kept_names: set[str] = set()
+    for name, column in kept_columns(frame, frame.schema.names):
+        new_name = new_names.pop(name.casefold(), None)
+        if new_name is None:
+            kept_names.add(name)
+            columns.append((name, column))
+        else:
+            columns.append((new_name, computed[new_name]))
+    columns += [(name, computed[name]) for name in new_names.values()]
+    return ChangedFrame(frame, columns, frozenset(kept_names))
+
+
+def _check_names(call: str, names: Sequence[str], kept_names: Sequence[str]) -> None:
+    """Refuse a new column with the name of another one; columns of the table that are alike stay as they are.
+
+    Raises:
+        QueryError: There is one.
+    """
+    folded_names = [name.casefold() for name in names]
+    for name in names[len(kept_names) :]:
+        if folded_names.count(name.casefold()) > 1:
+            raise QueryError(f"{call} makes several columns {name!r}\n  give each another name")
 
 
 def _has_payload(frame: LocalFrame, change: Any, event_columns: Sequence[str]) -> str:
@@ -95,21 +111,3 @@ def _fields_of_structs(frame: LocalFrame, call: str, names: Sequence[str]) -> li
             )
         fields.append((name.rpartition(".")[2], expression))
     return fields
-
-
-def _changed(
-    frame: LocalFrame, call: str, columns: Sequence[tuple[str, DuckdbExpression]], kept_names: Mapping[str, str]
-) -> ChangedFrame:
-    """Return a table with other columns.
-
-    Raises:
-        QueryError: Several have one name.
-    """
-    expressions: dict[str, DuckdbExpression] = {}
-    folded_names: set[str] = set()
-    for name, expression in columns:
-        if name.casefold() in folded_names and name not in kept_names:
-            raise QueryError(f"{call} makes several columns {name!r}\n  give each another name")
-        folded_names.add(name.casefold())
-        expressions[name] = expression
-    return ChangedFrame(frame, expressions, kept_names)

@@ -580,7 +580,7 @@ class _QueryTranslator:
             except UnknownColumnError:
                 for item in items:
                     if isinstance(item, exp.Alias) and item.alias.casefold() == node.name.casefold():
-                        return item.this
+                        return _body(item)
         return node
 
     def _order(self, tree: exp.Select, columns: Sequence[_Item], scope: Scope) -> str:

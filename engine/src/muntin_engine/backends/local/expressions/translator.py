@@ -12,6 +12,10 @@ from sqlglot import exp
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.refusals import NeedsSparkError
+
+_REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
+"""The message about a part of an expression."""
 
 ON_SPARK: Final = "compute the column before events(), or run the query on Spark"
 """What to do about an expression that has no translation."""
@@ -151,7 +155,7 @@ class Translator:
         try:
             value, fields = self._scope.column(path)
         except UnknownColumnError as error:
-            raise self.refusal(node, error.fact, error.advice) from error
+            raise self._unknown(node, error.fact, error.advice) from error
         for name in fields:
             value = self.field(node, value, name)
         return value
@@ -166,17 +170,25 @@ class Translator:
         for field in fields:
             if field.name.casefold() == name.casefold():
                 return DuckdbExpression(f"({value.sql}).{quoted(field.name)}", field.type, value.may_raise)
-        raise self.refusal(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
+        raise self._unknown(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
 
     # ------------------------------------------------------------------------------------------------ what is refused
 
-    def refusal(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
-        """Return the error about a node."""
+    def refusal(self, node: exp.Expr, fact: str, advice: str) -> NeedsSparkError:
+        """Return the error about a node that Spark may compute."""
         part = spark_text(node)
-        within = "" if part == self.text else f", in {self.text!r}"
-        return QueryError("{value!r}{within} {fact}\n  {advice}", value=part, within=within, fact=fact, advice=advice)
+        used = f"the expression {part!r}"
+        return NeedsSparkError(used, _REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
 
-    def type_refusal(self, node: exp.Expr, *operands: DuckdbExpression) -> QueryError:
+    def _unknown(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
+        """Return the error about a column or a field that there is not, nor would be on Spark."""
+        part = spark_text(node)
+        return QueryError(_REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
+
+    def _within(self, part: str) -> str:
+        return "" if part == self.text else f", in {self.text!r}"
+
+    def type_refusal(self, node: exp.Expr, *operands: DuckdbExpression) -> NeedsSparkError:
         """Return the error about a node with operands of types that it does not take."""
         types = " and ".join(spelled(operand.type) for operand in operands)
         return self.refusal(

@@ -31,13 +31,15 @@ def table_of(session: AnySession | None, table: str | Mapping[str, str], given: 
     try:
         with unlogged():
             if isinstance(table, str):
-                return given[table] if table in given else spark.table(table)
+                rows: DataFrame = given[table] if table in given else spark.table(table)
+                return rows
             text = table["sql"]
             read: dict[str, Any] = {
                 name: df for name, df in given.items() if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
             }
             if not read:
-                return spark.sql(text)
+                result: DataFrame = spark.sql(text)
+                return result
             before = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in read)
             escaped = text.replace("{", "{{").replace("}", "}}")
             return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **read)

@@ -141,8 +141,7 @@ def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
     """Return the code of each row's key; new keys get codes."""
     columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
     row_codes = encode(columns, len(table))
-    first_rows = pa.array(row_codes.first)
-    named = named_keys([column.take(first_rows) for column in columns], row_codes.size)
+    named = named_keys(row_codes.columns, row_codes.size)
     return keys.codes(named)[row_codes.codes]
 
 

@@ -167,6 +167,8 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
         windows = stretches.low[owners] + within
         stretches = stretches.take(owners)
     codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
+    if size == len(codes) and (codes[1:] > codes[:-1]).all():  # each is a window, and nothing is merged
+        return stretches.moved(windows, windows).with_keys(keys[stretches.keys])
     first = first_places(codes, size)
     numbers = windows[first]
     return stretches.reduce(Groups(codes, keys[stretches.keys[first]], numbers, numbers))

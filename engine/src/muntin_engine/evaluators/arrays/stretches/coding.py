@@ -26,20 +26,17 @@ LARGEST_CODE: Final = 2**62
 
 
 class Codes(NamedTuple):
-    """Values by number.
+    """Rows by number.
 
     Attributes:
-        codes: For each value its code.
-        first: For each code the place of a value that has it.
+        codes: For each row its code.
+        size: The number of codes.
+        columns: The columns of a row of each code.
     """
 
     codes: IntArray
-    first: IntArray
-
-    @property
-    def size(self) -> int:
-        """The number of codes."""
-        return len(self.first)
+    size: int
+    columns: Sequence[pa.Array]
 
 
 def encode(columns: Sequence[pa.Array], length: int) -> Codes:
@@ -48,12 +45,16 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
     Cost: one pass per column with a hash table. Structs, lists and maps, which Arrow does not hash, go through Python.
     """
     if not columns:
-        return Codes(np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64))
+        return Codes(np.zeros(length, np.int64), min(length, 1), ())
+    if len(columns) == 1 and not pa.types.is_nested(columns[0].type):
+        encoded = pc.dictionary_encode(columns[0], null_encoding="encode")
+        return Codes(_indices(encoded), len(encoded.dictionary), [encoded.dictionary])
     coded = [_encode_column(column) for column in columns]
     codes, size = coded[0]
     for column_codes, count in coded[1:]:
         codes, size = compress(codes * count + column_codes, size * count)
-    return Codes(codes, first_places(codes, size))
+    first_rows = pa.array(first_places(codes, size))
+    return Codes(codes, size, [column.take(first_rows) for column in columns])
 
 
 def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
@@ -63,17 +64,31 @@ def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
         codes: The codes, from 0 up to but not including `size`.
         size: The limit of the codes, which may be much larger than their number.
     """
+    occurring, places = distinct(codes, size)
+    return places, len(occurring)
+
+
+def distinct(codes: IntArray, size: int | None = None) -> tuple[IntArray, IntArray]:
+    """Return the codes that occur, ascending, and for each code its place among them.
+
+    Args:
+        codes: The codes, from 0 up to but not including `size`.
+        size: The limit of the codes, which may be much larger than their number; None to look for the largest one.
+
+    Cost: a few passes over a table of that size, which is much cheaper than to sort them; hashing where it is larger.
+    """
+    if size is None:
+        size = int(codes.max(initial=-1)) + 1
     if fits_table(size, len(codes)):
-        is_used = np.zeros(size, bool)
-        is_used[codes] = True
-        places = np.cumsum(is_used) - 1
-        return places[codes], int(is_used.sum())
+        is_there = np.zeros(size, np.bool_)
+        is_there[codes] = True
+        return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
     encoded = pc.dictionary_encode(pa.array(codes))
-    distinct = encoded.dictionary.to_numpy()
-    order = np.argsort(distinct)
+    occurring: IntArray = encoded.dictionary.to_numpy()
+    order = np.argsort(occurring)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    return places[encoded.indices.to_numpy()], len(distinct)
+    return occurring[order], places[encoded.indices.to_numpy()]
 
 
 def number(values: IntArray) -> tuple[IntArray, int]:
@@ -139,16 +154,6 @@ def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     return codes
 
 
-def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the codes that occur, ascending, and for each code its place among them.
-
-    Cost: a table up to the largest code, which is much cheaper than to sort them.
-    """
-    is_there = np.zeros(int(codes.max(initial=-1)) + 1, np.bool_)
-    is_there[codes] = True
-    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
-
-
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
     """Return, for the members of all groups one after the other, the place of the group and the place in the group.
 
@@ -202,7 +207,13 @@ def _encode_column(column: pa.Array) -> tuple[IntArray, int]:
     if pa.types.is_nested(column.type):
         column = _stand_ins(column)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return _indices(encoded), len(encoded.dictionary)
+
+
+def _indices(encoded: pa.DictionaryArray) -> IntArray:
+    """Return the codes of a column that Arrow encoded."""
+    indices: IntArray = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return indices
 
 
 def _stand_ins(column: pa.Array) -> pa.Array:
@@ -227,7 +238,8 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
     if component.merge in (Merge.ADD, Merge.COUNT) and component.dtype == "float64" and not component.shape:
         return np.bincount(codes, weights=values, minlength=size)
     merged = identities(component, size)
-    merger(component).at(merged, codes, values)  # type: ignore[attr-defined]  # a ufunc
+    with np.errstate(invalid="ignore"):  # of NaN, which is a value like any other, NumPy warns here and nowhere else
+        merger(component).at(merged, codes, values)  # type: ignore[attr-defined]  # a ufunc
     return merged
 
 

@@ -20,8 +20,8 @@ from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm, failing_row
 from muntin_engine.evaluators.arrays.stretches.coding import (
     compress,
+    distinct,
     encode,
-    first_places,
     number,
     product,
     stable_order,
@@ -152,13 +152,11 @@ class SpreadKeys:
     def of(cls, rows: RowsToLift) -> SpreadKeys:
         """Sort the keys of rows by their buckets."""
         encoded = encode(rows.keys, len(rows))
-        first_rows = pa.array(encoded.first)
-        columns = [key.take(first_rows) for key in rows.keys]
-        buckets = buckets_of(columns, encoded.size, rows.buckets)
+        buckets = buckets_of(encoded.columns, encoded.size, rows.buckets)
         order = stable_order(buckets, rows.buckets)
         places = np.empty(encoded.size, np.int64)
         places[order] = np.arange(encoded.size)
-        keys = named_keys([column.take(pa.array(order)) for column in columns], encoded.size)
+        keys = named_keys([column.take(pa.array(order)) for column in encoded.columns], encoded.size)
         ends = np.cumsum([0, *np.bincount(buckets)])
         return cls(places[encoded.codes], keys, buckets[order], ends)
 
@@ -197,17 +195,28 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         highs, high_count = number(high)
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
-    # A bucket with k keys, the first of which has the place f, has the k * run_count codes from f * run_count on.
-    first_keys = keys.ends[keys.buckets]
-    key_counts = np.diff(keys.ends)[keys.buckets]
-    base = first_keys * (run_count - 1) + np.arange(len(first_keys))
-    codes = base[keys.codes] + runs * key_counts[keys.codes]
-    codes, size = compress(codes, product(len(first_keys), run_count))
+    # A bucket with k keys, the first of which has the place f, has the k * run_count cells from f * run_count on.
+    cell_count = product(len(keys.buckets), run_count)
+    key_counts = np.diff(keys.ends)
+    first_cells = keys.ends * run_count
+    first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.ends[keys.buckets]
+    row_cells = first_cell_of_key[keys.codes] + runs * key_counts[keys.buckets][keys.codes]
+    cells, codes = distinct(row_cells, cell_count)
 
-    first_rows = first_places(codes, size)
-    group_low = low[first_rows]
-    group_high = group_low if high is low else high[first_rows]
-    return Groups(codes, keys.codes[first_rows], group_low, group_high)
+    # What a group is of follows from its cell: to look it up at one of its rows would take as long as all before.
+    groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
+    places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
+    group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))
+    group_keys = key_places + np.repeat(keys.ends[:-1], groups_of_buckets)
+    lows = np.empty(run_count, np.int64)
+    lows[runs] = low  # all rows of a run have the same slices
+    group_low = lows[group_runs]
+    group_high = group_low
+    if high is not low:
+        highs = np.empty(run_count, np.int64)
+        highs[runs] = high
+        group_high = highs[group_runs]
+    return Groups(codes, group_keys, group_low, group_high)
 
 
 def lift_rows(
