@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin.errors import QueryError
+from muntin.catalog import installed
+from muntin.errors import MuntinError, QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.refusals import NeedsSparkError
@@ -147,8 +148,21 @@ class Translator:
             name = node.key
             function = _RULES.get(type(node))
         if function is None:
-            raise self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+            raise self._unknown_function(node, name)
         return function(self, node)
+
+    def _unknown_function(self, node: exp.Expr, name: str) -> QueryError:
+        """Return the error for a node that has no rule."""
+        function_name = name.replace("_", ".", 1)
+        try:
+            installed().function(function_name)
+        except MuntinError:
+            return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+        return self.refusal(
+            node,
+            f"calls {function_name}, a function of a plugin, which only Spark calls in SQL",
+            "call it in Python for a column before events(), or run the query on Spark",
+        )
 
     def column(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
         """Return a column, or a field of it, by its path."""
