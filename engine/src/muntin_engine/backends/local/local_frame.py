@@ -20,7 +20,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since, reason_of
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.micro_batch import MicroBatch
 
@@ -157,7 +157,10 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read.
         """
-        return self.kind.columns(new_connection(), self.source)
+        try:
+            return self.kind.columns(new_connection(), self.source)
+        except duckdb.Error as error:
+            raise QueryError(f"{self.subject} cannot be read: {reason_of(error)}") from error
 
     @cached_property
     def schema(self) -> pa.Schema:
