@@ -65,6 +65,23 @@ def spreads(results):
     return sorted((row["station"], row["spread"]) for row in results.to_pylist())
 """
 
+JOB_TEST: Final = """
+from muntin import tumbling
+from muntin_engine import events, module
+
+
+def hourly(rides):
+    hours = events(rides, key="station", at="leaves", watermark="10 minutes").window(tumbling("1 hour"))
+    return hours.aggregate(km=module("stats.sum", "km"))
+
+
+def test_an_hour_is_complete_when_the_watermark_passes_it(streaming):
+    job = streaming(hourly, "station string, leaves timestamp, km double")
+    assert job.feed(("north", "2024-05-01T08:05:00Z", 3.0), ("north", "2024-05-01T08:40:00Z", 7.5)) == []
+    (row,) = job.advance("2024-05-01T09:00:00Z")
+    assert (row["station"], row["start"], row["km"]) == ("north", "2024-05-01T08:00:00Z", 10.5)
+"""
+
 
 @pytest.fixture(scope="module")
 def hiding(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -89,6 +106,10 @@ class Python:
     def command(self, *arguments: str | Path, code: int = 0) -> str:
         """Return what the command prints, on either stream."""
         return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
+
+    def tests(self) -> str:
+        """Return what pytest prints of the tests in the folder."""
+        return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
     def _output(self, *arguments: str, code: int = 0) -> str:
         done = subprocess.run(
@@ -143,7 +164,7 @@ def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
     )
     assert set(printed.splitlines()) == {
         "muntin_engine.monitoring.metrics_listener pyspark",  # Spark calls it
-        "muntin_engine.testing.streaming pyspark",
+        "muntin_engine.testing.streaming.job_on_spark pyspark",
         "muntin_adapters.series pandas",  # its functions take and return Series
     }
 
@@ -169,6 +190,12 @@ def test_a_recording_is_replayed(python: Python, tmp_path: Path) -> None:
     recorded(scenario, "columnar", tmp_path / "recording")
     printed = python.command("replay", "recording")
     assert "2 results, no late rows, no rejected rows" in printed
+
+
+def test_a_streaming_job_is_tested(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["muntin_engine.testing.streaming"]\n', encoding="utf-8")
+    (tmp_path / "test_job.py").write_text(JOB_TEST, encoding="utf-8")
+    assert "1 passed" in python.tests()
 
 
 def test_the_command_runs(python: Python) -> None:

@@ -99,6 +99,16 @@ class FrameKind(ABC):
         del frame
         return None
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table; None if it takes more than a look at it."""
+        del frame
+        return None
+
+    def parts(self, frame: Any) -> Sequence[Any]:
+        """Return parts of a table that processes can read side by side; none if it has no such parts."""
+        del frame
+        return ()
+
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
         return rows

@@ -93,6 +93,10 @@ class PandasFrame(FrameKind):
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
         return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
+    def row_count(self, frame: Any) -> int:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
         import pandas
@@ -146,6 +150,10 @@ class PolarsFrame(FrameKind):
         columns = [frame.get_column(name) for name in names]
         return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame."""
         import polars
@@ -179,6 +187,9 @@ class LazyPolarsFrame(PolarsFrame):
                     yield batch.cast(schema)
 
         return connection.from_arrow(_for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
+
+    def row_count(self, frame: Any) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
@@ -253,6 +264,10 @@ class ArrowData(FrameKind):
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""
         return keys_in(frame.schema)
+
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table in memory."""
+        return frame.num_rows if isinstance(frame, pa.Table) else None
 
 
 class StreamUnderTest(ArrowData):

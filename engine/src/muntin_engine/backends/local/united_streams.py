@@ -53,6 +53,11 @@ class UnitedFrame(LocalFrame):
         """The micro-batch of the tables: all are of one, or all end."""
         return self.frames[0].micro_batch
 
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of one of the tables are the results of a query."""
+        return any(frame.runs_queries for frame in self.frames)
+
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that one of the tables has with a type without a meaning."""
         refusals = (frame.refusal(name) for frame in self.frames if name in frame.schema.names)
