@@ -190,6 +190,30 @@ def test_a_field_of_a_struct_is_read_beside_one_without_a_meaning() -> None:
     assert {row["a"] for row in rows.to_pylist()} == {1, None}
 
 
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("'a'::ENUM('a', 'b')", "a"),
+        ("1::HUGEINT", Decimal(1)),
+        ("1::UBIGINT", Decimal(1)),
+        ("'1969-12-31 23:59:59.9999999'::TIMESTAMP_NS", datetime.fromisoformat("1969-12-31 23:59:59.999999")),
+        ("[1::UTINYINT]", [1]),
+        ("MAP {'a': 1.5::DECIMAL(4, 2)}", [("a", Decimal("1.50"))]),
+    ],
+)
+def test_a_column_of_duckdb_is_read_in_the_type_that_spark_has(sql: str, value: Any) -> None:
+    relation = duckdb.sql(f"SELECT {sql} AS x")
+    assert read(relation)["x"].to_pylist() == [value]
+
+
+def test_a_relation_of_a_closed_connection_is_refused() -> None:
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT 1 AS x")
+    connection.close()
+    with pytest.raises(QueryError, match="the input cannot be read: Connection Error"):
+        events(relation, at="x")
+
+
 def test_a_relation_of_a_connection_in_another_zone_is_read_in_utc() -> None:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'Asia/Tokyo'")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, Final
 from weakref import WeakSet
@@ -205,9 +206,9 @@ class DuckdbRelation(FrameKind):
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe its columns."""
+        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        return columns_of_relation(frame, self.word)
+        return replace(columns_of_relation(frame, self.word), read_types={})
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
