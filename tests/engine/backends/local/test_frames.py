@@ -122,6 +122,10 @@ def test_a_key_of_each_type_is_of_that_type_in_results_of_the_kind_of_the_input(
             "pandas column 'x' is of type object (its values are not of one type: Could not convert 'a' with type str",
         ),
         (
+            pd.DataFrame({"x": [b"a", "b"]}),
+            "pandas column 'x' is of type object (its values are not of one type: some of its values are text, and",
+        ),
+        (
             pd.DataFrame({"x": MIXED_ZONES}, dtype=object),
             "pandas column 'x' is of type object (its values are not of one type: some of its times have a zone",
         ),

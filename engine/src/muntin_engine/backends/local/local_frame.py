@@ -7,17 +7,22 @@ over frames, whose rows are computed when they are read.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from threading import get_ident
 from typing import Any, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
+from muntin_engine.backends.local.cores import available_cores
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
@@ -68,6 +73,10 @@ class LocalFrame(ABC):
             name: The name of the column.
         """
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
         """True if no expression can read a column: each value of it would have to have a meaning."""
@@ -82,6 +91,20 @@ class LocalFrame(ABC):
         Raises:
             QueryError: The table cannot be read.
         """
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if its rows are the results of a query, which runs while they are read."""
+        return False
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None
+
+    def parts(self) -> Sequence[LocalFrame]:
+        """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
+        return ()
 
     def names_in(self, *sqls: str) -> list[str]:
         """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
@@ -137,6 +160,15 @@ class OpenFrame(LocalFrame):
         """The micro-batch that its rows are of."""
         return self.kind.micro_batch(self.frame)
 
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, if the table knows it."""
+        return self.kind.row_count(self.frame)
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the table."""
+        return [OpenFrame(part) for part in self.kind.parts(self.frame)]
+
     @cached_property
     def source(self) -> Any:
         """The object that is read of the table.
@@ -173,6 +205,10 @@ class OpenFrame(LocalFrame):
             f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
 
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
@@ -230,6 +266,20 @@ class ChangedFrame(LocalFrame):
         """The micro-batch of the other table."""
         return self.frame.micro_batch
 
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of the other table are the results of a query."""
+        return self.frame.runs_queries
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows of the other table."""
+        return self.frame.row_count
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the other table with the columns."""
+        return [replace(self, frame=part) for part in self.frame.parts()]
+
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns with their types."""
@@ -277,13 +327,47 @@ def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
 
 
 def new_connection() -> duckdb.DuckDBPyConnection:
-    """Return a connection to the database of this process."""
-    return _database().cursor()
+    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
+    connection = _database().cursor()
+    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
+    return connection
+
+
+def interrupt_thread(thread: int) -> None:
+    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+
+    Args:
+        thread: The id of the thread.
+    """
+    for connection in list(_CONNECTIONS.pop(thread, ())):
+        connection.interrupt()
+
+
+def limit_database(threads: int, memory_percent: int) -> None:
+    """Set what the database of this process may use.
+
+    Args:
+        threads: The number of its threads.
+        memory_percent: The memory, in percent of that of the machine.
+    """
+    connection = _database()
+    connection.execute(f"SET GLOBAL threads = {threads}")
+    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
+
+
+_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
+"""The connections that were made, by the thread that made them."""
+
+MEMORY_PERCENT: Final = 50
+"""The memory that databases may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
 
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC."""
-    connection = duckdb.connect(":memory:")
+    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
+    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET GLOBAL threads = {available_cores()}")
+    connection.execute(f"SET GLOBAL memory_limit = '{MEMORY_PERCENT}%'")
     return connection
