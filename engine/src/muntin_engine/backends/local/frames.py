@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, Final
 from weakref import WeakSet
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
+from muntin_engine.backends.local.column_reading import ColumnReading, NoReading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.files import Files
 from muntin_engine.backends.local.frame_kind import (
@@ -205,9 +206,9 @@ class DuckdbRelation(FrameKind):
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe its columns."""
+        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        return columns_of_relation(frame, self.word)
+        return replace(columns_of_relation(frame, self.word), read_types={})
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -354,10 +355,13 @@ def _array_of_pandas(column: Any) -> Any:
             are of several types.
     """
     array = pa.Array.from_pandas(column)
-    if _holds_objects(column.dtype) and pa.types.is_timestamp(array.type):
-        has_zone = {value.tzinfo is not None for value in column.dropna()}
-        if len(has_zone) > 1:  # which Arrow would read as times of the zone of the first
-            raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    if not _holds_objects(column.dtype):
+        return array
+    # Arrow makes one type of these, and gives some of the values another meaning.
+    if pa.types.is_timestamp(array.type) and len({value.tzinfo is None for value in column.dropna()}) > 1:
+        raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):
+        raise pa.ArrowInvalid("some of its values are text, and others are bytes")
     return array
 
 
@@ -418,7 +422,7 @@ def _columns_of_arrow(
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
 
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnReading] = {}
     read_types: dict[str, str] = {}
     if read_fields:
         # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
@@ -427,7 +431,7 @@ def _columns_of_arrow(
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
             readings[place_name] = reading_of(duckdb_type, has_lengths=True)
             read_types[names[int(place_name)]] = str(duckdb_type)
-    named_readings: list[tuple[str, Reading]] = []
+    named_readings: list[tuple[str, ColumnReading]] = []
     for place, name in enumerate(names):
         named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
     return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)

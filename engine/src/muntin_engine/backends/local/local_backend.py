@@ -20,7 +20,6 @@ from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
 from muntin_engine.backends.local.memory_in_words import memory_in_words
-from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
 from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
@@ -147,6 +146,9 @@ class LocalBackend(Backend):
 
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
+        # It imports sqlglot, which a query over a table itself does without.
+        from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+
         del session  # only Spark has one
         if isinstance(table, str):
             return table_named(table, tables)

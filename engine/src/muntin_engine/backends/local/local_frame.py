@@ -25,12 +25,15 @@ from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.cores import available_cores
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since, reason_of
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
+
+_BATCH_ROWS: Final = 100_000
+"""The number of rows that are in memory at once, besides what a table itself holds."""
 
 
 class LocalFrame(ABC):
@@ -73,6 +76,10 @@ class LocalFrame(ABC):
             name: The name of the column.
         """
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
         """True if no expression can read a column: each value of it would have to have a meaning."""
@@ -107,14 +114,25 @@ class LocalFrame(ABC):
         names = dict.fromkeys(self.schema.names)
         return [name for name in names if any(quoted(name) in sql for sql in sqls)]
 
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the rows as Arrow data.
+
+        Args:
+            schema: The columns, of those that the table has.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        for relation in self.relations(schema.names):
+            for batch in relation.to_arrow_reader(_BATCH_ROWS):
+                yield batch.cast(schema)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the rows to any library that reads Arrow data."""
-        names = [name for name in self.schema.names if self.refusal(name) is None]
-        schema = pa.schema([self.schema.field(name) for name in names])
-        batches = (
-            batch.cast(schema) for relation in self.relations(names) for batch in relation.to_arrow_reader(100_000)
-        )
-        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested_schema)
+        """Offer the rows to any library that reads Arrow data, with all columns that have a meaning."""
+        readable_fields = [field for field in self.schema if self.refusal(field.name) is None]
+        schema = pa.schema(readable_fields)
+        reader = pa.RecordBatchReader.from_batches(schema, self.batches(schema))
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +199,10 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read.
         """
-        return self.kind.columns(new_connection(), self.source)
+        try:
+            return self.kind.columns(new_connection(), self.source)
+        except duckdb.Error as error:
+            raise QueryError(f"{self.subject} cannot be read: {reason_of(error)}") from error
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -202,6 +223,10 @@ class OpenFrame(LocalFrame):
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
+
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
         if name in self.columns.refusals:
@@ -213,14 +238,16 @@ class OpenFrame(LocalFrame):
         """Yield the rows as one relation."""
         readings = dict(self.columns.readings)
         columns = [f"{readings[name].sql(quoted(name))} AS {quoted(name)}" for name in names]
-        # Rows of which no column is read are counted all the same: by any column.
-        counted_names = names or self.columns.names[:1]
-        relation = self.kind.relation(new_connection(), self.source, counted_names)
+        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.read_types.get(name, data_type)
             if data_type != planned_type:
                 raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
         yield relation.project(", ".join(columns) or "1")
+
+    def _counted_names(self) -> list[str]:
+        """Return one column that can be read, for a query that reads none: its rows are counted all the same."""
+        return [name for name in self.columns.names if not self.is_hidden(name)][:1]
 
 
 @dataclass(frozen=True, eq=False)

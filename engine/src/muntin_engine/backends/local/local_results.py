@@ -13,8 +13,8 @@ import pyarrow as pa
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.cores import worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.expressions.translator import FAILURE
 from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import BucketOutput
 from muntin_engine.backends.local.refusals import FailedRowError

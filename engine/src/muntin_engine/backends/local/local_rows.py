@@ -11,8 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translator import FAILURE
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import FailedRowError

@@ -104,7 +104,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
-    rows = EventRows(united, union_columns.columns_of_events(conditions))  # type: ignore[arg-type]  # a local frame
+    rows = EventRows(united, union_columns.columns_of_events(conditions))
     return UnitedStreams(rows, tuple(source_rules(streams)), tuple(heartbeats))
 
 
