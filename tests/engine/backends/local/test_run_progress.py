@@ -97,8 +97,8 @@ def test_a_notebook_shows_a_line_under_its_cell(monkeypatch: pytest.MonkeyPatch)
         return SimpleNamespace(update=lambda data, **options: shown.append(data))
 
     ipython = SimpleNamespace(get_ipython=object, display=SimpleNamespace(display=display))
-    monkeypatch.setitem(sys.modules, "IPython", ipython)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
     line = progress_line()
     assert isinstance(line, NotebookLine)
     line.show("a")
