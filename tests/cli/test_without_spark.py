@@ -18,6 +18,7 @@ import pytest
 from muntin import tumbling
 from muntin.testing import Script
 from muntin_stats import Sum
+from tests.cli.first_steps import JOB_TEST, PLUGINS_OF_JOB_TEST
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -63,23 +64,6 @@ query = hours.aggregate(spread=module(lambda kms: max(kms) - min(kms), "km", ret
 
 def spreads(results):
     return sorted((row["station"], row["spread"]) for row in results.to_pylist())
-"""
-
-JOB_TEST: Final = """
-from muntin import tumbling
-from muntin_engine import events, module
-
-
-def hourly(rides):
-    hours = events(rides, key="station", at="leaves", watermark="10 minutes").window(tumbling("1 hour"))
-    return hours.aggregate(km=module("stats.sum", "km"))
-
-
-def test_an_hour_is_complete_when_the_watermark_passes_it(streaming):
-    job = streaming(hourly, "station string, leaves timestamp, km double")
-    assert job.feed(("north", "2024-05-01T08:05:00Z", 3.0), ("north", "2024-05-01T08:40:00Z", 7.5)) == []
-    (row,) = job.advance("2024-05-01T09:00:00Z")
-    assert (row["station"], row["start"], row["km"]) == ("north", "2024-05-01T08:00:00Z", 10.5)
 """
 
 
@@ -193,7 +177,7 @@ def test_a_recording_is_replayed(python: Python, tmp_path: Path) -> None:
 
 
 def test_a_streaming_job_is_tested(python: Python, tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["muntin_engine.testing.streaming"]\n', encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(PLUGINS_OF_JOB_TEST, encoding="utf-8")
     (tmp_path / "test_job.py").write_text(JOB_TEST, encoding="utf-8")
     assert "1 passed" in python.tests()
 

@@ -1,4 +1,4 @@
-"""A scenario over tables in this process, and as a job: its results are what the reference says, its refused rows those of a run."""
+"""A scenario over tables and as a job in this process: results as the reference has them, refused rows as a run."""
 
 from __future__ import annotations
 
@@ -63,8 +63,11 @@ def check_job(scenario: Scenario) -> None:
         AssertionError: The output is not what it must be.
         QueryError: The query cannot be written over streams in this process.
     """
-    if not is_refused_otherwise(scenario.query):
-        scenario.check_run(JobRun(scenario.query), scenario.arriving)
+    run = JobRun(scenario.query)
+    if is_refused_otherwise(scenario.query):
+        run.process(as_one_arrival(scenario.scripts))
+        return
+    scenario.check_run(run, scenario.arriving)
 
 
 def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:

@@ -24,7 +24,6 @@ from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.hostile import Hostile
 from tests.scenarios.join import Join
 from tests.scenarios.query import Query
-from tests.scenarios.refused_on_tables import refusal_of
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.table_run import TableRun, as_one_arrival
 from tests.scenarios.written_query import tables_of, written
@@ -39,7 +38,7 @@ def test_a_query_over_tables_gives_what_it_gives_on_spark(seed: int, spark: Spar
     on_spark: dict[str, DataFrame] = {}
     for family in FAMILIES:
         scenario = drawn(family, seed)
-        if isinstance(scenario, Hostile) or refusal_of(scenario.query) is not None or calls_a_test(scenario.query):
+        if isinstance(scenario, Hostile) or calls_a_test(scenario.query):
             continue
         tables = random_tables(scenario, tmp_path)
         local_query = written(scenario.query, tables)
