@@ -143,7 +143,8 @@ def _column_name(frame: LocalFrame, text: str) -> str | None:
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
-    return alike[0]
+    name: str = alike[0]
+    return name
 
 
 def unquoted(text: str) -> str:
