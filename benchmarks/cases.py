@@ -15,6 +15,8 @@ from benchmarks.floors import (
     CPU,
     END_TO_END,
     FIRST_BATCH,
+    PROCESSES,
+    PROCESSOR_SECONDS,
     WARM_BATCH,
     WARM_RATE,
     WORKER,
@@ -36,6 +38,7 @@ from benchmarks.questions.sessions import Session
 from benchmarks.questions.snapshots import Snapshot
 from benchmarks.questions.views import Views
 from benchmarks.systems.elsewhere import ELSEWHERE
+from benchmarks.systems.from_start import DUCKDB_SCRIPT, MUNTIN_SCRIPT, POLARS_SCRIPT
 from benchmarks.systems.in_process import (
     GENERAL_COMBINE,
     GENERAL_WHOLE,
@@ -58,6 +61,18 @@ from benchmarks.systems.muntin import (
 )
 from benchmarks.systems.muntin_joins import MUNTIN_JOINS
 from benchmarks.systems.on_cores import ON_CORES
+from benchmarks.systems.over_tables import (
+    DUCKDB,
+    MUNTIN_LOCAL,
+    ONE_WORKER,
+    PANDAS,
+    POLARS,
+    POLARS_DYNAMIC,
+    TWO_WORKERS,
+    WITH_CLASS,
+    WITH_COMBINE,
+    WITH_FUNCTION,
+)
 from benchmarks.systems.recorded import RECORDED, WRITTEN
 from benchmarks.systems.spark_sql import PANDAS_UDF, SPARK_SQL, SPARK_TABLE, SPARK_WINDOW
 from benchmarks.systems.state_by_hand import BY_HAND
@@ -66,6 +81,9 @@ _ONE_FILE_ELSEWHERE: Final = {system.name: 1 for system in ELSEWHERE}
 
 _AUTUMN: Final = Pace(round(datetime(2024, 10, 24, 9, tzinfo=UTC).timestamp()), 2 * 86_400)
 """Two days in a file; in the second one summer time ends in Europe."""
+
+_QUARTERS: Final = Pace(span=900)
+"""A quarter of an hour in a file: in four files of half a million rows, 10,000 keys have 3.3 rows in a minute."""
 
 HOPPING_AND_TUMBLING: Final = (
     Case(
@@ -418,4 +436,130 @@ UNUSUAL_SIZES: Final = (
     ),
 )
 
-CASES: Final = (*HOPPING_AND_TUMBLING, *OTHER_WINDOWS, *LIFETIMES, *JOINS_AND_OTHERS, *UNUSUAL_SIZES)
+WITHOUT_SPARK: Final = (
+    Case(
+        name="local-600-10",
+        questions=(Hopping(600, 10),),
+        systems=(MUNTIN_LOCAL, POLARS_DYNAMIC, DUCKDB),
+        floors=(
+            Limit("muntin local", END_TO_END, 5_000_000),
+            TimesBetter("muntin local", "polars, group_by_dynamic", END_TO_END, 3),
+        ),
+        quick=(MUNTIN_LOCAL, POLARS_DYNAMIC),
+        files_read={"duckdb": 1},
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-60",
+        questions=(Hopping(60, 60),),
+        systems=(MUNTIN_LOCAL, POLARS, POLARS_DYNAMIC, DUCKDB, PANDAS),
+        floors=(
+            Limit("muntin local", END_TO_END, 8_000_000),
+            TimesBetter("muntin local", "polars", END_TO_END, 1),
+        ),
+        quick=(MUNTIN_LOCAL, POLARS, DUCKDB),
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-session-20",
+        questions=(Session(20),),
+        systems=(MUNTIN_LOCAL, POLARS, DUCKDB),
+        floors=(TimesBetter("muntin local", "duckdb", END_TO_END, 1),),
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-class",
+        questions=(Hopping(60, 60, "spread"),),
+        systems=WITH_CLASS,
+        floors=(
+            Limit("muntin local, class", END_TO_END, 1_500_000),
+            TimesBetter("muntin local, class", "pandas, class", END_TO_END, 10),
+        ),
+        files_read={"pandas, class": 1, "polars, class": 1},
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-function",
+        questions=(Hopping(60, 60),),
+        systems=WITH_FUNCTION,
+        floors=(
+            Limit("muntin local, function", END_TO_END, 500_000),
+            TimesBetter("muntin local, function", "pandas, function", END_TO_END, 3),
+        ),
+        files_read={"pandas, function": 1, "polars, function": 1, "duckdb, function": 1},
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-combine",
+        questions=(Hopping(60, 60),),
+        systems=WITH_COMBINE,
+        floors=(Limit("muntin local, combine", END_TO_END, 3_000_000),),
+        files_read={"pandas, combine": 1, "polars, combine": 1},
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-lifetimes",
+        questions=(Snapshot(), Snapshot(is_revised=True), LastingHops(600, 60, is_revised=True)),
+        systems=(MUNTIN_LOCAL,),
+        keys=1_000,
+        rows=250_000,
+        files=2,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-start",
+        questions=(Hopping(60, 60, "spread"),),
+        systems=(MUNTIN_SCRIPT, POLARS_SCRIPT, DUCKDB_SCRIPT),
+        keys=10,
+        floors=(
+            Limit("muntin local script", PROCESSOR_SECONDS, 0.7),
+            Limit("muntin local script", PROCESSES, 200e6),
+        ),
+        quick=(MUNTIN_SCRIPT, POLARS_SCRIPT, DUCKDB_SCRIPT),
+        rows=1_000,
+        files=1,
+    ),
+    Case(
+        name="local-start-million",
+        questions=(Hopping(60, 60, "spread"),),
+        systems=(MUNTIN_SCRIPT, POLARS_SCRIPT, DUCKDB_SCRIPT),
+        floors=(
+            Limit("muntin local script", PROCESSOR_SECONDS, 2),
+            Limit("muntin local script", PROCESSES, 400e6),
+        ),
+        files=1,
+    ),
+    Case(
+        name="local-workers",
+        questions=(Hopping(60, 60),),
+        systems=(ONE_WORKER, TWO_WORKERS),
+        floors=(TimesBetter("muntin local, 2 workers", "muntin local, 1 worker", END_TO_END, 1.7),),
+        files=8,
+    ),
+    Case(
+        name="local-50-million",
+        questions=(Hopping(60, 60),),
+        systems=(ONE_WORKER, TWO_WORKERS),
+        floors=(
+            Limit("muntin local, 1 worker", PROCESSES, 1e9),
+            Limit("muntin local, 2 workers", PROCESSES, 1e9),
+        ),
+        files=50,
+        is_long=True,
+    ),
+)
+"""Queries without Spark, beside libraries of tables."""
+
+CASES: Final = (*HOPPING_AND_TUMBLING, *OTHER_WINDOWS, *LIFETIMES, *JOINS_AND_OTHERS, *UNUSUAL_SIZES, *WITHOUT_SPARK)

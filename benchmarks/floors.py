@@ -67,9 +67,11 @@ def _written_share(_: Question, summary: Summary) -> float | None:
 END_TO_END = Measure("end to end", lambda _, summary: summary.rows_per_second, more_is_better=True)
 WARM_RATE = Measure("in a warm batch", lambda _, summary: summary.warm_rate, more_is_better=True)
 CPU = Measure("per second of processor time", _rows_per_cpu_second, more_is_better=True)
+PROCESSOR_SECONDS = Measure("processor seconds", lambda _, summary: summary.cpu_seconds)
 WARM_BATCH = Measure("per warm batch", lambda _, summary: summary.warm_batch)
 FIRST_BATCH = Measure("first batch", lambda _, summary: summary.first_batch)
 WORKER = Measure("memory of the largest worker", lambda _, summary: summary.worker_bytes)
+PROCESSES = Measure("memory of all its processes", lambda _, summary: summary.python_bytes)
 WRITTEN_PER_SLICE = Measure("state written per warm batch and slice", _written_per_slice)
 WRITTEN_SHARE = Measure("state written over the bytes of the rows", _written_share)
 

@@ -197,6 +197,68 @@ def _slower(medians: Medians) -> list[list[str]]:
     ]
 
 
+def _over_tables(medians: Medians) -> list[list[str]]:
+    averages = ("muntin local", "polars", "polars, group_by_dynamic", "duckdb", "pandas")
+    rows = []
+    for words, case in (
+        ("average, hopping 600 s / 10 s", "local-600-10"),
+        ("average, tumbling 60 s", "local-60"),
+        ("average, sessions, gap 20 s", "local-session-20"),
+    ):
+        rows.append([words, *_rates(medians, case, averages)])
+    for words, case, way in (
+        ("a class with `combine`, tumbling 60 s", "local-combine", "combine"),
+        ("a plain class, `max(...) - min(...)`, tumbling 60 s", "local-class", "class"),
+        ("a function, `np.mean`, tumbling 60 s", "local-function", "function"),
+    ):
+        systems = (f"muntin local, {way}", f"polars, {way}", "", f"duckdb, {way}", f"pandas, {way}")
+        rows.append([words, *_rates(medians, case, systems)])
+    lifetimes = (
+        "average, snapshots of events that last",
+        "the same, ends known from revisions",
+        "average, hopping 600 s / 60 s, ends known from revisions",
+    )
+    for question, words in enumerate(lifetimes):
+        rows.append([words, medians.rate("local-lifetimes", "muntin local", question), "", "", "", ""])
+    return rows
+
+
+def _rates(medians: Medians, case: str, systems: Sequence[str]) -> list[str]:
+    """Return the rows per second of systems; empty for one that cannot answer, other than the first."""
+    rates = [medians.rate(case, systems[0])]
+    for system in systems[1:]:
+        try:
+            rates.append(medians.rate(case, system))
+        except NotMeasuredError:
+            rates.append("")
+    return rates
+
+
+def _from_start(medians: Medians) -> list[list[str]]:
+    rows = []
+    for words, case in (("1,000 rows", "local-start"), ("a million rows", "local-start-million")):
+        cells = []
+        for system in ("muntin local script", "polars script", "duckdb script"):
+            script = medians.of(case, system)
+            cells.append(f"{script['cpu_seconds']:.2f} s, {script['python_bytes'] / 1e6:.0f} MB")
+        rows.append([words, *cells])
+    return rows
+
+
+def _workers(medians: Medians) -> list[list[str]]:
+    pair = ("local-workers", "muntin local, 2 workers", "muntin local, 1 worker")
+    rates = [medians.rate("local-workers", "muntin local, 1 worker"), medians.rate("local-workers", pair[1])]
+    return [["average, tumbling 60 s", *rates, _times(medians.times_rate(*pair))]]
+
+
+def _fifty_million(medians: Medians) -> list[list[str]]:
+    rows = []
+    for words, system in (("one worker", "muntin local, 1 worker"), ("two workers", "muntin local, 2 workers")):
+        run = medians.of("local-50-million", system)
+        rows.append([words, f"{run['seconds']:.0f} s", f"{run['python_bytes'] / 1e6:.0f} MB"])
+    return rows
+
+
 TABLES: Final = (
     PublishedTable("rows/s, average of floats, 10,000 keys", _by_system),
     PublishedTable("average of floats", _beside_spark),
@@ -206,6 +268,10 @@ TABLES: Final = (
     PublishedTable("10,000 keys, a slice is 10 s", _state_written),
     PublishedTable("the average is", _kinds_of_modules),
     PublishedTable("work", _slower),
+    PublishedTable("rows/s on one processor", _over_tables),
+    PublishedTable("from process start to a printed result", _from_start),
+    PublishedTable("rows/s over eight files", _workers),
+    PublishedTable("50 million rows", _fifty_million),
 )
 
 

@@ -31,7 +31,7 @@ of the largest of them. A JVM keeps what earlier runs took.
 state MB: the most that the state store held. written MB: written to it in a warm micro-batch, uncompressed.
 KB a slice: that, over the slices that the micro-batch touches and that outlive it."""
 
-_PACKAGES: Final = ("muntin-engine", "muntin-stats", "pyspark", "pyarrow", "numpy", "pandas")
+_PACKAGES: Final = ("muntin-engine", "muntin-stats", "pyspark", "pyarrow", "numpy", "pandas", "polars", "duckdb")
 
 
 def write_results(path: Path, results: Sequence[CaseResults], when: datetime) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
-from pyspark.sql import DataFrame
+from typing import TypeVar
 
 from muntin import hopping, snapshot, tumbling
-from muntin_engine import Query, events, fold, module
+from muntin_engine import Query, events, module
 
 BUCKETS = 8
 """How many buckets each question spreads its keys over: a few per core."""
 
+FlightsT = TypeVar("FlightsT")
+"""A stream of Spark, or a table in this process."""
 
-def airborne(flights: DataFrame, emit: str = "final") -> Query:
+
+def airborne(flights: FlightsT, emit: str = "final") -> Query[FlightsT]:
     """By origin: how many planes are in the air, and over how many miles they fly, whenever either changes."""
     return (
         events(
@@ -31,7 +33,7 @@ def airborne(flights: DataFrame, emit: str = "final") -> Query:
     )
 
 
-def delays(flights: DataFrame, emit: str = "final") -> Query:
+def delays(flights: FlightsT, emit: str = "final") -> Query[FlightsT]:
     """By carrier, every ten minutes: how the flights of the last hour left."""
     return (
         events(flights, key="carrier", at="departure", change="change", rows="change != 'revise'", buckets=BUCKETS)
@@ -44,7 +46,7 @@ def delays(flights: DataFrame, emit: str = "final") -> Query:
     )
 
 
-def cascades(flights: DataFrame, emit: str = "final") -> Query:
+def cascades(flights: FlightsT, emit: str = "final") -> Query[FlightsT]:
     """By plane: each pair of flights over an hour late, the second leaving within six hours of the first's arrival.
 
     A match is reported in the window in which the second flight leaves; the reach keeps the first a member of it.
@@ -71,27 +73,3 @@ QUESTIONS: Mapping[str, Callable[..., Query]] = {
     "delays": delays,
     "cascades": cascades,
 }
-
-KEYS: Mapping[str, str] = {"airborne": "origin", "delays": "carrier", "cascades": "tailnum"}
-"""What the windows of each question are per."""
-
-COLUMNS: Mapping[str, list[str]] = {
-    "airborne": ["origin", "window.start", "window.end", "planes", "miles"],
-    "delays": ["carrier", "window.start", "window.end", "flights", "mean_delay", "p90_delay"],
-    "cascades": ["tailnum", "first", "second", "ended as arrival", "started as departure"],
-}
-"""The columns of each file."""
-
-
-def answer(name: str, results: DataFrame) -> DataFrame:
-    """Return the answer to a question, with the columns of its file, from all emitted rows."""
-    table = fold(results, key=KEYS[name]) if "change" in results.columns else results
-    return table.selectExpr(*COLUMNS[name])
-
-
-ORDER: Mapping[str, list[str]] = {
-    "airborne": ["origin", "start"],
-    "delays": ["carrier", "start"],
-    "cascades": ["tailnum", "departure", "first"],
-}
-"""How the rows of each file are sorted."""

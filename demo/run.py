@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
+from demo.answers import answer_file, folded, write_answer
 from demo.delivery import write_stream
 from demo.flights import flights
-from demo.questions import ORDER, QUESTIONS, answer
+from demo.questions import QUESTIONS
 from muntin_engine import one_pass
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Run:
             if self._record is not None:
                 shutil.rmtree(self._record, ignore_errors=True)
             for name in QUESTIONS:
-                self.answer_file(name).unlink(missing_ok=True)
+                answer_file(name, self._folder).unlink(missing_ok=True)
             write_stream(self._choice.flights(), self._stream, self._choice.span)
             self._choice_file.write_text(json.dumps(asdict(self._choice)))
         return len(list(self._stream.glob("*.parquet")))
@@ -89,13 +90,9 @@ class Run:
     def finish(self, spark: SparkSession) -> None:
         """Put the answers of all micro-batches into one sorted file per question, and drop what led there."""
         for name in QUESTIONS:
-            table = answer(name, spark.read.parquet(str(self._parts(name)))).toArrow()
-            _write(table.sort_by([(column, "ascending") for column in ORDER[name]]), self.answer_file(name))
+            results = spark.read.parquet(str(self._parts(name)))
+            write_answer(folded(name, results), name, self._folder)
         shutil.rmtree(self._work)
-
-    def answer_file(self, name: str) -> Path:
-        """Return the path of the answer to a question."""
-        return self._folder / f"{name}.parquet"
 
     @property
     def _stream(self) -> Path:
@@ -111,13 +108,6 @@ class Run:
 
     def _parts(self, name: str) -> Path:
         return self._work / "parts" / name
-
-
-def _write(table: pa.Table, path: Path) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    pq.write_table(table, partial)
-    os.replace(partial, path)
 
 
 def _read_choice(path: Path) -> Choice | None:

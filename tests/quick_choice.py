@@ -23,6 +23,7 @@ LEFT_OUT: Final = {
     "tests/cli/test_doctor": "looks for a Java",
     "tests/cli/test_modules": "starts the command as a program",
     "tests/cli/test_new": "makes packages, and checks them in programs",
+    "tests/cli/test_without_spark": "starts programs without PySpark",
     "tests/demo/": "reads a year of flights",
     "tests/docs/test_build_pages": "builds the pages of the site",
     "tests/docs/test_reference": "builds the pages of the site",

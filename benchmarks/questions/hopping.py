@@ -14,7 +14,8 @@ import pyarrow as pa
 from benchmarks.data import SECOND, USUAL_PACE
 from benchmarks.questions.question import Bools, Floats, Ints, Question, Rows, answer_table, ticks
 
-Aggregate: TypeAlias = Literal["average", "max"]
+Aggregate: TypeAlias = Literal["average", "max", "spread"]
+"""The spread is the largest value less the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +86,28 @@ class _WindowTable:
     """A count and a value for each key and window."""
 
     def __init__(self, aggregate: Aggregate, keys: int, first: int, windows: int) -> None:
-        self._is_average = aggregate == "average"
+        self._aggregate = aggregate
         self._first = first
         self._windows = windows
         self._counts = np.zeros(keys * windows, np.int64)
-        self._values = np.full(keys * windows, 0.0 if self._is_average else -np.inf)
+        self._totals = np.zeros(keys * windows)
+        self._largest = np.full(keys * windows, -np.inf)
+        self._smallest = np.full(keys * windows, np.inf)
 
     def add(self, keys: Ints, windows: Ints, values: Floats) -> None:
         cells = keys * self._windows + (windows - self._first)
         np.add.at(self._counts, cells, 1)
-        (np.add if self._is_average else np.maximum).at(self._values, cells, values)
+        np.add.at(self._totals, cells, values)
+        np.maximum.at(self._largest, cells, values)
+        np.minimum.at(self._smallest, cells, values)
 
     def answers(self, hop: int) -> pa.Table:
         cells = np.flatnonzero(self._counts)
-        values = self._values[cells]
-        if self._is_average:
-            values = values / self._counts[cells]
+        if self._aggregate == "average":
+            values = self._totals[cells] / self._counts[cells]
+        elif self._aggregate == "max":
+            values = self._largest[cells]
+        else:
+            values = self._largest[cells] - self._smallest[cells]
         starts = (cells % self._windows + self._first) * hop
         return answer_table(cells // self._windows, starts, values)

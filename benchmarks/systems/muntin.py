@@ -58,7 +58,7 @@ def of_table(rows: DataFrame, question: Question, _: int, *, aggregate: ModuleCa
     return windows.aggregate(value=aggregate).results().selectExpr("key", "window.start AS start", "value")
 
 
-def events_of(stream: DataFrame, question: Question, delay: int) -> EventStream:
+def events_of(stream: DataFrame, question: Question, delay: int) -> EventStream[DataFrame]:
     """Return the rows of a stream as events: points, or with the lifetimes that a question gives them."""
     watermark = f"{delay} seconds"
     if isinstance(question, Snapshot | LastingHops):

@@ -60,11 +60,11 @@ def of_joins(stream: DataFrame, question: Question, delay: int) -> DataFrame:
     raise TypeError(f"there is no {question} here")
 
 
-def _events(rows: DataFrame, watermark: str) -> EventStream:
+def _events(rows: DataFrame, watermark: str) -> EventStream[DataFrame]:
     return events(rows, key="key", at="at", watermark=watermark, buckets=BUCKETS)
 
 
-def _passed(bids: EventStream, query: int) -> DataFrame:
+def _passed(bids: EventStream[DataFrame], query: int) -> DataFrame:
     value = "value"
     if query == 1:
         bids = bids.with_columns(euros=f"value * {EURO}D")

@@ -17,6 +17,16 @@ class WholeAverage(Aggregate[float, float]):
         return sum(payloads) / len(payloads)
 
 
+class WholeSpread(Aggregate[float, float]):
+    """The largest value less the smallest, from all members at once."""
+
+    name, version = "bench.whole_spread", "1.0.0"
+
+    def compute_result(self, payloads: Sequence[float]) -> float:
+        """Return the spread."""
+        return max(payloads) - min(payloads)
+
+
 class PlainAverage(IncrementalAggregate[float, tuple[float, int], float]):
     """The average, from a sum and a count."""
 

@@ -48,6 +48,12 @@ class Program:
         return result
 
 
+def _path_with(folder: str) -> str:
+    """Return the path of Python modules with one more folder at its start."""
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([folder, *filter(None, folders)])
+
+
 @contextmanager
 def running(python: str, module: str, arguments: Sequence[str]) -> Iterator[Program]:
     """Start a module; when the block ends, so do all processes it started."""
@@ -58,7 +64,7 @@ def running(python: str, module: str, arguments: Sequence[str]) -> Iterator[Prog
         process = subprocess.Popen(
             [python, "-m", module, *arguments],
             cwd=_HERE,
-            env=os.environ | {"PYTHONPATH": _HERE, "TMPDIR": folder},  # it may have no time to clear up
+            env=os.environ | {"PYTHONPATH": _path_with(_HERE), "TMPDIR": folder},  # it may have no time to clear up
             stdout=output,
             stderr=subprocess.STDOUT,
             text=True,

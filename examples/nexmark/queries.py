@@ -56,17 +56,17 @@ def tables_of(spark: SparkSession, site: Site) -> Tables:
     )
 
 
-def bids_of_auctions(tables: Tables) -> EventStream:
+def bids_of_auctions(tables: Tables) -> EventStream[DataFrame]:
     """Return the bids as events, with their auctions as keys."""
     return events(tables.bids, key="auction", at="at", buckets=BUCKETS)
 
 
-def auctions_by(tables: Tables, key: str) -> EventStream:
+def auctions_by(tables: Tables, key: str) -> EventStream[DataFrame]:
     """Return the auctions as events that last as long as they are open."""
     return events(tables.auctions, key=key, start="at", end="expires", buckets=BUCKETS)
 
 
-def people_by_id(tables: Tables) -> EventStream:
+def people_by_id(tables: Tables) -> EventStream[DataFrame]:
     """Return the people as events, at the time when they came."""
     return events(tables.people, key="id", at="at", buckets=BUCKETS)
 
@@ -101,7 +101,7 @@ def local_items(tables: Tables) -> DataFrame:
     return pairs.results().select("name", "city", "state", "auction")
 
 
-def winning_bids(tables: Tables) -> Query:
+def winning_bids(tables: Tables) -> Query[DataFrame]:
     """Query 9: each auction that was won, with the highest bid, or the first of several equal ones."""
     bids = bids_of_auctions(tables).set_duration(MOST_OPEN)
     offers = bids.join(

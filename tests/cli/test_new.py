@@ -95,7 +95,8 @@ def test_every_file_has_the_name_of_the_plugin(weather: Path) -> None:
 
 def test_every_module_has_a_test(weather: Path) -> None:
     examples = {file.stem for file in (weather / "src/muntin_weather").glob("*.py")} - {"__init__"}
-    assert {file.stem.removeprefix("test_") for file in (weather / "tests").glob("test_*.py")} == examples
+    tested = {file.stem.removeprefix("test_") for file in (weather / "tests").glob("test_*.py")}
+    assert tested - {"query"} == examples
 
 
 def test_there_is_an_example_of_each_of_the_eight_shapes(weather_offers: list[type[Module]]) -> None:
@@ -106,6 +107,11 @@ def test_there_is_an_example_of_each_of_the_eight_shapes(weather_offers: list[ty
     shown = {(base, offered.is_time_sensitive) for offered in weather_offers for base in offered.__bases__}
     assert len(shown) == 8
     assert shown == set(product(bases, (False, True)))
+
+
+def test_a_module_runs_in_a_query_without_spark(weather: Path) -> None:
+    done = run(weather, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "tests/test_query.py")
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.nightly

@@ -1,17 +1,22 @@
-"""`muntin query`: a question in SQL, asked of a folder of files."""
+"""`muntin query`: a question in SQL, asked of files, in this process or on Spark."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
+import subprocess
+import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import ROOT
-from tests.cli.running import Run
+from tests.cli.running import Done, Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +39,7 @@ def question(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["json", "csv", "parquet"])
-def rides(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Path:
+def rides(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     folder = tmp_path / "rides"
     folder.mkdir()
     names = ("station", "leaves", "km")
@@ -45,35 +50,49 @@ def rides(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -
         with (folder / "1.csv").open("w", newline="") as file:
             csv.writer(file).writerows([names, *ROWS])
     else:
-        table = spark.createDataFrame(ROWS, "station string, leaves string, km double")
-        table.selectExpr("station", "timestamp(leaves) AS leaves", "km").write.parquet(str(folder / "files"))
-        for part in (folder / "files").glob("*.parquet"):
-            part.rename(folder / part.name)
+        stations, times, lengths = zip(*ROWS, strict=True)
+        leaves = [datetime.fromisoformat(time) for time in times]
+        table = pa.table({"station": stations, "leaves": leaves, "km": lengths})
+        pq.write_table(table, folder / "1.parquet")
     return folder
 
 
-@pytest.mark.cases(1)
+HOURS_OF_STATIONS = [("north", 5.25, "2"), ("south", 2.0, "1")]
+
+
+def hours_in(path: Path) -> list[tuple[str, float, str]]:
+    with path.open() as file:
+        return sorted((row["station"], float(row["km"]), row["n"]) for row in csv.DictReader(file))
+
+
 def test_a_question_is_answered_from_each_kind_of_files(
-    muntin: Run, question: Path, rides: Path, tmp_path: Path, spark: SparkSession
+    muntin: Run, question: Path, rides: Path, tmp_path: Path
 ) -> None:
     done = muntin("query", question, "--input", rides, "--output", tmp_path / "out.csv")
     assert (done.code, done.errors) == (0, "")
-    with (tmp_path / "out.csv").open() as file:
-        rows = sorted((row["station"], float(row["km"]), row["n"]) for row in csv.DictReader(file))
-    assert rows == [("north", 5.25, "2"), ("south", 2.0, "1")]
+    assert hours_in(tmp_path / "out.csv") == HOURS_OF_STATIONS
 
 
-def test_results_are_shown_and_mistakes_told(muntin: Run, question: Path, tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.cases(1)
+def test_spark_answers_a_question_from_each_kind_of_files(
+    muntin: Run, question: Path, rides: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    done = muntin("query", question, "--input", rides, "--output", tmp_path / "out.csv", "--spark")
+    assert (done.code, done.errors) == (0, "")
+    assert hours_in(tmp_path / "out.csv") == HOURS_OF_STATIONS
+
+
+def test_results_are_shown_and_mistakes_told(muntin: Run, question: Path, tmp_path: Path) -> None:
     (tmp_path / "rides").mkdir()
     (tmp_path / "rides/1.json").write_text('{"station": "north", "leaves": "2024-05-01T08:05:00Z", "km": 3.0}')
     shown = muntin("query", question, "--input", tmp_path / "rides")
     assert shown.code == 0
-    assert "north" in shown.output
+    assert shown.output.splitlines()[1].split() == ["north", "2024-05-01", "08:00:00", "3", "1"]
     explained = muntin("query", question, "--input", tmp_path / "rides", "--explain")
     assert "evaluator" in explained.output
     question.write_text(HOURS.replace("TUMBLE", "TUMBL"))
     wrong = muntin("query", question, "--input", tmp_path / "rides")
-    assert wrong.code != 0
+    assert wrong.code == 2
     assert "line 2, column 6: TUMBL is no window function" in wrong.errors
     assert "did you mean TUMBLE?" in wrong.errors
     missing = muntin("query", question, "--input", tmp_path / "ridez")
@@ -81,7 +100,8 @@ def test_results_are_shown_and_mistakes_told(muntin: Run, question: Path, tmp_pa
     assert "there is no" in missing.errors
 
 
-PLAIN = "SELECT station, COUNT(*) AS n, SUM(km) AS km FROM rides GROUP BY station, window(leaves, '1 hour')"
+GROUPED = "SELECT station, COUNT(*) AS n, SUM(km) AS km FROM rides GROUP BY station"
+PLAIN = f"{GROUPED}, window(leaves, '1 hour')"
 
 
 @pytest.fixture
@@ -95,30 +115,136 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def test_inputs_are_tables_of_plain_sql(muntin: Run, folder: Path, tmp_path: Path, spark: SparkSession) -> None:
-    question = tmp_path / "plain.sql"
-    question.write_text(PLAIN)
-    done = muntin("query", question, "--input", folder, "--output", tmp_path / "out.csv")
+@pytest.fixture
+def ask(muntin: Run, folder: Path, tmp_path: Path) -> Run:
+    """Ask a question of the folder, with more arguments."""
+
+    def run(text: str, *arguments: object) -> Done:
+        question = tmp_path / "question.sql"
+        question.write_text(text)
+        return muntin("query", question, "--input", folder, *arguments)
+
+    return run
+
+
+def test_plain_sql_is_answered_in_this_process(ask: Run, folder: Path, tmp_path: Path) -> None:
+    done = ask(GROUPED, "--output", tmp_path / "out.json")
+    assert (done.code, done.errors) == (0, "")
+    rows = [json.loads(line) for line in (tmp_path / "out.json").read_text().splitlines()]
+    assert sorted(rows, key=str) == [
+        {"station": "north", "n": 2, "km": 10.5},
+        {"station": "south", "n": 1, "km": 2.0},
+    ]
+    named = ask(
+        "SELECT r.km, '{x}' AS braces FROM `my rides` AS r JOIN Rides USING (station)", "--input", f"my rides={folder}"
+    )
+    assert (named.code, named.errors) == (0, "")
+    assert "{x}" in named.output
+
+
+def test_inputs_are_tables_of_plain_sql_on_spark(ask: Run, folder: Path, tmp_path: Path, spark: SparkSession) -> None:
+    done = ask(PLAIN, "--output", tmp_path / "out.csv", "--spark")
     assert (done.code, done.errors) == (0, "")
     with (tmp_path / "out.csv").open() as file:
         rows = sorted((row["station"], row["n"], float(row["km"])) for row in csv.DictReader(file))
     assert rows == [("north", "2", 10.5), ("south", "1", 2.0)]
-    question.write_text("SELECT struct(r.km) AS s, '{x}' AS braces FROM `my rides` AS r JOIN Rides USING (station)")
-    named = muntin("query", question, "--input", f"my rides={folder}", "--input", folder)
+    text = "SELECT struct(r.km) AS s, '{x}' AS braces FROM `my rides` AS r JOIN Rides USING (station)"
+    named = ask(text, "--input", f"my rides={folder}", "--spark")
     assert (named.code, named.errors) == (0, "")
     assert "{x}" in named.output
     assert not spark.catalog.tableExists("rides")
 
 
-def test_sql_that_only_spark_reads_is_answered(muntin: Run, folder: Path, tmp_path: Path, spark: SparkSession) -> None:
-    question = tmp_path / "piped.sql"
-    question.write_text("FROM rides |> WHERE km > 2 |> AGGREGATE COUNT(*) AS n")
-    done = muntin("query", question, "--input", folder)
+def test_sql_that_muntin_does_not_parse_is_answered_by_spark(ask: Run, spark: SparkSession) -> None:
+    text = "FROM rides |> WHERE km > 2 |> AGGREGATE COUNT(*) AS n"
+    done = ask(text, "--spark")
     assert (done.code, done.errors) == (0, "")
     assert "2" in done.output
 
 
+@pytest.mark.parametrize("name", ["rides.parquet", "rides.csv", "rides.json"])
+def test_an_output_is_an_input(ask: Run, muntin: Run, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "data" / name
+    assert ask("SELECT station, leaves, km, NULL AS nothing, 3 AS n FROM rides", "--output", place).code == 0
+    hours = tmp_path / "hours.sql"
+    hours.write_text(HOURS)
+    for source in (f"rides={place}", place.with_suffix(""), f"rides={place.parent}/*{place.suffix}", place.parent):
+        name_of_table = "data" if source == place.parent else "rides"
+        hours.write_text(HOURS.replace("TABLE rides", f"TABLE {name_of_table}"))
+        done = muntin("query", hours, "--input", source)
+        assert (done.code, done.errors) == (0, "")
+        assert sorted(line.split()[0] for line in done.output.splitlines()) == ["north", "south", "station"]
+    assert [path.name for path in place.parent.iterdir()] == [name]  # no parts of files
+
+
+def test_an_output_without_an_ending_is_a_folder(ask: Run, tmp_path: Path) -> None:
+    done = ask(GROUPED, "--output", tmp_path / "out")
+    assert done.output == f"wrote 2 rows to {tmp_path / 'out'}\n"
+    assert pq.read_table(tmp_path / "out").num_rows == 2
+    again = ask(GROUPED, "--output", tmp_path / "out")
+    assert (again.code, again.output) == (2, "")
+    assert "is there already" in again.errors
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--follow"], "--follow needs a stream"),
+        (["--record", "recording"], "--record needs a stream"),
+        (["--checkpoint", "checkpoint"], "--checkpoint needs a stream"),
+        (["--input", "*.csv"], "--input *.csv is a pattern, and has no name"),
+        (["--input", "r=nowhere/*.csv"], "there is no file nowhere/*.csv"),
+        (["--input", "rides=nowhere"], "there is no nowhere"),
+        (["--explain"], "a query without windows has no plan"),
+        (["--output", "/dev/null/out.csv"], "cannot be written"),
+    ],
+)
+def test_options_that_cannot_be_met_are_told(ask: Run, options: list[str], said: str) -> None:
+    done = ask(GROUPED, *options)
+    assert (done.code, done.output) == (2, "")
+    assert said in done.errors
+    assert done.errors.startswith("muntin: ")
+
+
+@pytest.mark.parametrize("name", ["1.parquet", "1.csv", "1.json"])
+def test_a_damaged_file_is_told(muntin: Run, question: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "rides").mkdir()
+    (tmp_path / "rides" / name).write_bytes(b'PAR1{"station": \x00\xff"')
+    done = muntin("query", question, "--input", tmp_path / "rides")
+    assert (done.code, done.output) == (2, "")
+    assert done.errors.startswith("muntin: line 2, column ")
+    assert "Traceback" not in done.errors
+
+
 HOUR_OF = "SELECT COUNT(*) AS n FROM TUMBLE(TABLE {}, DESCRIPTOR(leaves), INTERVAL '1' HOUR) GROUP BY window"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "said"),
+    [
+        ("SELECT * FROM ridez", "ridez", "did you mean rides?"),
+        ("SELECT * FROM journeys", "journeys", "there are rides"),
+        ("SELECT kmm FROM rides", "kmm", "did you mean km?"),
+        ("SELECT nothing(km) AS x FROM rides", "nothing", "it on Spark: --spark"),
+        ("SELECT\n  station, COUNT(*) FROM rides", "station", "is neither grouped nor aggregated"),
+        ("SELECT * FROM rides WHERE km >", "", "an expression is missing"),
+        (
+            "SELECT CAST(station AS INT) AS x FROM rides",
+            "CAST",
+            "the value 'north' of the type \"STRING\" cannot be cast",
+        ),
+        ("SELECT km / (km - km) AS x FROM rides", "km / (km - km)", "division by zero"),
+        (HOUR_OF.format("(SELECT * FROM ridez)"), "ridez", "'ridez' is no table"),
+        (
+            HOUR_OF.format("(SELECT *, CAST(station AS INT) AS x FROM rides)").replace("*)", "x)", 1),
+            "CAST",
+            "cannot be cast",
+        ),
+    ],
+)
+def test_a_failure_is_told_at_its_place(ask: Run, text: str, at: str, said: str) -> None:
+    done = ask(text)
+    check_failure(done, text, at, said)
 
 
 @pytest.mark.parametrize(
@@ -142,33 +268,32 @@ HOUR_OF = "SELECT COUNT(*) AS n FROM TUMBLE(TABLE {}, DESCRIPTOR(leaves), INTERV
     ],
 )
 def test_a_failure_of_spark_is_told_at_its_place(
-    muntin: Run,
-    folder: Path,
-    tmp_path: Path,
+    ask: Run,
     spark: SparkSession,
     capfd: pytest.CaptureFixture[str],
     text: str,
     at: str,
     said: str,
 ) -> None:
-    question = tmp_path / "plain.sql"
-    question.write_text(text)
-    done = muntin("query", question, "--input", folder)
-    assert done.code == 2
-    assert said in done.errors
-    assert done.errors.startswith("muntin: line ")
-    line = text[: text.index(at)].count("\n")
-    column = text.index(at) - (text[: text.index(at)].rfind("\n") + 1)
-    assert not at or done.errors.startswith(f"muntin: line {line + 1}, column {column + 1}: ")
+    done = ask(text, "--spark")
+    check_failure(done, text, at, said)
     outside = capfd.readouterr()
     for words in ("Traceback", "SQLSTATE", "Relation", "search path", '{"ts"', "JVM"):
         assert words not in done.errors + outside.out + outside.err
     assert len(done.errors.splitlines()) <= 6
 
 
-def test_queries_that_are_shown_to_newcomers_run(
-    muntin: Run, folder: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def check_failure(done: Done, text: str, at: str, said: str) -> None:
+    """Check that a failure is told with the line and the column of its place."""
+    assert done.code == 2
+    assert said in done.errors
+    assert done.errors.startswith("muntin: line ")
+    line = text[: text.index(at)].count("\n")
+    column = text.index(at) - (text[: text.index(at)].rfind("\n") + 1)
+    assert not at or done.errors.startswith(f"muntin: line {line + 1}, column {column + 1}: ")
+
+
+def test_queries_that_are_shown_to_newcomers_run_on_both(ask: Run, muntin: Run, spark: SparkSession) -> None:
     shown = muntin("query", "--help").output
     assert "muntin query hours.sql --input rides" in shown
     texts = re.findall(r"SELECT.*?(?=\n\s*\n)", shown, re.DOTALL)
@@ -176,8 +301,16 @@ def test_queries_that_are_shown_to_newcomers_run(
         texts += re.findall(r"```sql\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert len(texts) == 3
     for text in texts:
-        question = tmp_path / "hours.sql"
-        question.write_text(text)
-        done = muntin("query", question, "--input", folder)
+        done = ask(text)
         assert (done.code, done.errors) == (0, ""), text
         assert [line.split()[0] for line in sorted(done.output.splitlines())] == ["north", "south", "station"]
+        on_spark = ask(text, "--spark")
+        assert sorted(on_spark.output.splitlines()) == sorted(done.output.splitlines())
+
+
+def test_a_query_in_this_process_imports_no_spark(question: Path, folder: Path) -> None:
+    program = "import sys; from muntin_cli import app; app(standalone_mode=False); print('pyspark' in sys.modules)"
+    command = [sys.executable, "-c", program, "query", str(question), "--input", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "north" in done.stdout
+    assert done.stdout.endswith("False\n")

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 import pyarrow.parquet as pq
 
-from demo.questions import ORDER
+from demo.answers import ORDER
 from demo.run import Choice
 from tests.demo import truth
 

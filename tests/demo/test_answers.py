@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from demo import __main__ as program
+from demo import on_spark
 from demo.questions import QUESTIONS
 from demo.run import Run
 from demo.tally import Tally
@@ -47,9 +48,9 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
     command = ["--days", str(DAYS), "--emit", "speculative", "--folder", str(folder)]
     with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cut:
-        patch.setattr(program, "local_session", lambda name, log: spark)
-        patch.setattr(program, "stop_session", lambda session: session.streams.removeListener(tallies[-1]))
-        patch.setattr(program, "Tally", listening)
+        patch.setattr(on_spark, "local_session", lambda name, log: spark)
+        patch.setattr(on_spark, "stop_session", lambda session: session.streams.removeListener(tallies[-1]))
+        patch.setattr(on_spark, "Tally", listening)
         cut.setattr(program, "Run", CutShort)
         said, complaint, code = printed(command)
         assert (code, complaint) == (1, "Spark's JVM has died; the same command goes on from here\n")

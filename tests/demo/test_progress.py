@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from rich.console import Console
 
-from demo.__main__ import _progress
+from demo.on_spark import shown_progress
 from demo.progress_lines import ProgressLines
 from demo.tally import Tally
 from muntin import EARLIEST, INFINITY, instant
@@ -87,6 +87,6 @@ def test_each_thing_has_lines_of_its_own() -> None:
 
 
 def test_where_there_is_no_terminal_lines_are_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with _progress(["busiest"], 1, Console(file=io.StringIO())) as show:
+    with shown_progress(["busiest"], 1, Console(file=io.StringIO())) as show:
         show("busiest", 1, "7 in")
         assert "busiest   1/1  7 in\n" in capsys.readouterr().out

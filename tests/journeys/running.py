@@ -127,7 +127,7 @@ def collect_together(queries: Mapping[str, Query]) -> dict[str, list[dict[str, A
 
 
 def _together(queries: Mapping[str, Query]) -> DataFrame:
-    def labelled(name: str, query: Query) -> DataFrame:
+    def labelled(name: str, query: Query[DataFrame]) -> DataFrame:
         row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
         return query.named(name).results().select(F.lit(name).alias("name"), row.alias("row"))
 

@@ -24,7 +24,7 @@ from muntin import Aggregate, Module, tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, SetupError, ShippingError, WorkerEnvironmentError, events, module
 from muntin_engine.backends.spark.failures.root_cause import root_cause
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.installed import install
 from tests.journeys.running import run, stream_of
 from tests.modules.members import Count

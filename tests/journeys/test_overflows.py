@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin_engine import Query, batch_metrics, events, module, root_cause
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import collect, counts_of, stream_of
 from tests.modules.members import Doubles, Googol
 

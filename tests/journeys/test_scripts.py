@@ -24,7 +24,7 @@ from muntin_adapters.combinators import (
 )
 from muntin_engine import events, module
 from muntin_engine.testing import random_stream, shuffle, split
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from muntin_stats import Sum
 from tests.journeys.running import collect_together, read_stream, run_together, stream_of, write_batches
 from tests.journeys.scripts import Case, expected, standing, tables

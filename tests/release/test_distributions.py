@@ -26,7 +26,10 @@ NAMED = re.compile(r"(?<![\w/-])(?P<what>muntin[a-z-]*|\./[a-z-]+(?:/[a-z-]+)?)(
 OF_OTHERS = {"muntin-tides", "muntin-weather"}
 """Plugins that pages take as examples."""
 TEXTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "requirements.txt", "Makefile")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "requirements.txt", "requirements-spark.txt", "Makefile")
+    ),
     *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("changes/*.md")),
     *(file for each in OURS.values() for file in sorted(each.folder.rglob("*.py"))),
@@ -44,7 +47,7 @@ def required() -> Iterator[tuple[str, Requirement]]:
 
 def lines_that_install(file: Path) -> list[str]:
     text = file.read_text(encoding="utf-8")
-    return text.splitlines() if file.name == "requirements.txt" else SAYS_INSTALL.findall(text)
+    return text.splitlines() if file.suffix == ".txt" else SAYS_INSTALL.findall(text)
 
 
 def assert_exists(name: str, extras: set[str], place: str) -> None:
@@ -80,10 +83,19 @@ def test_new_plugins_and_pages_require_the_sdk_of_this_version() -> None:
 def test_muntin_brings_all_others_and_its_extra_all_brings_all_other_extras() -> None:
     muntin = OURS["muntin"]
     brings = {requirement.name for requirement in muntin.extras[""]}
-    assert brings == (set(OURS) - {"muntin"}) | {"pandas"}  # of which the engine takes more versions
+    assert brings == set(OURS) - {"muntin"}
     extras = {name: brought(muntin, name) for name in muntin.extras if name}
     assert extras.pop("all") == set().union(*extras.values())
     assert len(extras) > 2
+
+
+def test_only_the_extra_spark_brings_what_spark_needs() -> None:
+    of_spark = {"pyspark", "pandas", "protobuf"}
+    for name in ("muntin", "muntin-sdk", "muntin-engine", "muntin-cli", "muntin-stats", "muntin-patterns"):
+        for extra, requirements in OURS[name].extras.items():
+            required_of_spark = of_spark & {requirement.name for requirement in requirements}
+            assert not required_of_spark or extra in ("spark", "all"), f"{name}[{extra}]: {required_of_spark}"
+    assert of_spark <= {requirement.name for requirement in OURS["muntin-engine"].extras["spark"]}
 
 
 def brought(distribution: Distribution, extra: str) -> set[tuple[str, str]]:

@@ -111,6 +111,14 @@ class Hostile:
         """The number of its rows, and of its micro-batches."""
         return sum(len(rows) for rows, _ in self.batches), len(self.batches)
 
+    def rows_by_stream(self, run: Run) -> list[list[Mapping[str, Any]]]:
+        """Return all rows of each stream, as the projection has them."""
+        rows: list[list[Mapping[str, Any]]] = [[] for _ in range(self._streams)]
+        for batch_rows, _ in self.batches:
+            for row in batch_rows:
+                rows[row.id % self._streams].append(self._projected(run, row))
+        return rows
+
     @property
     def _streams(self) -> int:
         return 2 if isinstance(self.query, Join) else 1

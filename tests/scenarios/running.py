@@ -95,6 +95,7 @@ class Run:
     """A stream on its way, with its output so far.
 
     Attributes:
+        query: The query.
         evicted: Rows of the second output.
         counts: Numbers of rows that were sent, accepted, late, shed and rejected, by these names, and other metrics.
         refused: Rows of side outputs, each with its stream, reason and lateness, as JSON.
@@ -106,7 +107,7 @@ class Run:
     """
 
     def __init__(self, query: Any, plan: Plan, mishaps: Mishaps) -> None:
-        self._query = query
+        self.query = query
         self._plan = plan
         self._mishaps = mishaps
         self._random = Random(mishaps.seed)
@@ -192,6 +193,22 @@ class Run:
             "end": None if end == INFINITY else end,
         }
 
+    def stream_rows(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> list[list[Mapping[str, Any]]]:
+        """Return the rows of each stream in random order.
+
+        Args:
+            arrival: The changes and punctuation of each stream.
+            more: Further rows of the first stream, such as illegal ones.
+        """
+        places = list(self.query.places)
+        rows_by_place: dict[tuple[int, str], list[Mapping[str, Any]]] = {place: [] for place in places}
+        for place, batch in zip(places, arrival.batches, strict=True):
+            rows_by_place[place] += self._rows(batch.changes, places.index(place))
+        rows_by_place[places[0]] += more
+        for row in self._marks(arrival):
+            rows_by_place[row["side"], row["source"] or places[0][1]].append(row)
+        return [self._random.sample(rows, len(rows)) for rows in rows_by_place.values()]
+
     def _restart(self) -> None:
         """Continue in a new process, which may keep no state between micro-batches: its successor then reads all."""
         self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]
@@ -201,7 +218,7 @@ class Run:
     def _upgrade(self, version: int) -> None:
         """Continue in a new process, with modules of a version."""
         self._version = version
-        query = self._query.at_version(version)
+        query = self.query.at_version(version)
         self.task = query.task(query.plan(self._plan.choice.evaluator, self._plan.buckets))
 
     def bucket_of(self, key: Hashable) -> int:
@@ -211,16 +228,16 @@ class Run:
 
     def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that are no events: punctuation of streams and of keys, clock readings, and signals."""
-        punctuation_time = self._query.punctuation_time
+        punctuation_time = self.query.punctuation_time
         for stream, batch in enumerate(arrival.batches):
-            place = self._query.places[stream]
+            place = self.query.places[stream]
             for punctuation in batch.of_keys:
                 row = mark(min(punctuation_time(punctuation.time), LATEST), *place)
                 if _is_whole(punctuation):
                     yield row | keyed(punctuation.key) | {"change": "punctuate_key"}
                 else:
                     yield row | ranged(punctuation) | {"change": "punctuate_keys"}
-            has_punctuation_row = isinstance(self._query.progress, Punctuated) or batch.punctuation == INFINITY
+            has_punctuation_row = isinstance(self.query.progress, Punctuated) or batch.punctuation == INFINITY
             if batch.punctuation is not None and has_punctuation_row:
                 yield mark(punctuation_time(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
@@ -242,7 +259,7 @@ class Run:
         change = step.change
         event = change.event
         row = self.row(step.key, change.id, event.start, event.end, event.payload)
-        row |= dict(zip(("side", "source"), self._query.places[stream], strict=True))
+        row |= dict(zip(("side", "source"), self.query.places[stream], strict=True))
         if isinstance(change, Insertion):
             return row
         row["end"] = event.end  # in a revision null means that any end is expected
@@ -253,7 +270,7 @@ class Run:
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         """Run a map task over rows that come in one or two Arrow batches."""
         cut = self._random.randint(0, len(rows))
-        batches = [self._query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
+        batches = [self.query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
         return distribute(self.task, batches)
 
     def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:

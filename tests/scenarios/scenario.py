@@ -135,8 +135,15 @@ class Scenario:
         return False
 
     def _run(self, evaluator: str, streams: tuple[Script, ...]) -> None:
+        self.check_run(Run(self.query, self.query.evaluators[evaluator], self.mishaps), streams)
+
+    def check_run(self, run: Run, streams: tuple[Script, ...]) -> None:
+        """Process the micro-batches of streams, and compare the output of a run with the reference after each.
+
+        Raises:
+            AssertionError: The output is not as it must be.
+        """
         query = self.query
-        run = Run(query, query.evaluators[evaluator], self.mishaps)
         random = Random(self.mishaps.seed)
         illegal = Counter[str]()
         meaning = query.expected if isinstance(query, Join) else Windowed(query)
@@ -147,7 +154,7 @@ class Scenario:
             signals = frozenset(signal for signal in sorted(query.signals) if random.random() < 0.2)
             illegal_rows: list[dict[str, Any]] = []
             if random.random() < self.mishaps.illegal:
-                for output, row in self._illegal(random, run, meaning):
+                for output, row in self.illegal_rows(random, run, meaning):
                     illegal[output] += 1
                     illegal_rows.append(row)
             arrival = Arrival(batches, clock, signals)
@@ -167,7 +174,9 @@ class Scenario:
             accounted = counts["accepted"] + counts["filtered"] + refused
             assert accounted == counts["sent"], f"vanished: {counts}"
 
-    def _illegal(self, random: Random, run: Run, meaning: Windowed | Joined) -> Iterator[tuple[str, dict[str, Any]]]:
+    def illegal_rows(
+        self, random: Random, run: Run, meaning: Windowed | Joined
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
         query = self.query
         watermark = meaning.known.progress.watermark

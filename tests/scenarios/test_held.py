@@ -28,7 +28,7 @@ class Read(Run):
     def process(self, arrival: Any, more: Any = ()) -> None:
         """Evaluate a micro-batch, and read what is held."""
         super().process(arrival, more)
-        windows = getattr(self._query, "named", {}).values()
+        windows = getattr(self.query, "named", {}).values()
         if any(type(window) in OWN_KINDS for window in windows):
             return  # no plugin offers them, so a reader cannot find them by name
         rows: list[StateRow] = []

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from muntin.errors import MuntinError
 from muntin_engine.backends.spark.failures.root_cause import root_cause
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import write_batches
 from tests.journeys.scripts import tables
 from tests.torture import story

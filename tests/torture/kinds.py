@@ -58,6 +58,13 @@ KINDS: Final = (
         seconds=300,
     ),
     Kind(
+        "tables",
+        "Any query, over tables of every kind and as a job in this process, through the public API: as the reference.",
+        Lane.PYTHON,
+        4,
+        "tests.torture.scenarios:tables",
+    ),
+    Kind(
         "evaluators",
         "Modules of the plugins through every evaluator that can run them, with a restart and a crash at each step.",
         Lane.PYTHON,

@@ -1,4 +1,4 @@
-"""Examine whether a machine can run queries: Python, Java, Spark and its requirements, plugins, and a worker."""
+"""Examine whether a machine can run queries: in this process, and on Spark with its Java and its workers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any, Final
-
-from packaging.requirements import Requirement
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.catalog import Catalog
 from muntin.errors import MuntinError
@@ -20,11 +18,18 @@ from muntin_cli.evaluation import can_evaluate
 from muntin_cli.processes import ask_python, worker_python
 from muntin_cli.survey import survey
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
 _OURS: Final = ("muntin-sdk", "muntin-engine", "muntin-cli")
 _SEEN_BY_WORKERS: Final = ("muntin-sdk", "muntin-engine", "pyspark", "pyarrow", "pandas", "protobuf")
 _CLIENT: Final = "pyspark-client"
-_NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n  pip install muntin-engine"
+_NO_ENGINE: Final = "muntin-engine is not installed, so no query can run here\n  pip install muntin"
+_NO_LOCAL: Final = "need DuckDB, which is not installed\n  pip install 'muntin-engine[local]'"
+_NO_SPARK: Final = (
+    "need PySpark, which is not installed; what runs in this process does not\n  pip install 'muntin[spark]'"
+)
 _CLIENT_ALONE: Final = "not looked for: pyspark-client starts no Spark here, and asks a Spark Connect server"
 
 
@@ -60,9 +65,11 @@ def examine(catalog: Catalog) -> Iterator[Sign]:
     yield from map(_check_ours, _OURS)
     if can_evaluate():
         yield from _check_requirements("muntin-engine")
-        yield Sign("Java", Health.NOTE, _CLIENT_ALONE) if _is_client_alone() else _guarded("Java", _java)
+        yield from _check_local_queries()
+        yield from _check_queries_on_spark()
     yield from _check_plugins(catalog)
-    yield from _check_worker(catalog)
+    if _has_pyspark():
+        yield from _check_worker(catalog)
 
 
 def examine_spark() -> Sign:
@@ -91,15 +98,43 @@ def _check_ours(package: str) -> Sign:
     return Sign(package, Health.NOTE, _NO_ENGINE if package == "muntin-engine" else "not installed")
 
 
-def _check_requirements(package: str) -> Iterator[Sign]:
-    """Yield the requirements of a package, without its extras and our own packages."""
+def _check_local_queries() -> Iterator[Sign]:
+    """Yield what queries over tables in this process need."""
+    if not _version("duckdb"):
+        yield Sign("local queries", Health.NOTE, _NO_LOCAL)
+        return
+    yield from _check_requirements("muntin-engine", extra="local")
+
+
+def _check_queries_on_spark() -> Iterator[Sign]:
+    """Yield what queries on Spark need, over streams and on clusters."""
+    if not _has_pyspark():
+        yield Sign("streams", Health.NOTE, _NO_SPARK)
+        return
+    yield from _check_requirements("muntin-engine", extra="spark")
+    yield Sign("Java", Health.NOTE, _CLIENT_ALONE) if _is_client_alone() else _guarded("Java", _java)
+
+
+def _check_requirements(package: str, extra: str = "") -> Iterator[Sign]:
+    """Yield the requirements of a package, or of one of its extras, without our own packages."""
+    from packaging.requirements import Requirement  # of all commands this one alone reads any
+
     for requirement in map(Requirement, requires(package) or ()):
-        applies_here = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if not applies_here or requirement.name in _OURS:
+        if requirement.name in _OURS or not _belongs_to(requirement, extra):
             continue
         if requirement.name == "pyspark" and _is_client_alone():
             requirement.name = _CLIENT  # it is PySpark without Spark
         yield _check_requirement(requirement, package)
+
+
+def _belongs_to(requirement: Requirement, extra: str) -> bool:
+    """True if a requirement applies here, and is one of an extra; without an extra, one of the package itself."""
+    if requirement.marker is None:
+        return not extra
+    is_of_package = requirement.marker.evaluate({"extra": ""})
+    if not extra:
+        return is_of_package
+    return not is_of_package and requirement.marker.evaluate({"extra": extra})
 
 
 def _check_requirement(requirement: Requirement, package: str) -> Sign:
@@ -111,6 +146,11 @@ def _check_requirement(requirement: Requirement, package: str) -> Sign:
         text = f"{installed_version}, but {package} needs {requirement.specifier}{remedy}"
         return Sign(requirement.name, Health.TROUBLE, text)
     return Sign(requirement.name, Health.OK, installed_version)
+
+
+def _has_pyspark() -> bool:
+    """True if PySpark is installed, whole or as the client of Spark Connect."""
+    return bool(_version("pyspark") or _version(_CLIENT))
 
 
 def _is_client_alone() -> bool:

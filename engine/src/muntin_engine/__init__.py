@@ -1,6 +1,5 @@
-"""Muntin's engine: run installed modules over windows of a PySpark stream."""
+"""Muntin's engine: run installed modules over windows of a table in this process, or of a stream in Spark."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from muntin_engine.backends.observed_queries import OBSERVERS, QueryObserver
@@ -9,7 +8,7 @@ if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall, StreamColumns
     from muntin_engine.api.changelogs import final_rows, fold, net_changes
     from muntin_engine.api.events import events
-    from muntin_engine.api.functions import condition, functions
+    from muntin_engine.api.functions import condition, expression, functions
     from muntin_engine.api.module import from_stream, module
     from muntin_engine.api.one_pass import OnePass, one_pass
     from muntin_engine.api.query import EventStream, Query, WindowedStream
@@ -47,24 +46,21 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring.prometheus import prometheus_metrics
     from muntin_engine.plan.request import JoinCondition
     from muntin_engine.recording.recording import Recording
-    from muntin_engine.sinks import (
-        ChangelogTable,
-        CheckpointCopy,
-        DatabaseTable,
-        DeltaLakeTable,
-        IcebergTable,
-        KafkaTopic,
-        ParquetFolder,
-        Sink,
-        WrittenBatch,
-        copy_checkpoint,
-    )
+    from muntin_engine.sinks.changelog_table import ChangelogTable
+    from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
+    from muntin_engine.sinks.database_table import DatabaseTable
+    from muntin_engine.sinks.delta_lake_table import DeltaLakeTable
+    from muntin_engine.sinks.iceberg_table import IcebergTable
+    from muntin_engine.sinks.kafka_topic import KafkaTopic
+    from muntin_engine.sinks.parquet_folder import ParquetFolder
     from muntin_engine.sinks.recordings.recorder import Recorder
+    from muntin_engine.sinks.sink import Sink
+    from muntin_engine.sinks.written_batch import WrittenBatch
 else:
     _PLACES: Final = {
         "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
-        "muntin_engine.api.functions": ("condition", "functions"),
+        "muntin_engine.api.functions": ("condition", "expression", "functions"),
         "muntin_engine.api.module": ("from_stream", "module"),
         "muntin_engine.api.one_pass": ("OnePass", "one_pass"),
         "muntin_engine.api.query": ("EventStream", "Query", "WindowedStream"),
@@ -100,10 +96,15 @@ else:
         "muntin_engine.sinks.recordings.recorder": ("Recorder",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.api.shipping": ("ship",),
-        "muntin_engine.sinks": (
-            *("ChangelogTable", "DatabaseTable", "DeltaLakeTable", "IcebergTable", "KafkaTopic"),
-            *("ParquetFolder", "Sink", "WrittenBatch", "CheckpointCopy", "copy_checkpoint"),
-        ),
+        "muntin_engine.sinks.changelog_table": ("ChangelogTable",),
+        "muntin_engine.sinks.checkpoint_copy": ("CheckpointCopy", "copy_checkpoint"),
+        "muntin_engine.sinks.database_table": ("DatabaseTable",),
+        "muntin_engine.sinks.delta_lake_table": ("DeltaLakeTable",),
+        "muntin_engine.sinks.iceberg_table": ("IcebergTable",),
+        "muntin_engine.sinks.kafka_topic": ("KafkaTopic",),
+        "muntin_engine.sinks.parquet_folder": ("ParquetFolder",),
+        "muntin_engine.sinks.sink": ("Sink",),
+        "muntin_engine.sinks.written_batch": ("WrittenBatch",),
         "muntin_engine.backends.spark.failures.root_cause": ("root_cause",),
         "muntin_engine.monitoring.metrics_listener": ("MetricsListener",),
         "muntin_engine.backends.spark.session.local": ("local_session", "spark_session", "stop_session"),
@@ -118,11 +119,17 @@ else:
 
         A query is planned without PySpark, and the process that Spark starts on the driver for each stateful operator
         needs nothing of the engine but that operator.
+
+        Raises:
+            SetupError: The name is of something that runs on Spark, and PySpark is not installed.
         """
         if name not in _PLACE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_PLACE_OF[name]), name)
-        return found
+        from muntin_engine.needed import engine_module  # it brings the SDK, which that process does without
+
+        value = getattr(engine_module(_PLACE_OF[name], name), name)
+        globals()[name] = value
+        return value
 
     def __dir__():
         """Return the names of everything that is there, used or not."""
@@ -182,6 +189,7 @@ __all__ = [
     "condition",
     "copy_checkpoint",
     "events",
+    "expression",
     "final_rows",
     "fold",
     "from_stream",

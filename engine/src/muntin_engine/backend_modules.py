@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from muntin_engine.needed import needed
+from muntin_engine.needed import check_installed, engine_module, needed
 
 SPARK: Final = "muntin_engine.backends.spark.spark_backend"
 """The module of the backend that runs on Spark."""
@@ -23,6 +22,8 @@ LOCAL: Final = "muntin_engine.backends.local.local_backend"
 
 _MODULES: Final[Mapping[str, str]] = {"pyspark": SPARK}
 """The module of the backend, by the package whose types it takes; each has a constant `BACKEND`."""
+
+_WITHOUT_SPARK: Final = "a query without Spark"
 
 _FRAME_PACKAGES: Final = frozenset({"pandas", "polars", "pyarrow", "duckdb"})
 """The packages of tables that are read in this process."""
@@ -46,8 +47,8 @@ def input_module(thing: object) -> ModuleType | None:
     module = backend_module(type(thing))
     if module is not None or not _may_be_table(thing):
         return module
-    for package in ("duckdb", "sqlglot"):
-        needed(package, "a query without Spark", "local")
+    needed("duckdb", _WITHOUT_SPARK, "local")
+    check_installed("sqlglot", _WITHOUT_SPARK, "local")  # it is imported with the first expression in SQL
     return imported_backend(LOCAL)
 
 
@@ -65,5 +66,9 @@ def _packages_of(kind: type) -> list[str]:
 
 @cache
 def imported_backend(name: str) -> ModuleType:
-    """Import the module of a backend."""
-    return import_module(name)
+    """Import the module of a backend.
+
+    Raises:
+        SetupError: It is the backend of Spark, and PySpark is not installed.
+    """
+    return engine_module(name, "a query on Spark")

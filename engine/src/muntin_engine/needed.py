@@ -1,11 +1,15 @@
-"""Import the packages of an extra, which a user may lack."""
+"""Import packages that a user may lack: those of an extra, and PySpark."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
+from typing import Final
 
 from muntin_engine.errors import SetupError
+
+_PACKAGES_OF_SPARK: Final = frozenset({"pyspark", "py4j"})
 
 
 def needed(module: str, what: str, extra: str) -> ModuleType:
@@ -23,8 +27,53 @@ def needed(module: str, what: str, extra: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
-        if error.name is None or error.name.partition(".")[0] != package:
+        if _missing_package(error) != package:
+            raise
+        raise _not_installed(package, what, extra) from error
+
+
+def check_installed(package: str, what: str, extra: str) -> None:
+    """Refuse to go on without a package that is imported later.
+
+    Args:
+        package: The name of the package.
+        what: The part of Muntin that needs it, as users call that.
+        extra: The extra of `muntin-engine` that brings it.
+
+    Raises:
+        SetupError: The package is not installed.
+    """
+    if find_spec(package) is None:
+        raise _not_installed(package, what, extra)
+
+
+def engine_module(module: str, what: str) -> ModuleType:
+    """Return a module of the engine, which may import PySpark.
+
+    Args:
+        module: The name of the module.
+        what: The part of Muntin that the module has, as users call that.
+
+    Raises:
+        SetupError: PySpark is not installed, and the module needs it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if _missing_package(error) not in _PACKAGES_OF_SPARK:
             raise
         raise SetupError(
-            f"{what} needs {package}, which is not installed\n  install it: pip install 'muntin-engine[{extra}]'"
+            f"{what} needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
         ) from error
+
+
+def _not_installed(package: str, what: str, extra: str) -> SetupError:
+    """Return the error about a package that is missing."""
+    return SetupError(
+        f"{what} needs {package}, which is not installed\n  install it: pip install 'muntin-engine[{extra}]'"
+    )
+
+
+def _missing_package(error: ModuleNotFoundError) -> str:
+    """Return the name of the package that an import lacked."""
+    return (error.name or "").partition(".")[0]

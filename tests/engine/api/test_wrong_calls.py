@@ -106,7 +106,7 @@ CALLS = (
     # join
     ("stream.join(stream, on='km > most')", "on='km > most' is not a condition", "equal columns are keys", "left='km'"),
     ("stream.join(stream, left_columns=['km', 5])", "has an expression without a name", "left_columns=['km']"),
-    ("stream.join(stream, right_columns={'km': 5})", "right_columns=5 is not a column", "F.lit(5)"),
+    ("stream.join(stream, right_columns={'km': 5})", "right_columns=5 is not a column", "'(5)'"),
     ("stream.join(stream, same_window=session(5))", "same_window(session(5))", "are on no grid", "hopping(...)"),
     ("stream.join(stream, same_window=hopping(5, 9))", "these windows have gaps"),
     ("stream.join(stream, same_window=5)", "5"),
@@ -114,7 +114,7 @@ CALLS = (
     # events
     ("events(None, at='t')", "events() reads a DataFrame of Spark's, or a table", "got None", "spark.readStream"),
     ("events('trips', at='t')", "there is no file 'trips'", "spark.table('trips')"),
-    ("events(DF, at=1)", "at=1 is not a column", "F.lit(1)"),
+    ("events(DF, at=1)", "at=1 is not a column", "'(1)'"),
     ("events(DF, at=['t'])", "at=['t'] is not a column", "one by one"),
     ("events(DF, at='')", "at='' names no column"),
     ("events(DF, at='t', key=1)", "key=1 is not a column"),
@@ -245,7 +245,7 @@ CALLS = (
     ("module(len, 'v', returns=int, q=1)", "builtins.len() does not accept its parameters", "given: q=1"),
     ("typed_call(len)", "typed_call() takes a module class, got <built-in function len>"),
     ("typed_call(Smooth)('v', 0.5)", "parameters by name, got 0.5 by place\n  write alpha=0.5"),
-    ("typed_call(Smooth)(0.5)", "write alpha=0.5, or F.lit(0.5)"),
+    ("typed_call(Smooth)(0.5)", "write alpha=0.5, or '(0.5)'"),
     ("module(Spread, 'v', 0.5)", "leave it out: there are no parameters"),
     ("typed_call(Smooth)('v', beta=0.5)", "show.smooth(alpha: float, label"),
     ("module('stats.average_difference', 'a', 'b')", "columns by place do not say of which", "left='<column>'"),

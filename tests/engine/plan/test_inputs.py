@@ -171,19 +171,19 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
     ("annotation", "given", "message"),
     [
         (int, [column(float)], r"show\.reads reads integer, but the column x is float"),
-        (int, [column(bool)], r"x is boolean \| None\n  cast the column, for example F\.col\('x'\)\.cast\('bigint'\)"),
+        (int, [column(bool)], r"x is boolean \| None\n  cast the column, for example 'CAST\(x AS bigint\)'"),
         (
             int,
             [column(str, "a + b")],
-            r"a \+ b is string \| None\n  cast the column, for example with \.cast\('bigint'\)",
+            r"a \+ b is string \| None\n  cast the column, for example with CAST\(\.\.\. AS bigint\)",
         ),
         (int, [column(date)], r"x is date \| None\n  cast the column, or choose another module"),
-        (str, [column(date)], r"x is date \| None\n  cast the column, for example F\.col\('x'\)\.cast\('string'\)"),
+        (str, [column(date)], r"x is date \| None\n  cast the column, for example 'CAST\(x AS string\)'"),
         (
             float,
             [column(str)],
             r"reads float \(integer or decimal as float\), but the column x is string \| None\n"
-            r"  cast the column, for example F\.col\('x'\)\.cast\('double'\), or choose another module",
+            r"  cast the column, for example 'CAST\(x AS double\)', or choose another module",
         ),
         (
             Instant,
@@ -216,7 +216,7 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
             Number,
             [column(str)],
             r"reads integer or float \(decimal as float\), but the column x is string \| None\n"
-            r"  cast the column, for example F\.col\('x'\)\.cast\('double'\), or choose another module",
+            r"  cast the column, for example 'CAST\(x AS double\)', or choose another module",
         ),
         (LISTED[Ordered], [column(list[Trip])], r"\n  \[\]: it reads values with an order, the column has struct"),
     ],

@@ -10,8 +10,8 @@ import pytest
 
 from muntin.errors import QueryError
 from muntin_engine import ChangelogTable, DatabaseTable, KafkaTopic, ParquetFolder, Sink
-from muntin_engine.sinks import SinkLike
-from muntin_engine.sinks import choose_sinks as choose_sinks_of
+from muntin_engine.sinks.sink import SinkLike
+from muntin_engine.sinks.sink_arguments import choose_sinks as choose_sinks_of
 
 
 class Nowhere(Sink):

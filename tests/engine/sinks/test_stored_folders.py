@@ -14,7 +14,7 @@ from pyarrow import dataset, fs
 from muntin.errors import QueryError
 from muntin_engine import ParquetFolder
 from muntin_engine.errors import StateError
-from muntin_engine.sinks import choose_sinks
+from muntin_engine.sinks.sink_arguments import choose_sinks
 from muntin_engine.testing import ArrowBatch, check_sink
 from tests.engine.sinks.s3_server import SECRET, address_of, running_s3
 

@@ -20,7 +20,7 @@ from pyiceberg.catalog import load_catalog
 from muntin.errors import QueryError
 from muntin_engine import DatabaseTable, DeltaLakeTable, IcebergTable, Sink
 from muntin_engine.errors import StateError
-from muntin_engine.sinks import choose_sinks
+from muntin_engine.sinks.sink_arguments import choose_sinks
 from muntin_engine.testing import ArrowBatch, check_sink
 
 

@@ -11,13 +11,11 @@ from muntin.errors.messages import (
     Arguments,
     Call,
     Code,
-    Constant,
     Earlier,
     ParameterName,
     Seconds,
-    SparkFunction,
     StreamCall,
-    WrittenColumn,
+    WrittenExpression,
 )
 from muntin.rows import last
 from muntin.windows import HoppingWindows
@@ -101,14 +99,8 @@ HOUR = int(ticks("1 hour"))
         ),
         (Earlier("events"), "before events()", "within TABLE (SELECT ...)"),
         (Seconds("5"), "'5 seconds' or timedelta(seconds=5)", "INTERVAL '5' SECOND"),
-        (WrittenColumn("km"), "F.col('km')", "km"),
-        (WrittenColumn("a b", "double"), "F.col('a b').cast('double')", "CAST(`a b` AS double)"),
-        (
-            SparkFunction("array_position", SparkFunction("array", Constant("low")), WrittenColumn("level")),
-            "F.array_position(F.array(F.lit('low')), F.col('level'))",
-            "array_position(array('low'), level)",
-        ),
-        (SparkFunction("timestamp_millis", "at"), "F.timestamp_millis('at')", "timestamp_millis(at)"),
+        (Call("expression", WrittenExpression("{}", "km")), "expression('km')", "km"),
+        (WrittenExpression("CAST({} AS double)", "a b"), "'CAST(`a b` AS double)'", "CAST(`a b` AS double)"),
         (
             WrittenWindows(tumbling("1 hour", reach="61 seconds")),
             "tumbling('1 hour', reach='1 minute 1 second')",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pickle
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from muntin import Module
 from muntin.triggers import Trigger
@@ -63,14 +62,23 @@ def check_worker(pickled: Mapping[str, bytes]) -> Section:
 
 def _pickled(subject: CheckedSubject) -> bytes | Item:
     """Return a subject as bytes, or a finding if that is not possible."""
-    dumps = import_module("pyspark.cloudpickle").dumps if find_spec("pyspark") else pickle.dumps
+    dumps = _pickler()
     try:
-        data = bytes(dumps(subject.offered))
+        data = dumps(subject.offered)
     except Exception as error:
         return finding(f"{subject.label} cannot be pickled: {type(error).__name__}: {error}\n{_KEEP_OUT}")
     if len(data) > MOST_BYTES:
         return finding(f"{subject.label} has {len(data):,} bytes, a query may have {MOST_BYTES:,} in all\n{_KEEP_OUT}")
     return data
+
+
+def _pickler() -> Callable[[Any], bytes]:
+    """Return what queries on Spark pickle with; Python's own where PySpark is not installed."""
+    try:
+        dumps: Callable[[Any], bytes] = import_module("pyspark.cloudpickle").dumps
+    except ImportError:
+        return pickle.dumps
+    return dumps
 
 
 def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:

@@ -49,7 +49,7 @@ def describe(
 def _show_queries(checkpoint: str, *, as_json: bool) -> None:
     """Print the query of a checkpoint, or the queries of one pass, as YAML."""
     if not can_evaluate():
-        raise EnvironmentLacksError("a checkpoint is read with Spark: pip install 'muntin-cli[engine]'")
+        raise EnvironmentLacksError("a checkpoint is read with Spark: pip install 'muntin[spark]'")
     if not as_json and find_spec("yaml") is None:
         raise EnvironmentLacksError("YAML needs PyYAML: pip install 'muntin-cli[engine]', or ask for --json")
     from muntin_engine import read_query, spark_session

@@ -24,7 +24,8 @@ def doctor(
 ) -> ExitCode:
     """Examine whether this machine can run queries.
 
-    It looks at Python, Java, Spark and what it needs, plugins, and what a worker sees.
+    It looks at Python, the packages of queries in this process, and plugins; where PySpark is installed, at what it
+    needs too: a Java, and workers that see the same.
     """
     if java_home:
         show(java_home_for_spark())

@@ -16,9 +16,13 @@ from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, let_through, show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from muntin_cli.query_inputs import InputTable
     from muntin_engine.api.query import Query
 
 
@@ -33,48 +37,140 @@ An example, hours.sql:
 """
 """A query, shown by `muntin query --help`."""
 
+_ON_SPARK: Final = "run the query on Spark"
+"""The advice of an error about a query that only Spark runs."""
+
 
 @reports_errors
-def query(
+def query(  # noqa: PLR0913, PLR0917  # each is an option
     file: Annotated[Path, typer.Argument(help="A file with a query in SQL.")],
     inputs: Annotated[
         list[str],
-        typer.Option("--input", metavar="[NAME=]PATH", help="A folder of Parquet, JSON or CSV files: a table."),
+        typer.Option(
+            "--input",
+            metavar="[NAME=]PATH",
+            help="A table: a Parquet, JSON or CSV file, a folder of such files, or a pattern such as 'r=data/*.csv'.",
+        ),
     ],
     output: Annotated[
-        Path | None, typer.Option(help="The folder or file to write to; by default the terminal.")
+        Path | None,
+        typer.Option(help="A .parquet, .csv or .json file, or a folder, to write to; by default the terminal."),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with the files that come, until Ctrl-C.")] = False,
-    checkpoint: Annotated[Path | None, typer.Option(help="With --follow: where the query goes on from.")] = None,
+    on_spark: Annotated[bool, typer.Option("--spark", help="Run on Spark, which needs Java.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="With --spark: go on with the files that come, until Ctrl-C.")
+    ] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="With --spark and --follow: where the query goes on from.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how the query is evaluated, and do not run it.")
     ] = False,
-    record: Annotated[Path | None, typer.Option(help="A folder that records the run, for replay and look.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="With --spark: a folder that records the run, for replay and look.")
+    ] = None,
     module: Files = None,
 ) -> ExitCode:
-    """Answer a query in SQL from a folder of files.
+    """Answer a query in SQL from files, in this process or on Spark.
 
     Each input is a table of its name. Without --follow the present files are all there are: every window is complete.
     """
-    from muntin_cli.querying import check_free, progress_of, show_rows, tables_of, views_of, write_rows
+    from muntin_cli.query_inputs import tables_of
+    from muntin_cli.query_results import check_free
+
+    text = _text(file)
+    if not on_spark:
+        for option, value in (("--follow", follow), ("--checkpoint", checkpoint), ("--record", record)):
+            if value:
+                raise UsageError(f"{option} needs a stream, which runs on Spark\n  add --spark")
+    tables = tables_of(inputs)
+    if output is not None and not follow:
+        check_free(output)
+    modules = module or []
+    if not on_spark:
+        return _answer_here(text, tables, output, modules, explain=explain)
+    return _answer_on_spark(
+        text, tables, output, modules, follow=follow, checkpoint=checkpoint, record=record, explain=explain
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- in this process
+
+
+def _answer_here(
+    text: str, tables: Sequence[InputTable], output: Path | None, module_files: Sequence[Path], *, explain: bool
+) -> ExitCode:
+    """Answer a query in this process."""
+    from muntin_cli.query_results import show_rows, write_rows
     from muntin_cli.recordings import modules_in
 
+    try:
+        from muntin_engine.api.sql_query import errors_in_sql, is_streaming_sql, sql
+    except ImportError as error:
+        raise EnvironmentLacksError("muntin query needs the engine\n  install it: pip install muntin") from error
+    paths = {table.name: str(table.path) for table in tables}
+    try:
+        with errors_in_sql(text):
+            if not is_streaming_sql(text):
+                rows = _plain_rows(text, paths, explain=explain)
+            else:
+                window_query = sql(text, modules=modules_in(module_files), **paths)
+                if explain:
+                    show(window_query.plan_text())
+                    return ExitCode.OK
+                rows = window_query.results()
+    except QueryError as error:
+        message = str(error)
+        if _ON_SPARK not in message:
+            raise
+        raise UsageError(message.replace(_ON_SPARK, "run it on Spark: --spark")) from error
+    if output is None:
+        show_rows(rows)
+    else:
+        show(f"wrote {counted(write_rows(rows, output), 'row')} to {output}")
+    return ExitCode.OK
+
+
+def _plain_rows(text: str, paths: dict[str, str], *, explain: bool) -> pa.Table:
+    """Return the rows of a query without windows."""
+    from muntin_engine.api.sql_query import plain_sql
+
+    query = plain_sql(text, paths)
+    if explain:
+        raise UsageError("a query without windows has no plan of Muntin's\n  leave --explain out")
+    return query.table()
+
+
+# ------------------------------------------------------------------------------------------------------------ on Spark
+
+
+def _answer_on_spark(
+    text: str,
+    tables: Sequence[InputTable],
+    output: Path | None,
+    module_files: Sequence[Path],
+    *,
+    follow: bool,
+    checkpoint: Path | None,
+    record: Path | None,
+    explain: bool,
+) -> ExitCode:
+    """Answer a query on Spark."""
     try:
         from muntin_engine import spark_session, sql
         from muntin_engine.api.sql_query import spark_errors_in_sql
     except ImportError as error:
-        raise EnvironmentLacksError("muntin query needs Spark\n  install it: pip install muntin") from error
-    text = _text(file)
-    tables = tables_of(inputs)
-    if output is not None and not follow:
-        check_free(output)
+        raise EnvironmentLacksError("--spark needs Spark\n  install it: pip install 'muntin[spark]'") from error
+    from muntin_cli.query_on_spark import progress_of, show_first_rows, views_of, write_all_rows
+    from muntin_cli.recordings import modules_in
+
     is_streaming = follow or record is not None
     spark = spark_session("muntin query")
     names = [table.name for table in tables]
     with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):
         if _is_plain(spark, text):
             return _answer_plain(spark.sql(text), output, is_streaming=is_streaming)
-        window_query = sql(spark, text, modules=modules_in(module or []))
+        window_query = sql(spark, text, modules=modules_in(module_files))
         if explain:
             show(window_query.plan_text())
             return ExitCode.OK
@@ -83,9 +179,9 @@ def query(
         with progress_of(spark, counted(sum(table.files for table in tables), "file")):
             rows = window_query.results()
             if output is None:
-                show_rows(rows)
+                show_first_rows(rows)
                 return ExitCode.OK
-            number = write_rows(rows, output)
+            number = write_all_rows(rows, output)
         show(f"wrote {counted(number, 'row')} to {output}")
         return ExitCode.OK
 
@@ -111,8 +207,8 @@ def _write_stream(
     window_query: Query, output: Path | None, checkpoint: Path | None, record: Path | None, *, follow: bool
 ) -> ExitCode:
     """Run a query as a stream: over present files, and with `follow` over later ones, too."""
-    from muntin_cli.querying import follow as run
-    from muntin_cli.querying import show_rows
+    from muntin_cli.query_on_spark import follow as run
+    from muntin_cli.query_on_spark import show_first_rows
 
     if checkpoint is None and output is not None:
         checkpoint = Path(f"{output}.checkpoint")
@@ -121,7 +217,7 @@ def _write_stream(
 
     def print_rows(batch: DataFrame, number: int) -> None:
         with let_through():
-            show_rows(batch)
+            show_first_rows(batch)
 
     def start() -> StreamingQuery:
         return window_query.write(
@@ -147,12 +243,12 @@ def _text(file: Path) -> str:
 
 def _answer_plain(rows: DataFrame, output: Path | None, *, is_streaming: bool) -> ExitCode:
     """Show or write the result of a query without windows."""
-    from muntin_cli.querying import show_rows, write_rows
+    from muntin_cli.query_on_spark import show_first_rows, write_all_rows
 
     if is_streaming:
         raise UsageError("a query without windows is answered from the files that are there: leave --follow out")
     if output is None:
-        show_rows(rows)
+        show_first_rows(rows)
     else:
-        show(f"wrote {counted(write_rows(rows, output), 'row')} to {output}")
+        show(f"wrote {counted(write_all_rows(rows, output), 'row')} to {output}")
     return ExitCode.OK

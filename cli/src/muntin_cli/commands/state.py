@@ -13,7 +13,7 @@ from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json, show_table
 
-_NEEDS_ENGINE = "the state of a checkpoint is read with Spark: pip install 'muntin-cli[engine]'"
+_NEEDS_ENGINE = "the state of a checkpoint is read with Spark: pip install 'muntin[spark]'"
 
 
 @reports_errors

@@ -105,7 +105,7 @@ def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
         if not all(isinstance(name, str) for name in names):
             raise QueryError(
                 f"{argument}={columns!r:.80} has an expression without a name\n"
-                f"  expected: names, such as {argument}=['km'], or by name {argument}={{'miles': F.col('km') / 1.6}}"
+                f"  expected: names, such as {argument}=['km'], or by name {argument}={{'miles': 'km / 1.6'}}"
             )
         by_name = {name: name for name in names}
     for column in by_name.values():

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from muntin_engine.api.input_types import FrameT
 from muntin_engine.backends.choosing import backend_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
+def fold(changelog: FrameT, key: str | Sequence[str] | None = None) -> FrameT:
     """Return the table that a changelog adds up to: the results of `emit="final"` once every window is complete.
 
     Args:
@@ -32,10 +29,11 @@ def fold(changelog: DataFrame, key: str | Sequence[str] | None = None) -> DataFr
     Cost:
         One shuffle of the changelog.
     """
-    return backend_of(changelog).changelogs.fold(changelog, key)
+    table: FrameT = backend_of(changelog).changelogs.fold(changelog, key)
+    return table
 
 
-def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> DataFrame:
+def net_changes(batch: FrameT, key: str | Sequence[str] | None = None) -> FrameT:
     """Return the net changes of a micro-batch of a changelog to a table that is keyed by `key` and `event_id`.
 
     For a `MERGE` of your own:
@@ -59,13 +57,15 @@ def net_changes(batch: DataFrame, key: str | Sequence[str] | None = None) -> Dat
         QueryError: A required column is missing, the keys are not known, or a key is left out.
     """
     net_changes_of_batch = getattr(type(batch), "net_changes", None)
+    changes: FrameT
     if net_changes_of_batch is not None:  # a batch of `muntin_engine.testing`
-        changes: DataFrame = net_changes_of_batch(batch, key)
-        return changes
-    return backend_of(batch).changelogs.net_changes(batch, key)
+        changes = net_changes_of_batch(batch, key)
+    else:
+        changes = backend_of(batch).changelogs.net_changes(batch, key)
+    return changes
 
 
-def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None = None) -> DataFrame:
+def final_rows(results: FrameT, watermark: int | None, key: str | Sequence[str] | None = None) -> FrameT:
     """Return the rows of results that no later micro-batch changes, retracts or adds to.
 
     Every later change has a sync time at or after the output watermark. So a row is final if its lifetime starts before
@@ -94,4 +94,5 @@ def final_rows(results: DataFrame, watermark: int | None, key: str | Sequence[st
     Cost:
         One shuffle of a changelog; none otherwise.
     """
-    return backend_of(results).changelogs.final_rows(results, watermark, key)
+    rows: FrameT = backend_of(results).changelogs.final_rows(results, watermark, key)
+    return rows

@@ -21,20 +21,19 @@ from muntin_engine.api.arguments import (
     order_columns,
     spelled,
 )
+from muntin_engine.api.input_types import FrameT
 from muntin_engine.api.query import EventStream
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from muntin_engine.plan.request import ColumnLike
 
 
 @step
 def events(  # noqa: PLR0913  # each names a column that only some streams have
-    df: DataFrame,
+    df: FrameT,
     *,
     key: ColumnLike | Sequence[ColumnLike] | None = None,
     id: ColumnLike | None = None,
@@ -54,12 +53,16 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
-) -> EventStream:
+) -> EventStream[FrameT]:
     """Make events of the rows of a DataFrame.
 
     Times are timestamps; on an axis other than time they are integers or decimals. All times of a query are of one
     kind. With decimals a point lasts one unit of the last place, and lengths are numbers such as 5 or
     `Decimal("0.25")`; the times of results are `decimal(19, s)`, with the scale `s` of the column.
+
+    A column is given by its name, by a path into a struct such as `"position.lat"`, or as an expression in Spark's SQL
+    such as `"km / 1.6"`: text with an operator in it is an expression, unless a column has that name. Over a DataFrame
+    of Spark's it may also be a column of PySpark's.
 
     Args:
         df: A streaming DataFrame, or a static one, which is a stream that has ended: nothing in it is late, and every
@@ -117,6 +120,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
+    df = backend_of(df).inputs.opened(df)
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}

@@ -1,4 +1,4 @@
-"""Functions of plugins and of query writers, in Spark SQL and as conditions of joins."""
+"""Expressions in SQL, and functions of plugins and of query writers in Spark SQL and as conditions of joins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import spelled
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.packages.code_version import code_version
-from muntin_engine.plan.request import JoinCondition
+from muntin_engine.plan.request import JoinCondition, SqlExpression
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +41,32 @@ def functions(spark: SparkSession | ConnectSession, *names: str | Function[..., 
     for name in names:
         _check_named_function(name)
     return backend_of(spark).register_functions(spark, names)
+
+
+def expression(text: str) -> SqlExpression:
+    """Make a column of an expression in SQL, where text alone would be something else.
+
+    Text with an operator in it is an expression by itself, such as `key="km / 1.6"`. This is for lengths, where text
+    is a time such as `"10 minutes"`; and for an expression without an operator, or with the text of a column's name.
+
+    Args:
+        text: The expression in Spark's SQL, such as `"minutes * INTERVAL '1' MINUTE"`, or the name of a column.
+
+    Raises:
+        QueryError: It is no text, or empty.
+
+    Example:
+        >>> expression("current_date")
+        expression('current_date')
+        >>> offers.set_duration(expression("hours * INTERVAL '1' HOUR"))  # doctest: +SKIP
+    """
+    is_text = isinstance(text, str)  # type checkers know, other callers may not
+    if not is_text or not text.strip():
+        raise QueryError(
+            f"expression({text!r:.80}) is no expression in SQL\n"
+            "  expected: text that is one, such as expression('km / 1.6')"
+        )
+    return SqlExpression(text)
 
 
 def condition(

@@ -13,12 +13,13 @@ from typing_extensions import TypeIs
 from muntin import Duration
 from muntin.axis import spell_given, ticks
 from muntin.errors import QueryError
-from muntin.errors.messages import Argument, Call, WrittenColumn
+from muntin.errors.messages import Argument, Call, WrittenExpression
 from muntin.modules.call import check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.api.arguments import check_flag, check_specification
 from muntin_engine.api.payload import ChangesPayload, text_of
 from muntin_engine.backends.choosing import backend_of
+from muntin_engine.plan.request import SqlExpression
 from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import (
     Align,
@@ -36,7 +37,7 @@ from muntin_engine.time.lifetimes import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    LengthOrColumn: TypeAlias = Duration | Column
+    LengthOrColumn: TypeAlias = Duration | SqlExpression | Column
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ChangesLifetimes(ChangesPayload):
 
         Example:
             >>> clicks.set_duration("5 minutes").window(snapshot())  # the last five minutes  # doctest: +SKIP
-            >>> offers.set_duration(F.expr("hours * INTERVAL '1' HOUR"))  # doctest: +SKIP
+            >>> offers.set_duration(expression("hours * INTERVAL '1' HOUR"))  # doctest: +SKIP
         """
         if not _is_length(length):
             return self._by_column("set_duration", length, 1, SetDuration, repeated=repeated)
@@ -281,7 +282,7 @@ class ChangesLifetimes(ChangesPayload):
 
 def _is_length(value: object) -> TypeIs[Duration]:
     """Return True for one length of all events, and False for a column of lengths."""
-    return isinstance(value, int | str | timedelta | Decimal)
+    return isinstance(value, int | str | timedelta | Decimal) and not isinstance(value, SqlExpression)
 
 
 def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, repeated: bool) -> None:
@@ -298,7 +299,7 @@ def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, re
                 "  leave {name} out: {call}; or give a column: {by_column}",
                 name=name,
                 call=Call(call, length),
-                by_column=Call(call, WrittenColumn("length"), ...),
+                by_column=Call(call, Call("expression", WrittenExpression("{}", "length")), ...),
             )
 
 

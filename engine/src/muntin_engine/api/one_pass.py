@@ -14,11 +14,11 @@ from muntin_engine.api.query import Query
 from muntin_engine.api.text.has_text import text_of_queries
 from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.plan.explanation import explain_plan
-from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from muntin_engine.plan.request import Frame
 
 
 def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
@@ -114,7 +114,7 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         """Return the names of the queries."""
         return f"one_pass({', '.join(self.queries)})"
 
-    def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
+    def to_dict(self, **tables: Frame) -> dict[str, Any]:
         """Return the queries as plain data, which JSON and YAML can hold: the calls that make each query, by its name.
 
         `one_pass_from_dict` reads this. Equal steps at the beginning of queries are written for each query, and called

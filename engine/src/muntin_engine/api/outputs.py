@@ -1,29 +1,30 @@
-"""The output of a planned query: results as DataFrames, to sinks, and as text."""
+"""The output of a planned query: as tables, to sinks, and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from muntin.errors import QueryError
 from muntin_engine.api.arguments import check_name
+from muntin_engine.api.input_types import InputT, Path
 from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.steps import step
-from muntin_engine.sinks import SinkLike
 from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, repr=False)
-class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
-    """The output of a planned query: results as DataFrames, to sinks, and as text."""
+class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]):
+    """The output of a planned query: as tables of the kind of its first input, to sinks, and as text."""
 
     def __repr__(self) -> str:
         """Return the query in three lines."""
@@ -31,19 +32,20 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
 
     def _repr_html_(self) -> str:
         """Return the explanation as a table for notebooks, after the tables of the queries whose results are read."""
-        return html_of(self.plan, self.plans[:-1])
+        return html_of(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
 
     @property
     def is_stream(self) -> bool:
         """True if the input is a stream, and False if it is static."""
         return is_stream(self.source.df)
 
-    def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
+    def show(self, rows: int = 20, *, truncate: bool | int = True, workers: int | None = None) -> None:
         """Print the first results of a static input, in the order of their windows, as `DataFrame.show` does.
 
         Args:
             rows: The number of results.
             truncate: True to cut long values, or the number of characters to cut them to.
+            workers: As for `results`.
 
         Raises:
             QueryError: The input is a stream; or as for `results`.
@@ -55,7 +57,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
                 "  write them: query.write(results='results', checkpoint='checkpoint'), or try the query on a part of\n"
                 "  the data: events(spark.read..., ...)"
             )
-        self._backend.show(self, rows, truncate=truncate)
+        self._backend.show(self._run_by(workers), rows, truncate=truncate)
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name for its metrics.
@@ -109,7 +111,13 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         """
         return replace(self, selection=self._backend.select_results(self, None, condition))
 
-    def results(self, watermark: str | None = None) -> DataFrame:
+    @overload
+    def results(self: Outputs[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
+
+    @overload
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> InputT: ...
+
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> Any:
         """Return the results: the key columns, `window` with `start` and `end`, and the results of the modules.
 
         A query without windows has a column `lifetime` in place of `window`. With timestamps other than `align` there
@@ -133,6 +141,10 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
                 before it. Where results may be retracted, Spark's operators see each change as a row, so their
                 expressions must take `change` into account. Do not call `withWatermark` on the results as well. Needs
                 timestamps, and results that are never revised to another end.
+            workers: The number of processes over which a query of tables in this process is spread if it takes longer
+                than a moment; without it, the cores that this process may use. The results are the same for any number.
+                Code of modules that prints, logs or counts does so in these processes. With 1 everything is in this
+                process. Spark has executors, and refuses it.
 
         Raises:
             QueryError: The input is a stream whose watermark nothing advances, or contains another query whose metrics
@@ -143,9 +155,15 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         """
         if watermark is not None:
             check_name("watermark", watermark)
-        return self._backend.results(self, watermark)
+        return self._backend.results(self._run_by(workers), watermark)
 
-    def late_rows(self) -> DataFrame:
+    @overload
+    def late_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
+
+    @overload
+    def late_rows(self, *, workers: int | None = None) -> InputT: ...
+
+    def late_rows(self, *, workers: int | None = None) -> Any:
         """Return the late rows, and rows that were shed: `reason`, `message`, the `row` as JSON and `late_by`.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
@@ -155,20 +173,38 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
 
+        Args:
+            workers: As for `results`.
+
         Raises:
             QueryError: The query drops late rows; or it must be evaluated over slices, which contain no rows, because
                 several windows share them or `evaluator` says so.
         """
-        return self._backend.refused_rows(self, "late_rows")
+        return self._backend.refused_rows(self._run_by(workers), "late_rows")
 
-    def rejected_rows(self) -> DataFrame:
+    @overload
+    def rejected_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
+
+    @overload
+    def rejected_rows(self, *, workers: int | None = None) -> InputT: ...
+
+    def rejected_rows(self, *, workers: int | None = None) -> Any:
         """Return the invalid rows: `reason`, `message`, the `row` as JSON, and null as `late_by`.
 
         As with `late_rows`, a streaming query of these rows evaluates the whole query again.
-        """
-        return self._backend.refused_rows(self, "rejected_rows")
 
-    def evicted_rows(self) -> DataFrame:
+        Args:
+            workers: As for `results`.
+        """
+        return self._backend.refused_rows(self._run_by(workers), "rejected_rows")
+
+    @overload
+    def evicted_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
+
+    @overload
+    def evicted_rows(self, *, workers: int | None = None) -> InputT: ...
+
+    def evicted_rows(self, *, workers: int | None = None) -> Any:
         """Return the second output of a `RowOperator`: the results of its `on_evict` for rows that left their window.
 
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
@@ -177,10 +213,20 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
         As with `late_rows`, a streaming query of this output evaluates the whole query again;
         `write(results=..., evicted_rows=...)` evaluates it once for both.
 
+        Args:
+            workers: As for `results`.
+
         Raises:
             QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
         """
-        return self._backend.evicted_rows(self)
+        return self._backend.evicted_rows(self._run_by(workers))
+
+    def _run_by(self, workers: int | None) -> Self:
+        """Return the query as a number of processes run it; None for as many as the backend takes."""
+        if workers is None:
+            return self
+        self._backend.check_workers(workers)
+        return replace(self, workers=workers)
 
     @property
     def queries_by_name(self) -> Mapping[str, PlannedQuery]:
@@ -193,7 +239,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike]):
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
-        evaluation = explain_plan(self.plan, self.plans[:-1])
+        evaluation = explain_plan(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
         if checkpoint is None:
             return evaluation
         return f"{evaluation}\n{self._explain_checkpoint(checkpoint)}"

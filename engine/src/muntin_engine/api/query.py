@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Never, cast
+from typing import TYPE_CHECKING, Any, Generic, Never, cast, overload
 from uuid import uuid4
 
 from typing_extensions import Unpack
@@ -26,6 +26,7 @@ from muntin_engine.api.arguments import (
     key_columns,
     order_columns,
 )
+from muntin_engine.api.input_types import InputT, Path
 from muntin_engine.api.lifetimes import ChangesLifetimes
 from muntin_engine.api.outputs import Outputs
 from muntin_engine.api.spark_words import KnowsSparkWords
@@ -40,7 +41,7 @@ from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import ShareWindows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
+class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]):
     """A DataFrame whose rows are events; made by `events`, `union` and `Query.as_events`.
 
     Each call returns another stream, and several calls are applied one after the other. Columns are computed for new
@@ -70,7 +71,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
     """
 
     @step
-    def where(self, condition: ColumnLike) -> EventStream:
+    def where(self, condition: ColumnLike) -> EventStream[InputT]:
         """Leave out the events that do not meet a condition.
 
         Only insertions are tested, because other rows have no payload. Revisions and retractions of an event that is
@@ -92,7 +93,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         return replace(self, conditions=(*self.conditions, checked_condition))
 
     @step
-    def shedding(self, *, most_held: int, when_full: str = "shed") -> EventStream:
+    def shedding(self, *, most_held: int, when_full: str = "shed") -> EventStream[InputT]:
         """Limit the events that a key holds, so that one hot key cannot use up the memory of a worker.
 
         A micro-batch accepts as many new events of a key as the key has room for: `most_held`, less the events that it
@@ -129,7 +130,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         return replace(self, most_held=most_held, fails_when_full=when_full == "fail")
 
     @step
-    def to_query(self, *, emit: EmitPolicy | str = EmitPolicy.FINAL) -> Query:
+    def to_query(self, *, emit: EmitPolicy | str = EmitPolicy.FINAL) -> Query[InputT]:
         """Return the events themselves as the results of a query: filtered, with their new columns and lifetimes.
 
         Results have the key columns, `lifetime`, and the other columns of the stream, except those that are keys, times
@@ -161,11 +162,18 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         )
         return _planned(request, {})
 
-    def results(self, watermark: str | None = None) -> DataFrame:
-        """Return the events as a DataFrame, as `to_query().results()` does.
+    @overload
+    def results(self: EventStream[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
+
+    @overload
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> InputT: ...
+
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> Any:
+        """Return the events as a table of the kind of the input, as `to_query().results()` does.
 
         Args:
             watermark: As for `Query.results`.
+            workers: As for `Query.results`.
 
         Raises:
             QueryError: As for `to_query` and `Query.results`.
@@ -175,7 +183,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         Example:
             >>> rides.where("km > 20").results().show()  # doctest: +SKIP
         """
-        return self.to_query().results(watermark)
+        return self.to_query().results(watermark, workers=workers)
 
     def write(
         self, *, checkpoint: str | PathLike[str] | None = None, **options: Unpack[WriteOptions]
@@ -197,7 +205,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         return self.to_query().write(checkpoint=checkpoint, **options)
 
     @step
-    def apply(self, operator: ModuleCall) -> Query:
+    def apply(self, operator: ModuleCall) -> Query[InputT]:
         """Follow the events of each key with a stream operator, without windows.
 
         The operator gets each event when the watermark has passed it, in order of time, and is called at the times that
@@ -239,7 +247,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         emit: EmitPolicy | EarlyEmission | str = EmitPolicy.FINAL,
         forget_keys_after: Duration | None = None,
         evaluator: str = "auto",
-    ) -> WindowedStream:
+    ) -> WindowedStream[InputT]:
         """Cut the axis into windows.
 
         With `forget_keys_after` the events of a key are split into *lives*. An event begins the next life if it starts
@@ -291,7 +299,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         *unnamed: Never,
         timestamps: TimestampPolicy | str | None = None,
         **specifications: WindowSpecification,
-    ) -> WindowedStream:
+    ) -> WindowedStream[InputT]:
         """Cut the axis in several ways at once.
 
         Each row is merged once, into slices that all specifications share, so another specification costs little more
@@ -334,7 +342,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
         on: JoinCondition | None = None,
         same_window: WindowSpecification | None = None,
         emit: EmitPolicy | str = EmitPolicy.FINAL,
-    ) -> Query:
+    ) -> Query[InputT]:
         """Join this stream with another one: events of equal keys meet where their lifetimes overlap.
 
         Results have the key columns, as this stream names them, `lifetime`, and the columns asked for. Revisions of
@@ -405,11 +413,11 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords):
 
 
 @dataclass(frozen=True)
-class WindowedStream(WindowRequest, KnowsSparkWords):
+class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
     """Events with a window; made by `EventStream.window`."""
 
     @step
-    def aggregate(self, /, *unnamed: Never, **modules: ModuleCall) -> Query:
+    def aggregate(self, /, *unnamed: Never, **modules: ModuleCall) -> Query[InputT]:
         """Compute one row per window and key, with a column per module.
 
         Each module decides about nulls in its own input: it skips a row with a null that it does not accept, and the
@@ -437,7 +445,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
         return _planned(self, modules)
 
     @step
-    def apply(self, operator: ModuleCall) -> Query:
+    def apply(self, operator: ModuleCall) -> Query[InputT]:
         """Compute any number of rows per window and key with an operator, whose row's fields become columns.
 
         Args:
@@ -457,7 +465,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords):
         return _planned(self, {"": operator})
 
 
-def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query:
+def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query[Any]:
     """Plan a query: the modules by the names of their result columns; an operator has none."""
     backend = backend_of_all(stream.df for stream in request.streams)
     sources, plan = backend.plan(request, modules)
@@ -465,7 +473,7 @@ def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query
 
 
 @dataclass(frozen=True, repr=False)
-class Query(Outputs, HasText, KnowsSparkWords):
+class Query(Outputs[InputT], HasText, KnowsSparkWords):
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
 
     A prompt shows a query in three lines: its windows, its modules and the columns of its results. A notebook shows
@@ -480,7 +488,7 @@ class Query(Outputs, HasText, KnowsSparkWords):
         order: ColumnLike | Sequence[ColumnLike] | None = None,
         buckets: int = 16,
         output: str = "results",
-    ) -> EventStream:
+    ) -> EventStream[InputT]:
         """Return the results as events of another query, in the same query of Spark's.
 
         An event has the lifetime of its result: the window, unless `timestamps` differs. Retracting or revising a

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from muntin.catalog import installed
 from muntin.errors import QueryError
+from muntin_engine.api.input_types import FrameT
 from muntin_engine.api.query import Query
 from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.reading import QueryReader
-from muntin_engine.backends.choosing import backend_of, is_stream, spark_backend
+from muntin_engine.backends.choosing import backend_of_all, is_stream, local_backend, spark_backend
 from muntin_engine.needed import needed
 from muntin_engine.plan.query_checks import check_progress
 
@@ -19,21 +20,31 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+    from muntin_engine.backends.backend import Backend
 
+
+@overload
 def sql(
     spark: SparkSession | ConnectSession, text: str, /, *, modules: Iterable[Any] = (), **tables: DataFrame
-) -> Query:
-    """Return the query that a text of SQL describes.
+) -> Query[DataFrame]: ...
+
+
+@overload
+def sql(text: str, /, *, modules: Iterable[Any] = (), **tables: FrameT) -> Query[FrameT]: ...
+
+
+def sql(session_or_text: Any, text: str | None = None, /, *, modules: Iterable[Any] = (), **tables: Any) -> Query[Any]:
+    """Return the query that a text of SQL describes: `sql(spark, text, rides=df)`, or `sql(text, rides=frame)`.
 
     The dialect is Spark's SQL with the window functions of the standard and of Flink, `TUMBLE`, `HOP`, `CUMULATE` and
     `SESSION`, and Muntin's own; modules are called by their names, their parameters by `name => value`. Tables and
-    expressions go to Spark as they are written.
+    expressions go to Spark as they are written. Over tables in this process they mean the same, or are refused.
 
     Args:
-        spark: The session, whose tables and views the text may name.
+        session_or_text: The session, whose tables and views the text may name; or the text.
         text: One query over windows, joined streams or patterns of rows.
         modules: Modules that are not installed, as for `query_from_dict`.
-        tables: DataFrames by the names that the text has for them.
+        tables: Tables by the names that the text has for them: DataFrames of Spark's, or tables in this process.
 
     Raises:
         QueryError: The text is not such a query. The message shows the line with a caret below the place, and the
@@ -46,6 +57,24 @@ def sql(
         ...     FROM TUMBLE(TABLE rides WATERMARK DELAY OF INTERVAL '10' MINUTES, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
         ...     GROUP BY station, window_start, window_end
         ... ''', rides=df)  # doctest: +SKIP
+    """
+    if isinstance(session_or_text, str):
+        if text is not None:
+            raise QueryError("a table has a name\n  write sql(text, rides=frame)")
+        return _query(None, session_or_text, modules, tables)
+    if text is None:
+        raise QueryError("the text is missing\n  write sql(spark, text), or sql(text, rides=frame)")
+    return _query(session_or_text, text, modules, tables)
+
+
+def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str, Any]) -> Query[Any]:
+    """Return the query of a text.
+
+    Args:
+        session: The session of Spark; None where the tables say where the query runs.
+        text: The text.
+        modules: Modules that are not installed.
+        tables: Tables by name.
     """
     needed("sqlglot", "sql(...)", "sql")
     from muntin_engine.sql_text.call_errors import call_error
@@ -60,8 +89,10 @@ def sql(
         cls = classes.get(name) or installed().module(name)
         return bool(getattr(cls, "is_operator", False))
 
-    def read_table(name: str) -> DataFrame:
-        return backend_of(spark).table(spark, name, tables)
+    backend = _backend(session, tables)
+
+    def read_table(name: str) -> Any:
+        return backend.table(session, name, tables)
 
     source = SqlText(text)
     steps = read(source, is_operator, classes)
@@ -91,6 +122,40 @@ def is_streaming_sql(text: str) -> bool:
     return is_streaming(parse(text))
 
 
+def plain_sql(text: str, tables: Mapping[str, Any]) -> Any:
+    """Return the rows of a query without windows over tables in this process, as a table that Arrow reads.
+
+    Args:
+        text: The query.
+        tables: The tables by name.
+
+    Raises:
+        QueryError: The query is not known to mean the same without Spark, or there is no such table. The message shows
+            the line with a caret below the place.
+        SetupError: `duckdb` or `sqlglot` is not installed.
+    """
+    from muntin_engine.sql_text.refused_sql import placed
+
+    try:
+        return local_backend().table(None, {"sql": text}, tables)
+    except QueryError as error:
+        raise placed(text, error) from error
+
+
+def errors_in_sql(text: str) -> AbstractContextManager[None]:
+    """Raise failures of rows in the block as errors with their place in a text of SQL.
+
+    Args:
+        text: The text that the block runs in this process.
+
+    Raises:
+        QueryError: A row cannot be computed.
+    """
+    from muntin_engine.sql_text.refused_sql import placed
+
+    return local_backend().failures_as(lambda error: placed(text, error))
+
+
 def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
     """Raise errors of Spark in the block as errors of Muntin, with their place in a text of SQL.
 
@@ -105,3 +170,15 @@ def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContex
     from muntin_engine.sql_text.spark_errors import from_spark
 
     return spark_backend().failures_as(lambda error: from_spark(text, error, tables))
+
+
+def _backend(session: Any, tables: Mapping[str, Any]) -> Backend:
+    """Return the backend of a session and of tables.
+
+    Raises:
+        QueryError: There are none, or they are of several backends.
+    """
+    inputs = [*tables.values()] if session is None else [session, *tables.values()]
+    if not inputs:
+        raise QueryError("the text has no tables to read\n  write sql(text, rides=frame), or sql(spark, text)")
+    return backend_of_all(inputs)

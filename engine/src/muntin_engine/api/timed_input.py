@@ -17,9 +17,7 @@ from muntin_engine.plan.request import Heartbeat, InputRequest
 from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from muntin_engine.plan.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike, Frame
 
 
 _PERIOD: Final = "10 seconds"
@@ -32,7 +30,7 @@ class TimedInput(InputRequest):
 
     @step
     def with_heartbeat(
-        self, df: DataFrame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
+        self, df: Frame, *, at: ColumnLike, delay: Duration = 0, source: ColumnLike | None = None
     ) -> Self:
         """Advance the watermark of this stream by the rows of another stream.
 
@@ -52,7 +50,7 @@ class TimedInput(InputRequest):
                 none, or lifetimes were changed before: the heartbeat refers to the unchanged events.
         """
         check_dataframe("with_heartbeat", df)
-        backend_of_all([self.df, df])
+        df = backend_of_all([self.df, df]).inputs.opened(df)
         if self.lifetime_changes:
             raise QueryError(
                 f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
@@ -76,7 +74,7 @@ class TimedInput(InputRequest):
         return replace(self, heartbeats=(*self.heartbeats, heartbeat))
 
     @step
-    def with_clock(self, clock: DataFrame | None = None, *, every: Duration = _PERIOD) -> Self:
+    def with_clock(self, clock: Frame | None = None, *, every: Duration = _PERIOD) -> Self:
         """Give the stream a clock, so that time passes and micro-batches run even without rows.
 
         A reading does not advance the watermark: it is processing time, by which sources become idle and timers fire.

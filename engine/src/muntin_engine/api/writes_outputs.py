@@ -18,8 +18,8 @@ from muntin_engine.errors import StateMismatchError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from muntin_engine.sinks import SinkLike
     from muntin_engine.sinks.recordings.recorder import RecordLike
+    from muntin_engine.sinks.sink import SinkLike
 
 SinksT = TypeVar("SinksT")
 """The type of the sinks of an output: a sink, or one for each query of a pass."""

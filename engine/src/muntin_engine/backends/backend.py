@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from muntin_engine.sinks.distributed_rows import DistributedRows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin import Duration, Function
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
-    from muntin_engine.plan.request import ColumnLike, Heartbeat, InputRequest, WindowRequest
+    from muntin_engine.plan.request import ColumnLike, Frame, Heartbeat, InputRequest, WindowRequest
     from muntin_engine.time.source_rules import SourceRules
 
 
@@ -43,7 +43,7 @@ class EventRows:
         columns: The columns that make them events, by the attributes of `InputRequest`.
     """
 
-    df: DataFrame
+    df: Frame
     columns: Mapping[str, Any]
 
 
@@ -70,16 +70,24 @@ class Inputs(ABC):
         """True if something that belongs to the backend is a DataFrame, and no session or column."""
 
     @abstractmethod
-    def is_stream(self, df: DataFrame) -> bool:
+    def opened(self, df: Frame) -> Frame:
+        """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
+
+        Raises:
+            QueryError: It cannot be read.
+        """
+
+    @abstractmethod
+    def is_stream(self, df: Frame) -> bool:
         """True if a DataFrame goes on without an end."""
 
     @abstractmethod
-    def column_names(self, df: DataFrame) -> list[str]:
+    def column_names(self, df: Frame) -> list[str]:
         """Return the names of the columns of a DataFrame."""
 
     @abstractmethod
     def check_columns(
-        self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
+        self, df: Frame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
         """Refuse keys, and columns that order rows, which a DataFrame does not have.
 
@@ -88,7 +96,7 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
+    def condition(self, df: Frame, condition: ColumnLike, call: str = "where({})") -> Column:
         """Read a condition on the rows of a DataFrame.
 
         Args:
@@ -103,7 +111,7 @@ class Inputs(ABC):
     @abstractmethod
     def key_ranges(
         self,
-        df: DataFrame,
+        df: Frame,
         keys: Sequence[ColumnLike],
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
@@ -119,15 +127,11 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def expression(self, text: str) -> Column:
-        """Make a column of an expression in SQL."""
-
-    @abstractmethod
-    def text_of_column(self, df: DataFrame, column: Column) -> str | None:
+    def text_of_column(self, df: Frame, column: Column) -> str | None:
         """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
 
     @abstractmethod
-    def payload_columns(self, df: DataFrame, event_columns: Sequence[str]) -> Mapping[str, Column]:
+    def payload_columns(self, df: Frame, event_columns: Sequence[str]) -> Mapping[str, Column]:
         """Return the columns of events by name, without those that make rows events.
 
         Args:
@@ -138,7 +142,7 @@ class Inputs(ABC):
     @abstractmethod
     def with_payload(
         self,
-        df: DataFrame,
+        df: Frame,
         change: ColumnLike | None,
         event_columns: Sequence[str],
         call: str,
@@ -146,7 +150,7 @@ class Inputs(ABC):
         columns: Mapping[str, ColumnLike],
         *,
         keeps_others: bool,
-    ) -> DataFrame:
+    ) -> Frame:
         """Compute columns of events, in the rows that have a payload.
 
         Args:
@@ -171,7 +175,7 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def clock(self, df: DataFrame, every: Duration) -> DataFrame:
+    def clock(self, df: Frame, every: Duration) -> Frame:
         """Return the readings of the driver's clock as a stream of one column, beside a DataFrame.
 
         Raises:
@@ -239,7 +243,15 @@ class Backend(DistributedRows):
     # The output of a query as DataFrames
 
     @abstractmethod
-    def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
+    def check_workers(self, workers: int) -> None:
+        """Refuse a number of processes that cannot evaluate a query.
+
+        Raises:
+            QueryError: It is no number of processes, or the backend has processes of its own.
+        """
+
+    @abstractmethod
+    def results(self, query: PlannedQuery, watermark: str | None = None) -> Frame:
         """Return the results of a query; see `Query.results`.
 
         Raises:
@@ -248,7 +260,7 @@ class Backend(DistributedRows):
         """
 
     @abstractmethod
-    def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
+    def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Frame:
         """Return the late or the rejected rows of a query.
 
         Raises:
@@ -256,7 +268,7 @@ class Backend(DistributedRows):
         """
 
     @abstractmethod
-    def evicted_rows(self, query: PlannedQuery) -> DataFrame:
+    def evicted_rows(self, query: PlannedQuery) -> Frame:
         """Return the second output of a query of a `RowOperator`.
 
         Raises:
@@ -266,6 +278,11 @@ class Backend(DistributedRows):
     @abstractmethod
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
+
+    def memory_in_words(self, query: PlannedQuery) -> str:
+        """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
+        del query
+        return ""
 
     # The output of a query in sinks
 
@@ -293,11 +310,11 @@ class Backend(DistributedRows):
     # A session: its tables, its failures, its workers
 
     @abstractmethod
-    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, DataFrame]) -> DataFrame:
+    def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Frame]) -> Frame:
         """Read a table of a session, or the rows of a query in SQL.
 
         Args:
-            session: The session, whose tables and views may be named.
+            session: The session, whose tables and views may be named; None where there are only `tables`.
             table: The name, or an object with the query as `sql`.
             tables: DataFrames that are read by these names.
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from muntin.errors import QueryError
-from muntin_engine.backend_modules import SPARK, imported_backend, input_module
+from muntin_engine.backend_modules import LOCAL, SPARK, imported_backend, input_module
+from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -57,4 +58,12 @@ def is_stream(df: DataFrame) -> bool:
 def spark_backend() -> Backend:
     """Return the backend of Spark, for what is not of any input yet."""
     backend: Backend = imported_backend(SPARK).BACKEND
+    return backend
+
+
+def local_backend() -> Backend:
+    """Return the backend of tables in this process, for what is not of any input yet."""
+    for package in ("duckdb", "sqlglot"):
+        needed(package, "a query without Spark", "local")
+    backend: Backend = imported_backend(LOCAL).BACKEND
     return backend

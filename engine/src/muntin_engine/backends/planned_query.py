@@ -13,7 +13,9 @@ from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
+
+    from muntin_engine.plan.request import Frame
 
 CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
 """The columns of changes, which `select` keeps."""
@@ -31,11 +33,11 @@ class ProjectedRows:
         marks: Rows of other streams among them: each a stream, and the columns that its rows have.
     """
 
-    df: DataFrame
+    df: Frame
     columns: Mapping[str, Column]
     named: Mapping[str, str]
     condition: Column | None
-    marks: tuple[tuple[DataFrame, Mapping[str, Column]], ...] = ()
+    marks: tuple[tuple[Frame, Mapping[str, Column]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Projection:
         id: The Arrow type in which ids travel; None if the query names none.
     """
 
-    df: DataFrame
+    df: Frame
     times: pa.DataType
     keys: tuple[pa.DataType, ...]
     inputs: tuple[pa.DataType, ...]
@@ -106,6 +108,7 @@ class PlannedQuery:
         selection: The rows and columns of the results that it has.
         steps: The calls that made it.
         place_name: The name by which its tasks find where they record, if another query reads its results.
+        workers: The number of processes that evaluate it where Spark does not; None for the cores of this process.
     """
 
     sources: tuple[Projection, ...]
@@ -117,6 +120,7 @@ class PlannedQuery:
     selection: Selection = Selection()
     steps: tuple[Step, ...] = ()
     place_name: str = ""
+    workers: int | None = None
 
     @property
     def source(self) -> Projection:

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from muntin_engine.packages.distributions import names_outside_site
-
 _OURS: Final = frozenset({"muntin", "muntin_engine", "muntin_cli"})
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
@@ -32,6 +30,10 @@ def is_local(name: str) -> bool:
     top = name.partition(".")[0]
     if file is None or top in _OURS or top in sys.stdlib_module_names or _is_installed_file(file):
         return False
+
+    # Reading the metadata of installed packages takes imports that a script and what it installed do without.
+    from muntin_engine.packages.distributions import names_outside_site
+
     return top not in names_outside_site(tuple(sys.path))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muntin import Module, RowOperator
 from muntin.errors import TypeMismatchError
-from muntin.errors.messages import ErrorMessage, WrittenColumn
+from muntin.errors.messages import ErrorMessage, WrittenExpression
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable, bind, spell, variables_in
 from muntin_engine.modules.skipping import Accepted, HasNoNull, Present, forbids_null
 from muntin_engine.plan.column_fit import WIDENED_KINDS, Converter, Misfit, converted, defaults_of, fit_of
@@ -263,8 +263,9 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
     # Of several kinds a double loses least of what text may say.
     kind = ScalarKind.FLOAT if ScalarKind.FLOAT in wanted_kinds else wanted_kinds[0]
     if not column.name.isidentifier():
-        return ErrorMessage(f", for example with .cast({_CASTS[kind]!r})")
-    return ErrorMessage(", for example {column}", column=WrittenColumn(column.name, _CASTS[kind]))
+        return ErrorMessage(f", for example with CAST(... AS {_CASTS[kind]})")
+    cast = WrittenExpression(f"CAST({{}} AS {_CASTS[kind]})", column.name)
+    return ErrorMessage(", for example {column}", column=cast)
 
 
 def _kinds(field: Field) -> list[ScalarKind]:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from muntin.errors import QueryError
 from muntin.modules.call import ModuleCall
 from muntin_engine.plan.arguments_as_text import SQL, write_parameter, write_value
-from muntin_engine.plan.request import InputRequest, JoinCondition
+from muntin_engine.plan.request import InputRequest, JoinCondition, SqlExpression
 from muntin_engine.plan.steps import SIGNATURES, Step, main_parameter
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from muntin_engine.plan.request import Frame
 
 VERSION: Final = 1
 """The version of the format."""
@@ -30,7 +30,7 @@ is known."""
 
 
 def text_of(
-    queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame], spell_column: SpellColumn
+    queries: Mapping[str, Sequence[Step]], tables: Mapping[str, Frame], spell_column: SpellColumn
 ) -> dict[str, Any]:
     """Return a query, or the queries of one pass, as data that JSON can hold.
 
@@ -57,7 +57,7 @@ def text_of(
 class _Writer:
     """Writes the steps of queries, and names the DataFrames that it meets."""
 
-    def __init__(self, tables: Mapping[str, DataFrame], spell_column: SpellColumn) -> None:
+    def __init__(self, tables: Mapping[str, Frame], spell_column: SpellColumn) -> None:
         self._named_frames = [(frame, name) for name, frame in tables.items()]
         self._spell_column = spell_column
 
@@ -91,7 +91,7 @@ class _Writer:
             return {str(key): self._value(part, frames) for key, part in value.items()}
         if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
             return [self._value(part, frames) for part in value]
-        if _is_expression(value):
+        if isinstance(value, SqlExpression) or _is_expression(value):
             return self._column(value, frames)
         return write_value(value)
 
@@ -123,6 +123,8 @@ class _Writer:
         Raises:
             QueryError: There is none.
         """
+        if isinstance(column, SqlExpression):
+            return {SQL: str(column)}
         if isinstance(column, str):
             return column
         for frame in frames:

@@ -5,7 +5,8 @@ The classes that a query writer calls derive from these and add the calls, so no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -21,9 +22,47 @@ from muntin_engine.time.lifetimes import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     ColumnLike: TypeAlias = str | Column
+
+
+Frame: TypeAlias = Any
+"""The rows of an input as its backend has them: a DataFrame of Spark's, or a table in this process."""
+
+
+class SqlExpression(str):
+    """An expression in Spark's SQL, even where its text could be the name of a column."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return f"expression({super().__repr__()})"
+
+
+_EXPRESSION: Final = re.compile(r"[-+*/%()<>=!|&\[\]']|^[0-9]")
+"""The marks by which text is an expression: an operator in it, or a number at its beginning."""
+
+
+def is_expression(text: str, column_names: Iterable[str]) -> bool:
+    """Return True if text is an expression in SQL, and False if it is the name of a column or a path into a struct.
+
+    Text is the name of a column where there is one of that name, in upper or lower case.
+
+    Args:
+        text: The text, in which names may be quoted by backticks.
+        column_names: The names of the columns of the input.
+
+    Example:
+        >>> is_expression("km / 1.6", ["km"]), is_expression("pos.lat", ["pos"]), is_expression("a-b", ["A-B"])
+        (True, False, False)
+    """
+    if isinstance(text, SqlExpression):
+        return True
+    is_column = text.casefold() in {name.casefold() for name in column_names}
+    unquoted_text = re.sub("`[^`]*`", "", text)
+    return not is_column and _EXPRESSION.search(unquoted_text) is not None
 
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
@@ -50,7 +89,7 @@ class Heartbeat:
         source: Its column with the source that a row speaks for; None to speak for all.
     """
 
-    df: DataFrame
+    df: Frame
     at: ColumnLike
     delay: int
     source: ColumnLike | None
@@ -84,7 +123,7 @@ class InputRequest(InputPolicies):
         steps: The calls that made it.
     """
 
-    df: DataFrame
+    df: Frame
     start: ColumnLike
     end: ColumnLike | None = None
     keys: tuple[ColumnLike, ...] = ()
@@ -98,7 +137,7 @@ class InputRequest(InputPolicies):
     rows: Column | None = None
     conditions: tuple[Column, ...] = ()
     heartbeats: tuple[Heartbeat, ...] = ()
-    clock: DataFrame | None = None
+    clock: Frame | None = None
     buckets: int = 16
     unit: str | None = None
     inner: tuple[UpstreamQuery, ...] = ()

@@ -13,30 +13,3 @@
 `sink_arguments.py` turns the arguments of `write` into sinks. `sink_registry.py` says which sink an address names, and
 how to add one. `written_batch.py` recognizes a micro-batch that was written before a crash.
 """
-
-from muntin_engine.sinks.changelog_table import ChangelogTable
-from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
-from muntin_engine.sinks.database_table import DatabaseTable
-from muntin_engine.sinks.delta_lake_table import DeltaLakeTable
-from muntin_engine.sinks.iceberg_table import IcebergTable
-from muntin_engine.sinks.kafka_topic import KafkaTopic
-from muntin_engine.sinks.parquet_folder import ParquetFolder
-from muntin_engine.sinks.sink import Sink, SinkLike
-from muntin_engine.sinks.sink_arguments import choose_sinks, spelled_output
-from muntin_engine.sinks.written_batch import WrittenBatch
-
-__all__ = [
-    "ChangelogTable",
-    "CheckpointCopy",
-    "DatabaseTable",
-    "DeltaLakeTable",
-    "IcebergTable",
-    "KafkaTopic",
-    "ParquetFolder",
-    "Sink",
-    "SinkLike",
-    "WrittenBatch",
-    "choose_sinks",
-    "copy_checkpoint",
-    "spelled_output",
-]

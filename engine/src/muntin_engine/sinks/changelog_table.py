@@ -152,7 +152,9 @@ class ChangelogTable(InformedSink):
         """
         current = self._current()
         rows = spark.read.parquet(spark_reading_address(current.rows(self.folder)))
-        return changelogs_of(rows).settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
+        settled_rows: DataFrame
+        settled_rows = changelogs_of(rows).settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
+        return settled_rows
 
     def _current(self) -> Pointer:
         """Return the current version.
@@ -168,7 +170,8 @@ class ChangelogTable(InformedSink):
     def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
         """Return the rows of the table after the changes of a micro-batch."""
         table = None if current_rows is None else batch.sparkSession.read.parquet(spark_reading_address(current_rows))
-        return changelogs_of(batch).live_rows(batch, self._keys, table)
+        live_rows: DataFrame = changelogs_of(batch).live_rows(batch, self._keys, table)
+        return live_rows
 
 
 def _names(key: object) -> list[str]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from muntin_engine.backend_modules import backend_module
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from muntin_engine.plan.request import Frame
 
 
 class Changelogs(ABC):
     """Adds up results that may be retracted. The key columns are None where the changelog has metadata of them."""
 
     @abstractmethod
-    def fold(self, changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+    def fold(self, changelog: Frame, key: str | Sequence[str] | None) -> Frame:
         """Add up a whole changelog to a table; see `muntin_engine.fold`.
 
         Raises:
@@ -24,7 +24,7 @@ class Changelogs(ABC):
         """
 
     @abstractmethod
-    def net_changes(self, batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
+    def net_changes(self, batch: Frame, key: str | Sequence[str] | None) -> Frame:
         """Return the net changes of a micro-batch to a keyed table; see `muntin_engine.net_changes`.
 
         Raises:
@@ -32,7 +32,7 @@ class Changelogs(ABC):
         """
 
     @abstractmethod
-    def final_rows(self, results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
+    def final_rows(self, results: Frame, watermark: int | None, key: str | Sequence[str] | None) -> Frame:
         """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
 
         Raises:
@@ -40,9 +40,7 @@ class Changelogs(ABC):
         """
 
     @abstractmethod
-    def live_rows(
-        self, changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None
-    ) -> DataFrame:
+    def live_rows(self, changelog: Frame, key: str | Sequence[str] | None, table: Frame | None = None) -> Frame:
         """Apply changes to a table of live rows, each with its id.
 
         Args:
@@ -55,7 +53,7 @@ class Changelogs(ABC):
         """
 
     @abstractmethod
-    def settled_rows(self, table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
+    def settled_rows(self, table: Frame, watermark: int | None, *, is_revisable: bool) -> Frame:
         """Return the live rows that no later micro-batch changes.
 
         Args:
@@ -74,7 +72,7 @@ class KafkaConnector(ABC):
     @abstractmethod
     def send(  # a topic, and the parts of a message
         self,
-        batch: DataFrame,
+        batch: Frame,
         keys: Sequence[str],
         query_id: str,
         batch_id: int,
@@ -104,7 +102,7 @@ class DistributedRows(ABC):
 
     changelogs: ClassVar[Changelogs]
 
-    def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:  # for backends that have one
+    def kafka_connector(self, batch: Frame) -> KafkaConnector | None:  # for backends that have one
         """Return the connector that sends the rows of a micro-batch to Kafka; None if the driver has to send them."""
         return None
 

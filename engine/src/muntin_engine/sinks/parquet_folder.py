@@ -135,4 +135,5 @@ class ParquetFolder(InformedSink):
             rows = spark.read.parquet(spark_reading_address(self._folders.path)).drop(COLUMN)
             if self._folders.last == last:  # nothing was replaced while Spark listed the files
                 watermark = None if last is None else last.tick
-                return changelogs_of(rows).final_rows(rows, watermark, key=None)
+                final_rows: DataFrame = changelogs_of(rows).final_rows(rows, watermark, key=None)
+                return final_rows

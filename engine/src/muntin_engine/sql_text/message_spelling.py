@@ -13,13 +13,11 @@ from muntin.errors.messages import (
     Arguments,
     Call,
     Code,
-    Constant,
     Earlier,
     ParameterName,
     Seconds,
-    SparkFunction,
     StreamCall,
-    WrittenColumn,
+    WrittenExpression,
 )
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.plan.arguments_as_text import KIND, write_value
@@ -55,7 +53,7 @@ def in_sql(code: Code) -> str:
     """Return code of a message in SQL.
 
     Example:
-        >>> in_sql(Argument("clip", "none")), in_sql(WrittenColumn("km", "double"))
+        >>> in_sql(Argument("clip", "none")), in_sql(WrittenExpression("CAST({} AS double)", "km"))
         ('CLIP NONE', 'CAST(km AS double)')
         >>> in_sql(Call("tumbling", "10 minutes"))
         "TUMBLE(TABLE ..., INTERVAL '10' MINUTE)"
@@ -91,19 +89,10 @@ def _arguments(code: Argument | Arguments | Alternatives | ParameterName) -> str
 def _expression(code: Code) -> str:
     """Return an expression of Spark's."""
     match code:
-        case WrittenColumn(name=name, cast_to=""):
-            return spell_name(name)
-        case WrittenColumn():
-            return f"CAST({spell_name(code.name)} AS {code.cast_to})"
-        case Constant():
-            return _value(code.value)
+        case WrittenExpression():
+            return code.sql
         case Seconds():
             return f"INTERVAL '{code.count}' SECOND"
-        case SparkFunction():
-            arguments: list[str] = []
-            for argument in code.arguments:
-                arguments.append(spell_name(argument) if isinstance(argument, str) else in_sql(argument))
-            return f"{code.name}({', '.join(arguments)})"
     return str(code)
 
 
@@ -146,6 +135,8 @@ def _columns(value: object) -> str:
 
 def _call(call: Call) -> str:
     """Return a call: windows as a function of a table, `events` as a table, others by their name."""
+    if call.function == "expression":  # whose text is SQL as it is
+        return _value(call.arguments[0])
     if call.function == "events":
         return _events(call)
     if call.function == "early":

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from muntin.errors import MuntinError, QueryError
 from muntin_engine.errors import StateError
-from muntin_engine.sinks import Sink
+from muntin_engine.sinks.sink import Sink
 from muntin_engine.testing.sink_trial import ONCE, Crash, SinkLawError, SinkTrial, crashing_at
 
 _BATCHES: Final = 10

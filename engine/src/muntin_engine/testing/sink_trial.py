@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from muntin.errors import MuntinError
-from muntin_engine.sinks import Sink
+from muntin_engine.sinks.sink import Sink
 from muntin_engine.testing.arrow_batch import ArrowBatch
 from muntin_engine.testing.sink_stream import KEYS, changed_columns, expected_rows, micro_batch
 

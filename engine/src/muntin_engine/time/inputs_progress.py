@@ -89,3 +89,13 @@ class InputsProgress(NamedTuple):
         """Return the progress that `to_data` wrote."""
         inputs, tracked, to_the_tick = data
         return cls(tuple(map(Progress._make, inputs)), tuple(tracked), tuple(to_the_tick))
+
+
+def furthest_progress(data_by_bucket: Iterable[Sequence[Any]]) -> Progress:
+    """Return the progress of the bucket that is the furthest.
+
+    Args:
+        data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty where it has none.
+    """
+    progress_by_bucket = [InputsProgress.from_data(data).least for data in data_by_bucket if data]
+    return max(progress_by_bucket, key=Progress.to_data, default=Progress())

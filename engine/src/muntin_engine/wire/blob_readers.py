@@ -36,11 +36,20 @@ class BlobReader:
         """Yield the rows of each blob, and the rows that stand for each watermark."""
         for batch in batches:
             for bucket, number, blob in zip(*batch.columns, strict=True):
-                if blob.is_valid:
-                    rows = self._of_results(from_blob(blob.as_py()), bucket.as_py())
-                else:
-                    rows = self._of_watermark(number.as_py(), bucket.as_py())
-                yield from rows.cast(self._schema).to_batches()
+                rows = self.rows_of(bucket.as_py(), number.as_py(), blob.as_py())
+                yield from rows.to_batches()
+
+    def rows_of(self, bucket: int, number: int, blob: bytes | None) -> pa.Table:
+        """Return the rows of a blob, or those that stand for a watermark.
+
+        Args:
+            bucket: The id of the bucket.
+            number: The number of rows; or the watermark.
+            blob: The rows as an Arrow IPC stream; None for a watermark.
+        """
+        if blob is None:
+            return self._of_watermark(number, bucket).cast(self._schema)
+        return self._of_results(from_blob(blob), bucket).cast(self._schema)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         del bucket

@@ -7,8 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import pluggy
 
@@ -22,6 +21,9 @@ from muntin.triggers.description import check_trigger
 from muntin.triggers.trigger import Trigger
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import check_kind
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
@@ -270,7 +272,7 @@ class _MisofferedError(Exception):
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
-    if EntryPoint.pattern.match(entry.value) is None:
+    if entry.pattern.match(entry.value) is None:
         raise _MisofferedError(
             f"its entry point is {entry.value!r}; expected: the name of a Python module, such as my_package.plugin"
         )

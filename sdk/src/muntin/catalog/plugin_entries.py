@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import Distribution, EntryPoint, distributions
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from muntin.catalog.hooks import PROJECT
 from muntin.errors import MalformedPackageError
 from muntin.errors.safe_text import safe_message
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 
 class PluginEntries(NamedTuple):
@@ -31,6 +33,8 @@ def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
     Args:
         path: The folders to look into, as `sys.path`, which is the default.
     """
+    from importlib.metadata import distributions  # a query that names no module of a plugin does without
+
     entries: list[EntryPoint] = []
     unreadable: list[MalformedPackageError] = []
     names: set[str] = set()

@@ -172,61 +172,29 @@ class Seconds(Code):
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenColumn(Code):
-    """A column where a name alone would be text, cast to a type or as it is.
+class WrittenExpression(Code):
+    """An expression in SQL over one column, as text that names a column in Python too.
 
     Attributes:
-        name: The name of the column.
-        cast_to: The type; empty if it stays as it is.
+        template: The expression, with braces in the place of the column.
+        column: The name of the column.
 
     Example:
-        >>> print(WrittenColumn("km"), WrittenColumn("km", "double"))
-        F.col('km') F.col('km').cast('double')
+        >>> print(WrittenExpression("CAST({} AS double)", "km"), WrittenExpression("timestamp_millis({})", "sent at"))
+        'CAST(km AS double)' 'timestamp_millis(`sent at`)'
     """
 
-    name: str
-    cast_to: str = ""
+    template: str
+    column: str
+
+    @property
+    def sql(self) -> str:
+        """The expression in SQL."""
+        quoted_name = "`" + self.column.replace("`", "``") + "`"
+        return self.template.format(self.column if self.column.isidentifier() else quoted_name)
 
     def __str__(self) -> str:
-        cast = f".cast({self.cast_to!r})" if self.cast_to else ""
-        return f"F.col({self.name!r}){cast}"
-
-
-@dataclass(frozen=True, slots=True)
-class Constant(Code):
-    """A column that has the same value in each row.
-
-    Example:
-        >>> print(Constant("low"))
-        F.lit('low')
-    """
-
-    value: object
-
-    def __str__(self) -> str:
-        return f"F.lit({self.value!r})"
-
-
-class SparkFunction(Code):
-    """A call of a function of Spark's.
-
-    Attributes:
-        name: The name of the function.
-        arguments: The arguments: code, or the names of columns.
-
-    Example:
-        >>> print(SparkFunction("timestamp_millis", "at"), SparkFunction("array", Constant(1), WrittenColumn("n")))
-        F.timestamp_millis('at') F.array(F.lit(1), F.col('n'))
-    """
-
-    __slots__ = ("arguments", "name")
-
-    def __init__(self, name: str, *arguments: Code | str) -> None:
-        self.name = name
-        self.arguments = arguments
-
-    def __str__(self) -> str:
-        return f"F.{self.name}({', '.join(map(_in_python, self.arguments))})"
+        return repr(self.sql)
 
 
 class ErrorMessage(str):

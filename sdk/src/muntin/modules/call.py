@@ -219,7 +219,7 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
             parameters = list(signature_of(code).parameters)[place if reads_by_place else 0 :]
             remedies = [f"{parameters[0]}={column!r}"] if parameters else []
             if place < _most_columns(code):
-                remedies.append(f"F.lit({column!r}) for a column that is the same in each row")
+                remedies.append(f"'({column!r})' for a column that is the same in each row")
             to_do = f"write {', or '.join(remedies)}" if remedies else "leave it out: there are no parameters"
             raise QueryError(
                 f"a module takes columns by place and parameters by name, got {column!r} by place\n  {to_do}"
@@ -239,7 +239,7 @@ def _most_columns(code: Callable[..., object]) -> float:
 
 
 def check_column(argument: str, column: object) -> None:
-    """Refuse anything but the name of one column or an expression of Spark's.
+    """Refuse anything but a column: its name, an expression in SQL, or one of Spark's.
 
     Args:
         argument: The name of the argument that the column was given as, for example `"key"`.
@@ -260,9 +260,9 @@ def check_column(argument: str, column: object) -> None:
         advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
         raise QueryError(
             f"{argument}={column!r:.80} is not a column\n"
-            f"  expected: a column's name, or an expression such as F.col('a') * 2; {advice}"
+            f"  expected: a column's name, or an expression such as 'a * 2'; {advice}"
         )
 
 
 def _constant(value: object) -> str:
-    return f"a constant is F.lit({value!r})" if isinstance(value, int | float | bool) else "leave out what there is not"
+    return f"a constant is '({value!r})'" if isinstance(value, int | float | bool) else "leave out what there is not"

@@ -25,7 +25,7 @@ CASES: Final[Cases] = (
     ("stream.join(stream, left_columns=['km', 5])", r"or by name (left_columns=.*\})", "stream.join(trips, CODE)"),
     (
         "stream.join(stream, right_columns={'km': 5})",
-        r"a constant is (F\.lit\(5\))",
+        r"a constant is ('\(5\)')",
         "stream.join(trips, right_columns={'km': CODE})",
     ),
     (
@@ -116,7 +116,7 @@ CASES: Final[Cases] = (
     ),
     (
         "stream.join(numbers, left_columns='km')",
-        r"cast them to timestamp, for example F\.timestamp_millis",
+        r"cast them to timestamp, for example 'timestamp_millis",
         "stream.join(events(df, at=F.timestamp_millis('ms'), watermark='1 hour'), left_columns='km')",
     ),
     (
@@ -167,8 +167,8 @@ CASES: Final[Cases] = (
     ),
     (
         "union(a=keyed, b=stream_with(key='line'))",
-        r"for example df(\.withColumnRenamed\(.*\))",
-        "union(a=keyed, b=events(dfCODE, at='t', key='line', watermark='1 hour'))",
+        r"rename it before events\(\), for example to (\w+)",
+        "union(a=keyed, b=events(df.withColumnRenamed('station', 'CODE'), at='t', key='line', watermark='1 hour'))",
     ),
     (
         "union(a=keyed, b=events(df.drop('station'), at='t', key='ms', watermark='1 hour'))",

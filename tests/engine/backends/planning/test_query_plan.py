@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, TimestampPolicy, calendar, snapshot, tumbling
 from muntin.errors import PolicyError, QueryError, TypeMismatchError
-from muntin_engine import EventStream, Query, events, from_stream, module, union
+from muntin_engine import EventStream, Query, events, expression, from_stream, module, union
 from muntin_engine.time.lifetimes import LengthColumn, Shift
 from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 from tests.journeys.running import collect
@@ -47,6 +47,15 @@ def test_a_column_that_several_modules_read_is_carried_once(df: DataFrame) -> No
 def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -> None:
     found = query(df, module(Members, (F.col("x") * 10).alias("x")), module(Members, "x"))
     assert [(row["m0"], row["m1"]) for row in collect(found.results())] == [([30], [3])]
+
+
+def test_text_with_an_operator_is_an_expression_unless_a_column_has_that_name(df: DataFrame) -> None:
+    frame = df.withColumn("x-at", F.lit(5)).withColumn("p.q", F.lit(7))
+    modules = [module(Members, text) for text in ("x * 10", "x-AT", "`x-at` + 1", "`p.q`", "(2)", "coalesce(x, 1)")]
+    (row,) = collect(query(frame, *modules, at="at + 1", key="upper(k)").results())
+    assert [row[f"m{place}"] for place in range(len(modules))] == [[30], [5], [6], [7], [2], [3]]
+    assert row["upper(k)"] == "A"
+    assert collect(query(frame, module(Members, "x"), rows="x > 3").results()) == []
 
 
 def test_a_plan_remembers_names_and_types(df: DataFrame) -> None:
@@ -92,9 +101,9 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
         (["latter"], {}, r"did you mean 'later'\?"),
         (
-            ["later*2"],
+            ["latter*2"],
             {},
-            r"reads 'later\*2', .*\n  did you mean 'later'\?\n  text is .*; an expression is F\.expr\('later\*2'\)",
+            r"reads 'latter', in latter\*2, .*\n  did you mean 'later'\?\n  it has at",
         ),
         (
             [lambda: F.expr("latter + 1")],
@@ -224,12 +233,12 @@ def test_lengths_of_lifetimes_that_mean_nothing_on_the_axis_are_refused(
 
 
 def test_lengths_in_columns_are_like_the_times_and_in_every_row(df: DataFrame) -> None:
-    minutes = F.expr("x * INTERVAL '1' MINUTE")
+    minutes = expression("x * INTERVAL '1' MINUTE")
     timed = events(df, at="t").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
     plan = timed.select("x").window(snapshot()).aggregate(n=module(Count)).plan
-    assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes)[8:-2], -3_600_000_000)),)
+    assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes), -3_600_000_000)),)
     with pytest.raises(
-        QueryError, match=r"the length x is int, and times are timestamp\n  expected: .* an interval: F"
+        QueryError, match=r"the length x is int, and times are timestamp\n  expected: .* an interval: e"
     ):
         events(df, at="t").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
     prices = events(df.withColumn("price", F.col("at").cast("decimal(9, 2)")), at="price")

@@ -13,13 +13,15 @@ from muntin_engine.plan.query_as_text import text_of
 from muntin_engine.plan.steps import Step
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
+
+    from muntin_engine.plan.request import Frame
 
 
-def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, DataFrame]) -> dict[str, Any]:
+def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, Frame]) -> dict[str, Any]:
     """Return the steps of queries as plain data, with expressions in Spark's SQL; see `text_of`."""
 
-    def spell_column(frame: DataFrame, column: Column) -> str | None:
+    def spell_column(frame: Frame, column: Column) -> str | None:
         return backend_of(frame).inputs.text_of_column(frame, column)
 
     return text_of(queries, tables, spell_column)
@@ -29,7 +31,7 @@ def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, 
 class HasText(PlannedQuery):
     """The part of a query that writes it as plain data, which `query_from_dict` reads, and as SQL."""
 
-    def to_dict(self, **tables: DataFrame) -> dict[str, Any]:
+    def to_dict(self, **tables: Frame) -> dict[str, Any]:
         """Return the query as plain data, which JSON and YAML can hold: the calls that make it, in order.
 
         Each call is an object: it has its first argument under the name of the call, and the others by the names of the
@@ -50,7 +52,7 @@ class HasText(PlannedQuery):
         """
         return text_of_queries({"": self.steps}, tables)
 
-    def to_sql(self, **tables: DataFrame) -> str:
+    def to_sql(self, **tables: Frame) -> str:
         """Return the query as SQL, from which `sql` makes the query again.
 
         SQL cannot express several windows at once (`windows`), a `clip` join, a join in windows that overlap, modules

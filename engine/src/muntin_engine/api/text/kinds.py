@@ -15,8 +15,8 @@ import muntin.triggers
 from muntin.errors import MuntinError, QueryError, UnknownModuleError
 from muntin.progress import ProgressPolicy
 from muntin.rows import Partitions
-from muntin_engine.backends.choosing import spark_backend
 from muntin_engine.plan.arguments_as_text import KIND, SQL
+from muntin_engine.plan.request import SqlExpression
 from muntin_engine.plan.text_functions import FUNCTIONS
 from muntin_engine.plan.text_places import at, closest
 from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
@@ -81,7 +81,7 @@ class ProgramClasses:
         if not isinstance(data, Mapping) or IS in data:
             return self.parameter(data, here)
         if set(data) == {SQL}:
-            return spark_backend().inputs.expression(data[SQL])
+            return SqlExpression(data[SQL])
         parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}
         if KIND not in data:
             return parts

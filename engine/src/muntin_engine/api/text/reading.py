@@ -24,13 +24,13 @@ from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
 from muntin_engine.plan.text_places import PlacedError, at, closest, plain
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from muntin_engine.plan.request import Frame
 
 _definitions: Final = cache(definitions)
 
 
 def query_from_dict(
-    data: Any, tables: Mapping[str, DataFrame] | Callable[[str], DataFrame], modules: Iterable[Any] = ()
+    data: Any, tables: Mapping[str, Frame] | Callable[[str], Frame], modules: Iterable[Any] = ()
 ) -> Query:
     """Return the query that data describe.
 
@@ -54,7 +54,7 @@ def query_from_dict(
 
 
 def one_pass_from_dict(
-    data: Any, tables: Mapping[str, DataFrame] | Callable[[str], DataFrame], modules: Iterable[Any] = ()
+    data: Any, tables: Mapping[str, Frame] | Callable[[str], Frame], modules: Iterable[Any] = ()
 ) -> OnePass:
     """Return the queries of one pass that data describe.
 
@@ -100,7 +100,7 @@ def _content(data: Any, entry: str, other_reader: str) -> Any:
     return plain(data[entry], entry)
 
 
-def _tables_by_name(tables: Mapping[str, DataFrame] | Callable[[str], DataFrame]) -> Callable[[Any], DataFrame]:
+def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Callable[[Any], Frame]:
     """Return a function that returns the DataFrame of a name, each time the same object.
 
     The function raises a `QueryError` if there is no such DataFrame.
@@ -135,7 +135,7 @@ class QueryReader:
         modules: As for `query_from_dict`.
     """
 
-    def __init__(self, table: Callable[[Any], DataFrame], modules: Iterable[Any]) -> None:
+    def __init__(self, table: Callable[[Any], Frame], modules: Iterable[Any]) -> None:
         self._table = table
         self._modules = tuple(modules)
         self._classes = ProgramClasses.of(self._modules)

@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from muntin.errors import QueryError
-from muntin_engine.backends.local.duckdb_types import quoted, spelled
-from muntin_engine.backends.local.expressions import DuckdbExpression, translated
-from muntin_engine.backends.local.local_frame import LocalFrame, layout_of
-from muntin_engine.backends.local.local_rows import LocalRows
-from muntin_engine.backends.local.refusals import not_yet
+from muntin_engine.backends.local.column_lookup import TextColumn, column_expression, look_up_column
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.local_frame import opened
+from muntin_engine.backends.local.local_rows import LocalRows, micro_batch_of
+from muntin_engine.backends.local.time_marks import marks_of
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Function
     from muntin_engine.plan.lengths import AxisScale
     from muntin_engine.plan.request import InputRequest
-
-
-@dataclass(frozen=True)
-class SqlColumn:
-    """A column that is an expression in Spark's SQL.
-
-    Attributes:
-        text: The expression.
-    """
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A column cast to text.
-
-    Attributes:
-        column: The column.
-    """
-
-    column: Any
-
-    def __str__(self) -> str:
-        return str(self.column)
 
 
 class LocalColumnReader(ColumnReader):
@@ -60,30 +31,26 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """False: tables in this process end."""
-        del df
-        return False
+        """True for a stream of a job under test, and for what is computed of one; tables end."""
+        return micro_batch_of(df) is not None
 
     def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
         """Look up columns of a table."""
-        frame = layout_of(df)
+        frame = opened(df)
         input_columns: dict[str, InputColumn] = {}
         for name, column in columns.items():
             if column is not None:
-                input_columns[name] = _look_up(frame, column, readers.get(name, name))
+                input_columns[name] = look_up_column(frame, column, readers.get(name, name))
         return input_columns
 
-    def expression(self, text: str) -> Any:
-        """Make a column of an expression in Spark's SQL."""
-        return SqlColumn(text)
-
-    def as_text(self, column: Any) -> Any:
-        """Cast a column to text."""
+    def as_text(self, df: object, column: Any) -> Any:
+        """Cast a column of a table to text."""
+        del df
         return TextColumn(column)
 
     def conjunction(self, conditions: Sequence[Any]) -> Any:
         """Make a column that says whether a row meets all conditions."""
-        return SqlColumn(" AND ".join(f"({condition})" for condition in conditions))
+        return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
 
     def project(
         self,
@@ -92,94 +59,19 @@ class LocalColumnReader(ColumnReader):
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[LocalRows, ProjectedRows]:
-        """Project the columns that a query reads; the rows are read when it runs."""
-        del scale
-        if request.heartbeats or request.clock is not None:
-            raise not_yet("heartbeats and clocks")
-        frame = layout_of(request.df)
-        expressions = {name: _expression(frame, column, name) for name, column in columns.items()}
-        condition = None if request.rows is None else _expression(frame, request.rows, "rows").sql
-        rows = LocalRows(
-            frame=request.df,
-            columns={name: expression.sql for name, expression in expressions.items()},
-            schema=pa.schema([(name, expression.type) for name, expression in expressions.items()]),
-            condition=condition,
-        )
-        projected: Any = dict(columns)
-        return rows, ProjectedRows(request.df, projected, identities, request.rows)
+        """Project the columns that a query reads, with heartbeats and clocks; all rows are read when it runs."""
+        frame = opened(request.df)
+        expressions = {name: column_expression(frame, column, name) for name, column in columns.items()}
+        has_marks = bool(request.heartbeats) or request.clock is not None
+        if has_marks:
+            expressions.setdefault("change", DuckdbExpression("'insert'", pa.string()))
+        condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
+        rows = LocalRows(frame, expressions, condition)
+        marks = marks_of(request, rows.schema, scale) if has_marks else ()
+        projected: Any = {name: columns.get(name) for name in expressions}
+        return replace(rows, marks=marks), ProjectedRows(frame.origin, projected, identities, request.rows)
 
     def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
         """Return no functions: expressions call none of plugins."""
         del df
         return ()
-
-
-def _look_up(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
-    """Describe a column of a table.
-
-    Args:
-        frame: The table.
-        column: The column.
-        reader: The reader of the column, for errors.
-
-    Raises:
-        QueryError: The table does not have the column, or it cannot be computed.
-    """
-    expression = _expression(frame, column, reader)
-    text = str(column)
-    name = text
-    if isinstance(column, str) and text not in frame.schema.names and _is_path(text):
-        name = text.rpartition(".")[2]
-    unread_type = frame.unread_types.get(text)
-    if unread_type is not None:
-        return InputColumn(name, pa.null(), unread_type, part_without_type=unread_type)
-    without_type = "void" if pa.types.is_null(expression.type) else None
-    return InputColumn(name, expression.type, spelled(expression.type), part_without_type=without_type)
-
-
-def _expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression:
-    """Return a column of a table in DuckDB's SQL.
-
-    Raises:
-        QueryError: The table does not have the column, or it cannot be computed.
-    """
-    if isinstance(column, TextColumn):
-        return _as_text(_expression(frame, column.column, reader), reader)
-    if isinstance(column, SqlColumn):
-        return translated(column.text, frame.schema)
-    if not isinstance(column, str):
-        raise QueryError(
-            f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
-            "  write it as text in SQL, for example 'km / 1.6'"
-        )
-    if column in frame.schema.names:
-        return DuckdbExpression(quoted(column), frame.schema.field(column).type)
-    folded_names = {name.casefold() for name in frame.schema.names}
-    if column.isidentifier() and column.casefold() not in folded_names:
-        close = difflib.get_close_matches(column, frame.schema.names, n=1)
-        raise QueryError(
-            "{reader} reads {value!r}, and the input has no such column{suggestion}\n  it has {columns}",
-            value=column,
-            reader=reader,
-            suggestion=f"\n  did you mean {close[0]!r}?" if close else "",
-            columns=", ".join(frame.schema.names),
-        )
-    return translated(column, frame.schema)
-
-
-def _is_path(text: str) -> bool:
-    """True if text is a path into a struct, such as `position.lat`."""
-    return all(part.isidentifier() for part in text.split("."))
-
-
-def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
-    """Cast an expression to text.
-
-    Raises:
-        QueryError: The text of its values may differ from Spark's.
-    """
-    if pa.types.is_string(expression.type):
-        return expression
-    if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
-        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), expression.may_raise)
-    raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-import duckdb
 import pyarrow as pa
 
 INSTANT: Final = pa.timestamp("us", "UTC")
@@ -13,6 +12,9 @@ INSTANT: Final = pa.timestamp("us", "UTC")
 
 LOCAL_TIME: Final = pa.timestamp("us")
 """Spark's `timestamp_ntz`: a time on a clock, in no zone."""
+
+LENGTH: Final = pa.duration("us")
+"""Spark's interval of days and seconds: a length of time. DuckDB computes with its microseconds."""
 
 _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.null(): ('"NULL"', "void"),
@@ -27,6 +29,7 @@ _NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
     pa.binary(): ("BLOB", "binary"),
     pa.date32(): ("DATE", "date"),
     LOCAL_TIME: ("TIMESTAMP", "timestamp_ntz"),
+    LENGTH: ("BIGINT", "interval day to second"),  # DuckDB's intervals have months, whose length differs
 }
 """By Arrow type, the names that DuckDB and Spark give it."""
 
@@ -52,66 +55,6 @@ def duckdb_type(data_type: pa.DataType) -> str:
     return _NAMES[data_type][0]
 
 
-_READ_TYPES: Final[Mapping[str, pa.DataType]] = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "integer": pa.int32(),
-    "bigint": pa.int64(),
-    "hugeint": pa.decimal128(38, 0),
-    "utinyint": pa.int16(),
-    "usmallint": pa.int32(),
-    "uinteger": pa.int64(),
-    "ubigint": pa.decimal128(20, 0),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "varchar": pa.string(),
-    "enum": pa.string(),
-    "blob": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": LOCAL_TIME,
-    "timestamp_s": LOCAL_TIME,
-    "timestamp_ms": LOCAL_TIME,
-    "timestamp_ns": LOCAL_TIME,
-    "timestamp with time zone": INSTANT,
-    "timestamptz_ns": INSTANT,
-}
-"""The types in which columns are read, by the ids of DuckDB's types: Spark's, which has no unsigned ones."""
-
-
-_KINDS_WITH_PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
-
-
-def read_type(data_type: duckdb.sqltypes.DuckDBPyType) -> pa.DataType | None:
-    """Return the Arrow type in which a column of DuckDB's is read; None if values of its type are not read.
-
-    Example:
-        >>> print(read_type(duckdb.sqltype("UINTEGER[]")), read_type(duckdb.sqltype("UUID")))
-        list<item: int64> None
-    """
-    kind = data_type.id
-    children: Any = data_type.children if kind in _KINDS_WITH_PARTS else ()
-    if kind == "decimal":
-        sizes = dict(children)
-        return pa.decimal128(sizes["precision"], sizes["scale"])
-    if kind not in _KINDS_WITH_PARTS:
-        return _READ_TYPES.get(kind)
-
-    parts: dict[str, pa.DataType] = {}
-    for name, part in children:
-        if name == "size":  # of an array
-            continue
-        part_type = read_type(part)
-        if part_type is None:
-            return None
-        parts[name] = part_type
-    if kind == "struct":
-        return pa.struct(list(parts.items()))
-    if kind == "map":
-        return pa.map_(parts["key"], parts["value"])
-    return pa.list_(parts["child"])
-
-
 def spelled(data_type: pa.DataType) -> str:
     """Return the name that Spark has for a type, for messages.
 
@@ -132,27 +75,6 @@ def spelled(data_type: pa.DataType) -> str:
         return f"struct<{','.join(f'{field.name}:{spelled(field.type)}' for field in fields)}>"
     names = _NAMES.get(data_type)
     return str(data_type) if names is None else names[1]
-
-
-def read_column(name: str, data_type: duckdb.sqltypes.DuckDBPyType, wanted: pa.DataType) -> str:
-    """Return a column of DuckDB's in SQL, in the type in which it is read.
-
-    Example:
-        >>> read_column("x", duckdb.sqltype("UINTEGER"), pa.int64())
-        'CAST("x" AS BIGINT) AS "x"'
-    """
-    column = quoted(name)
-    truncated = _TRUNCATED.get(data_type.id)
-    if truncated is not None:
-        return f"{truncated.format(column)} AS {column}"
-    return f"CAST({column} AS {duckdb_type(wanted)}) AS {column}"
-
-
-_TRUNCATED: Final[Mapping[str, str]] = {
-    "timestamp_ns": "make_timestamp(epoch_ns({}) // 1000)",
-    "timestamptz_ns": "make_timestamptz(epoch_ns({}) // 1000)",
-}
-"""By the ids of types of nanoseconds, their microseconds: a cast rounds, and moves a time into the next window."""
 
 
 def quoted(name: str) -> str:

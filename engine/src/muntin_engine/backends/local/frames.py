@@ -7,76 +7,95 @@ give a `pyarrow.Table`.
 
 from __future__ import annotations
 
-import glob
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from typing import Any, ClassVar, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.column_reading import ColumnReading, NoReading, reading_of
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.files import Files
+from muntin_engine.backends.local.frame_kind import (
+    FrameColumns,
+    FrameKind,
+    changed_since,
+    columns_of_relation,
+    keys_in,
+    reason_of,
+)
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.streams.local_stream import LocalStream
 
-_WILDCARDS: Final = frozenset("*?[")
+MOST_DIGITS: Final = 38
+"""The most digits of a decimal."""
 
+_BATCH_ROWS: Final = 100_000
+"""The number of rows that travel at once from one connection to another."""
 
-class FrameKind(ABC):
-    """Tables of one library."""
-
-    @abstractmethod
-    def takes(self, frame: object) -> bool:
-        """Say whether an object is a table of this kind."""
-
-    @abstractmethod
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the rows of a table as a relation, which reads them as far as a query needs them."""
-
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return a relation with the columns of a table, of which nobody reads rows."""
-        return self.relation(connection, frame)
-
-    def result(self, rows: pa.Table) -> Any:
-        """Return the rows of a result as a table of this kind."""
-        return rows
+_NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+"""The errors of Arrow for values that have no type, or several."""
 
 
 class PandasFrame(FrameKind):
-    """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too."""
+    """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too; `pd.NA` and None are nulls as well.
+
+    A NaN is a number only in columns that have a mask or are Arrow's, such as `Float64`, where `pd.NA` is the null.
+    """
+
+    word: ClassVar[str] = "pandas column"
 
     def takes(self, frame: object) -> bool:
         """Say whether an object is a DataFrame of pandas."""
         return _is_from(frame, "pandas", "DataFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows without its index."""
-        return connection.from_arrow(self._arrow(frame, pa.Table.from_pandas))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
+        types: list[pa.DataType | None] = []
+        spelled_types: list[str] = []
+        for place, dtype in enumerate(frame.dtypes):
+            column = frame.iloc[:, place]
+            has_objects = _holds_objects(dtype)
+            data_type = None
+            spelled_type = str(dtype)
+            try:
+                # The type of a column of one library type is that of its first rows.
+                data_type = _array_of_pandas(column if has_objects else column.iloc[:0]).type
+            except _NO_ARROW_TYPE as error:
+                if has_objects:
+                    spelled_type += f" (its values are not of one type: {reason_of(error)})"
+            else:
+                if has_objects:
+                    spelled_type += f" (its values are {data_type})"
+            types.append(data_type)
+            spelled_types.append(spelled_type)
+        return _columns_of_arrow(connection, self.word, list(map(str, frame.columns)), types, spelled_types)
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its columns. Types of Python objects are found by a look at all of them."""
-        schema: pa.Schema = self._arrow(frame, pa.Schema.from_pandas)
-        return connection.from_arrow(schema.empty_table())
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows without its index."""
+        all_names = list(map(str, frame.columns))
+        columns: list[Any] = []
+        for name in names:
+            if name not in all_names:
+                raise changed_since(f"the frame has no column {name!r} any more")
+            try:
+                columns.append(_array_of_pandas(frame.iloc[:, all_names.index(name)]))
+            except _NO_ARROW_TYPE as error:
+                reason = reason_of(error)
+                raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
+        return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
-    @staticmethod
-    def _arrow(frame: Any, make: Callable[..., Any]) -> Any:
-        """Return what a function of pyarrow makes of a frame.
-
-        Raises:
-            QueryError: The frame has several columns of one name, or a column of several types.
-        """
-        names = list(map(str, frame.columns))
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
-            raise QueryError(f"the frame has several columns {doubled[0]!r}\n  rename all but one of them")
-        try:
-            return make(frame, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise QueryError(
-                "a column of the frame holds values of several types: {reason}\n"
-                "  expected: one type a column, for example frame.astype({{'name': str}})",
-                reason=str(error),
-            ) from error
+    def row_count(self, frame: Any) -> int:
+        """Return the number of its rows."""
+        return len(frame)
 
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
@@ -91,20 +110,49 @@ class PandasFrame(FrameKind):
         }
         has_nulls = {column.type for column in rows.columns if column.null_count}
         return rows.to_pandas(
-            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None
+            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None,
+            integer_object_nulls=True,  # those inside of structs and lists
         )
 
 
 class PolarsFrame(FrameKind):
     """A `polars.DataFrame`."""
 
+    word: ClassVar[str] = "Polars column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object is a DataFrame of Polars."""
         return _is_from(frame, "polars", "DataFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        return connection.from_arrow(pa.table(frame))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        return self._columns_of_schema(connection, frame.schema)
+
+    def _columns_of_schema(self, connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
+        import polars
+
+        types: list[pa.DataType | None] = []
+        for column in schema.to_frame():
+            data_type = None
+            if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
+                with suppress(pa.ArrowInvalid):  # numbers of 128 bits
+                    data_type = pa.table(column.to_frame()).schema.field(0).type
+            types.append(data_type)
+        return _columns_of_arrow(connection, self.word, schema.names(), types, list(map(str, schema.dtypes())))
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows."""
+        for name in names:
+            if name not in frame.columns:
+                raise changed_since(f"the frame has no column {name!r} any more")
+        columns = [frame.get_column(name) for name in names]
+        return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
+
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of its rows."""
+        return len(frame)
 
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame."""
@@ -120,15 +168,28 @@ class LazyPolarsFrame(PolarsFrame):
         """Say whether an object is a LazyFrame of Polars."""
         return _is_from(frame, "polars", "LazyFrame")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        schema = pa.table(frame.collect_schema().to_frame()).schema
-        batches = (batch.cast(schema) for part in frame.collect_batches() for batch in pa.table(part).to_batches())
-        return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, batches))
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        return self._columns_of_schema(connection, _schema_of_lazy(frame))
 
-    def layout(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its columns."""
-        return connection.from_arrow(pa.table(frame.collect_schema().to_frame()))
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows."""
+        import polars.selectors
+
+        read_frame = frame.select(polars.selectors.by_name(*names))
+        schema = pa.table(_schema_of_lazy(read_frame).to_frame()).schema
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for part in read_frame.collect_batches():
+                for batch in pa.table(part).to_batches():
+                    yield batch.cast(schema)
+
+        return connection.from_arrow(_for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
+
+    def row_count(self, frame: Any) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
@@ -138,15 +199,23 @@ class LazyPolarsFrame(PolarsFrame):
 class DuckdbRelation(FrameKind):
     """A relation of DuckDB, which its own connection computes."""
 
+    word: ClassVar[str] = "DuckDB column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object is a relation."""
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the relation itself."""
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        relation: duckdb.DuckDBPyRelation = frame
-        return relation
+        return replace(columns_of_relation(frame, self.word), read_types={})
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
+        columns = ", ".join(map(quoted, names))
+        return connection.from_arrow(frame.project(columns).to_arrow_reader(_BATCH_ROWS))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a relation of the default connection."""
@@ -156,84 +225,269 @@ class DuckdbRelation(FrameKind):
 class ArrowData(FrameKind):
     """A table, a dataset or a reader of pyarrow, or anything that offers a stream of Arrow data."""
 
+    word: ClassVar[str] = "Arrow column"
+
     def takes(self, frame: object) -> bool:
         """Say whether an object has Arrow data to read."""
         return hasattr(frame, "__arrow_c_stream__") or _is_from(frame, "pyarrow", "Dataset")
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return its rows."""
-        if isinstance(frame, pa.Table | pa.RecordBatchReader) or not hasattr(frame, "__arrow_c_stream__"):
-            return connection.from_arrow(frame)
-        try:
-            return connection.from_arrow(pa.RecordBatchReader.from_stream(frame))
-        except pa.ArrowInvalid as error:
-            raise QueryError(f"a {type(frame).__name__} is no table\n  expected: one with columns") from error
+    def opened(self, frame: Any) -> Any:
+        """Return what pyarrow knows as it is, and a stream of anything else."""
+        is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or _is_from(frame, "pyarrow", "Dataset")
+        return frame if is_known else ArrowStream(frame)
+
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns."""
+        schema: pa.Schema = frame.schema
+        return _columns_of_arrow(connection, self.word, schema.names, schema.types, list(map(str, schema.types)))
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows.
+
+        Raises:
+            QueryError: It is a reader that was read before.
+        """
+        if _is_from(frame, "pyarrow", "Dataset"):
+            fields = {name: pc.field(name) for name in names}
+            return connection.from_arrow(_for_duckdb(frame.scanner(columns=fields).to_reader()))
+        if isinstance(frame, pa.Table):
+            return connection.from_arrow(_for_duckdb(frame.select(list(names))))
+        if isinstance(frame, pa.RecordBatchReader):
+            if frame in _READ_READERS:
+                raise _read_before("the reader", "reader.read_all()")
+            _READ_READERS.add(frame)
+            return connection.from_arrow(_for_duckdb(_only(names, frame)))
+        return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
+
+    def keys_of_changelog(self, frame: Any) -> list[str] | None:
+        """Return the key columns that a changelog itself names, in the metadata of its ids."""
+        return keys_in(frame.schema)
+
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table in memory."""
+        return frame.num_rows if isinstance(frame, pa.Table) else None
 
 
-class Files(FrameKind):
-    """A file of Parquet, CSV or JSON, several by a pattern, or a folder of Parquet files."""
+class StreamUnderTest(ArrowData):
+    """A stream of a job under test, with the rows of one micro-batch."""
+
+    word: ClassVar[str] = "stream column"
 
     def takes(self, frame: object) -> bool:
-        """Say whether an object is a path."""
-        return isinstance(frame, str | os.PathLike)
+        """Say whether an object is such a stream."""
+        return isinstance(frame, LocalStream)
 
-    def relation(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-        """Return the rows of the files, in the order of their names."""
-        paths = _paths(os.fspath(frame))
-        suffixes = {Path(path).suffix.casefold() for path in paths}
-        read = _READERS.get(suffixes.pop()) if len(suffixes) == 1 else None
-        if read is None:
-            raise QueryError(
-                f"{os.fspath(frame)!r} is no file that can be read\n"
-                "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
-            )
-        try:
-            return read(connection, paths)
-        except duckdb.Error as error:
-            reason = str(error).splitlines()[0]
-            raise QueryError("{value!r} cannot be read: {reason}", value=os.fspath(frame), reason=reason) from error
+    def opened(self, frame: Any) -> Any:
+        """Return the rows of the micro-batch."""
+        return frame.table()
+
+    def micro_batch(self, frame: Any) -> MicroBatch | None:
+        """Return the micro-batch."""
+        micro_batch: MicroBatch = frame.micro_batch
+        return micro_batch
 
 
-def _paths(path: str) -> list[str]:
-    """Return the files that a path names.
+_READ_READERS: Final[WeakSet[pa.RecordBatchReader]] = WeakSet()
+"""The readers whose rows were read, or begun to be."""
+
+
+class ArrowStream:
+    """An object that offers a stream of Arrow data, perhaps only once.
+
+    Attributes:
+        schema: The columns.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        """Begin to read the object: it need not say its columns otherwise.
+
+        Raises:
+            QueryError: It is no table.
+        """
+        self._frame = frame
+        self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
+        self._has_rows = False
+        self.schema: pa.Schema = self._first_reader.schema
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Return a reader of all rows.
+
+        Raises:
+            QueryError: The object had rows, and has none any more.
+        """
+        reader = self._first_reader or _reader_of(self._frame)
+        self._first_reader = None
+        batches = iter(reader)
+        first_batch = next((batch for batch in batches if len(batch)), None)
+        if first_batch is None:
+            if self._has_rows:
+                raise _read_before(f"the {type(self._frame).__name__}", "pyarrow.table(stream)")
+            return reader
+        self._has_rows = True
+        return pa.RecordBatchReader.from_batches(self.schema, chain([first_batch], batches))
+
+
+def _read_before(subject: str, table: str) -> QueryError:
+    """Return the error for rows that can be read once, and have been.
+
+    Args:
+        subject: What had them.
+        table: The call that makes a table of it.
+    """
+    return QueryError(
+        f"{subject} has been read, and its rows can be read once\n"
+        f"  to run several queries, or one several times, give events() a table: {table}"
+    )
+
+
+def _holds_objects(dtype: Any) -> bool:
+    """Say whether the type of the values of a pandas column is not that of the column."""
+    return getattr(dtype, "kind", "") == "O" and not hasattr(dtype, "construct_array_type")  # a type of NumPy's
+
+
+def _array_of_pandas(column: Any) -> Any:
+    """Return a pandas column as Arrow data.
 
     Raises:
-        QueryError: There is none.
+        ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: It is of a type that Arrow does not have, or its values
+            are of several types.
     """
-    if os.path.isdir(path):
-        paths = sorted(glob.glob(os.path.join(path, "**", "*.parquet"), recursive=True))
-    elif _WILDCARDS.isdisjoint(path):
-        paths = [path] if os.path.exists(path) else []
-    else:
-        paths = sorted(glob.glob(path, recursive=True))
-    if not paths:
-        raise QueryError(
-            f"there is no file {path!r}\n"
-            f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
-        )
-    return paths
+    array = pa.Array.from_pandas(column)
+    if not _holds_objects(column.dtype):
+        return array
+    # Arrow makes one type of these, and gives some of the values another meaning.
+    if pa.types.is_timestamp(array.type) and len({value.tzinfo is None for value in column.dropna()}) > 1:
+        raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):
+        raise pa.ArrowInvalid("some of its values are text, and others are bytes")
+    return array
 
 
-def _read_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_parquet(list(paths), union_by_name=True)
+def _schema_of_lazy(frame: Any) -> Any:
+    """Return the schema of a lazy frame.
+
+    Raises:
+        QueryError: The frame cannot be computed, for example because it reads a column that is not there.
+    """
+    import polars
+
+    try:
+        return frame.collect_schema()
+    except polars.exceptions.PolarsError as error:
+        raise QueryError("the lazy frame cannot be computed: {reason}", reason=reason_of(error)) from error
 
 
-def _read_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_csv(list(paths))
+def _reader_of(frame: Any) -> pa.RecordBatchReader:
+    """Return a reader of anything that offers a stream of Arrow data.
+
+    Raises:
+        QueryError: It is no table, or cannot be read.
+    """
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except pa.ArrowInvalid as error:
+        name = type(frame).__name__
+        raise QueryError(f"a {name} is no table that can be read\n  expected: one with columns") from error
 
 
-def _read_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    return connection.read_json(list(paths))
+def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a reader of some of the columns of a reader."""
+    places = [reader.schema.names.index(name) for name in names]
+    schema = pa.schema([reader.schema.field(place) for place in places])
+    batches = (batch.select(places) for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-_READERS: Final = {
-    ".parquet": _read_parquet,
-    ".csv": _read_csv,
-    ".json": _read_json,
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-}
-"""By the ending of a file's name, how it is read."""
+def _columns_of_arrow(
+    connection: duckdb.DuckDBPyConnection,
+    word: str,
+    names: Sequence[str],
+    types: Sequence[pa.DataType | None],
+    spelled_types: Sequence[str],
+) -> FrameColumns:
+    """Describe columns of Arrow data.
+
+    Args:
+        connection: A connection.
+        word: The word for a column, for messages.
+        names: The names of the columns.
+        types: Their types; None for a column that Arrow has no type for.
+        spelled_types: Their types as the library of the table spells them.
+    """
+    read_fields: list[pa.Field] = []
+    for place, data_type in enumerate(types):
+        read_type = None if data_type is None else _type_for_duckdb(data_type)
+        if read_type is not None:
+            read_fields.append(pa.field(str(place), read_type))
+
+    readings: dict[str, ColumnReading] = {}
+    read_types: dict[str, str] = {}
+    if read_fields:
+        # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
+        reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
+        relation = connection.from_arrow(reader)
+        for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
+            readings[place_name] = reading_of(duckdb_type, has_lengths=True)
+            read_types[names[int(place_name)]] = str(duckdb_type)
+    named_readings: list[tuple[str, ColumnReading]] = []
+    for place, name in enumerate(names):
+        named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
+    return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)
+
+
+def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
+    """Return the type in which DuckDB takes values of an Arrow type; None if it would give them another meaning.
+
+    Example:
+        >>> print(_type_for_duckdb(pa.float16()), _type_for_duckdb(pa.decimal256(50, 2)))
+        float None
+    """
+    if pa.types.is_float16(data_type):
+        return pa.float32()
+    if pa.types.is_decimal256(data_type):
+        has_few_digits = data_type.precision <= MOST_DIGITS
+        return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
+    if pa.types.is_duration(data_type) and data_type.unit in ("s", "ms"):
+        return pa.duration("us")  # DuckDB computes with what stands under a null, and fails if it is too large
+    is_other = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
+    if is_other or isinstance(data_type, pa.BaseExtensionType):
+        return None
+    if pa.types.is_nested(data_type):
+        return _nested_type_for_duckdb(data_type)
+    return data_type
+
+
+def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
+    """Return a nested type with the types in which DuckDB takes its parts; None if it does not take one."""
+    parts: list[pa.Field] = []
+    for place in range(data_type.num_fields):
+        part = data_type.field(place)
+        part_type = _type_for_duckdb(part.type)
+        if part_type is None:
+            return None
+        parts.append(part.with_type(part_type))
+    if parts == [data_type.field(place) for place in range(data_type.num_fields)]:
+        return data_type
+    if pa.types.is_struct(data_type):
+        return pa.struct(parts)
+    if pa.types.is_map(data_type):
+        (entries,) = parts
+        return pa.map_(entries.type.field(0), entries.type.field(1))
+    is_large = pa.types.is_large_list(data_type) or pa.types.is_large_list_view(data_type)
+    return pa.large_list(parts[0]) if is_large else pa.list_(parts[0])
+
+
+def _for_duckdb(rows: Any) -> Any:
+    """Return an Arrow table, or a reader, in types that DuckDB takes; most are as they are."""
+    fields: list[pa.Field] = []
+    for field in rows.schema:
+        read_type = _type_for_duckdb(field.type)
+        assert read_type is not None, "columns of other types are not read"
+        fields.append(field.with_type(read_type))
+    schema = pa.schema(fields)
+    return rows if schema == rows.schema else rows.cast(schema)
 
 
 def _is_from(frame: object, library: str, name: str) -> bool:
@@ -246,6 +500,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
     PolarsFrame(),
     LazyPolarsFrame(),
     DuckdbRelation(),
+    StreamUnderTest(),
     ArrowData(),
     Files(),
 )

@@ -1,85 +1,392 @@
-"""A table in this process with the columns that a query can read of it, in the types that Spark has too."""
+"""A table that was opened for a query: its columns in the types that Spark has too, and its rows as relations.
+
+An input is opened once, by `events()`, and travels with the request: its columns are looked up many times, and each
+look would open files again or go through the Python objects of a data frame. Changes of columns and unions are frames
+over frames, whose rows are computed when they are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from threading import get_ident
+from typing import Any, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.duckdb_types import quoted, read_column, read_type
-from muntin_engine.backends.local.frames import FrameKind, kind_of
+from muntin_engine.backends.local.column_reading import NoReading
+from muntin_engine.backends.local.cores import available_cores
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since, reason_of
+from muntin_engine.backends.local.frames import kind_of
+from muntin_engine.backends.local.micro_batch import MicroBatch
+
+_TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
+"""The types that have a meaning in a query, for messages."""
+
+_BATCH_ROWS: Final = 100_000
+"""The number of rows that are in memory at once, besides what a table itself holds."""
 
 
-@dataclass(frozen=True)
-class LocalFrame:
-    """The columns of a table.
+class LocalFrame(ABC):
+    """A table that a query reads.
 
     Attributes:
-        relation: The table as a relation of DuckDB, with its columns in the types of `schema`.
-        schema: The Arrow types of the columns; null where a column has none that can be read.
-        unread_types: The types of those columns as DuckDB spells them, by name.
+        kind: The kind of the table, and of results.
+        schema: The columns with the types in which they are read, null where a column has none.
+        origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
-    relation: duckdb.DuckDBPyRelation
     schema: pa.Schema
-    unread_types: Mapping[str, str]
+
+    @property
+    @abstractmethod
+    def kind(self) -> FrameKind:
+        """The kind of the table."""
+
+    @property
+    def origin(self) -> Any:
+        """The table that was given, or this one."""
+        return self
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return "the input"
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of a stream that its rows are of; None for tables, which end."""
+        return None
+
+    @abstractmethod
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column of a type without a meaning, in words of its kind; None if it has one.
+
+        Args:
+            name: The name of the column.
+        """
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
+    @abstractmethod
+    def is_hidden(self, name: str) -> bool:
+        """True if no expression can read a column: each value of it would have to have a meaning."""
+
+    @abstractmethod
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as relations, one to be read after the other, with their columns in the types of `schema`.
+
+        Args:
+            names: The names of the columns.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if its rows are the results of a query, which runs while they are read."""
+        return False
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None
+
+    def parts(self) -> Sequence[LocalFrame]:
+        """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
+        return ()
+
+    def names_in(self, *sqls: str) -> list[str]:
+        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
+        names = dict.fromkeys(self.schema.names)
+        return [name for name in names if any(quoted(name) in sql for sql in sqls)]
+
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the rows as Arrow data.
+
+        Args:
+            schema: The columns, of those that the table has.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        for relation in self.relations(schema.names):
+            for batch in relation.to_arrow_reader(_BATCH_ROWS):
+                yield batch.cast(schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the rows to any library that reads Arrow data, with all columns that have a meaning."""
+        readable_fields = [field for field in self.schema if self.refusal(field.name) is None]
+        schema = pa.schema(readable_fields)
+        reader = pa.RecordBatchReader.from_batches(schema, self.batches(schema))
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFrame(LocalFrame):
+    """A table of a query writer.
+
+    Attributes:
+        frame: The table.
+    """
+
+    frame: Any
+
+    @property
+    def origin(self) -> Any:
+        """The table."""
+        return self.frame
+
+    @cached_property
+    def kind(self) -> FrameKind:
+        """The kind of the table.
+
+        Raises:
+            QueryError: It is no table.
+        """
+        kind = kind_of(self.frame)
+        if kind is None:
+            raise QueryError(
+                f"a {type(self.frame).__name__} is no table\n  expected: a data frame, Arrow data, or a path"
+            )
+        return kind
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return self.kind.subject(self.frame)
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch that its rows are of."""
+        return self.kind.micro_batch(self.frame)
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, if the table knows it."""
+        return self.kind.row_count(self.frame)
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the table."""
+        return [OpenFrame(part) for part in self.kind.parts(self.frame)]
+
+    @cached_property
+    def source(self) -> Any:
+        """The object that is read of the table.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        return self.kind.opened(self.frame)
+
+    @cached_property
+    def columns(self) -> FrameColumns:
+        """The columns, described once.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        try:
+            return self.kind.columns(new_connection(), self.source)
+        except duckdb.Error as error:
+            raise QueryError(f"{self.subject} cannot be read: {reason_of(error)}") from error
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with the types in which they are read."""
+        return pa.schema([(name, reading.type) for name, reading in self.columns.readings])
+
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column of a type without a meaning."""
+        if name in self.columns.refusals:
+            return self.columns.refusals[name]
+        place = self.columns.names.index(name)
+        _, reading = self.columns.readings[place]
+        if reading.unread_part is None:
+            return None
+        part = "which" if isinstance(reading, NoReading) else f"whose part {reading.unread_part}"
+        return (
+            f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
+            f"query\n  expected: {_TYPES}; cast it before events()"
+        )
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
+
+    def is_hidden(self, name: str) -> bool:
+        """True if a column has values, and none of them is read."""
+        if name in self.columns.refusals:
+            return True
+        reading = dict(self.columns.readings)[name]
+        return isinstance(reading, NoReading) and not reading.is_of_nulls
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as one relation."""
+        readings = dict(self.columns.readings)
+        columns = [f"{readings[name].sql(quoted(name))} AS {quoted(name)}" for name in names]
+        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
+        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
+            planned_type = self.columns.read_types.get(name, data_type)
+            if data_type != planned_type:
+                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
+        yield relation.project(", ".join(columns) or "1")
+
+    def _counted_names(self) -> list[str]:
+        """Return one column that can be read, for a query that reads none: its rows are counted all the same."""
+        return [name for name in self.columns.names if not self.is_hidden(name)][:1]
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedFrame(LocalFrame):
+    """A table with columns computed from those of another one.
+
+    Attributes:
+        frame: The other table.
+        columns: All columns, as names and expressions over that table.
+        kept_names: The names of those that are columns of the other table.
+    """
+
+    frame: LocalFrame
+    columns: Sequence[tuple[str, DuckdbExpression]]
+    kept_names: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, relation: duckdb.DuckDBPyRelation) -> LocalFrame:
-        """Read the columns of a relation, each in a type that Spark has."""
-        columns: list[str] = []
-        fields: list[pa.Field] = []
-        unread_types: dict[str, str] = {}
-        for name, data_type in zip(relation.columns, relation.types, strict=True):
-            arrow_type = read_type(data_type)
-            if arrow_type is None:
-                unread_types[name] = "void" if data_type.id == "null" else str(data_type).casefold()
-                fields.append(pa.field(name, pa.null()))
-                columns.append(quoted(name))
-            else:
-                fields.append(pa.field(name, arrow_type))
-                columns.append(read_column(name, data_type, arrow_type))
-        return cls(relation.project(", ".join(columns)), pa.schema(fields), unread_types)
+    def beside(cls, frame: LocalFrame, columns: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+        """Return a table with further columns beside its own."""
+        names = frame.schema.names
+        return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
+
+    @property
+    def kind(self) -> FrameKind:
+        """The kind of the other table."""
+        return self.frame.kind
+
+    @property
+    def subject(self) -> str:
+        """The words for the other table in messages."""
+        return self.frame.subject
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the other table."""
+        return self.frame.micro_batch
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of the other table are the results of a query."""
+        return self.frame.runs_queries
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows of the other table."""
+        return self.frame.row_count
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the other table with the columns."""
+        return [replace(self, frame=part) for part in self.frame.parts()]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with their types."""
+        return pa.schema([(name, expression.type) for name, expression in self.columns])
+
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column that the other table has with a type without a meaning."""
+        return self.frame.refusal(name) if name in self.kept_names else None
+
+    def is_hidden(self, name: str) -> bool:
+        """True if a column is one of the other table that no expression can read."""
+        return name in self.kept_names and self.frame.is_hidden(name)
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows of the other table with the columns."""
+        expressions = dict(self.columns)
+        sqls = [expressions[name].sql for name in names]
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
+        for relation in self.frame.relations(self.frame.names_in(*sqls)):
+            yield relation.project(columns or "1")
 
 
-def layout_of(frame: object) -> LocalFrame:
-    """Return the columns of a table, without a look at its rows.
+def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
+    """Return columns of a table as they are, in its order.
 
-    Raises:
-        QueryError: It cannot be read.
+    Args:
+        frame: The table.
+        names: The names of the columns.
     """
-    return LocalFrame.of(_kind(frame).layout(_connection().cursor(), frame))
+    columns: list[tuple[str, DuckdbExpression]] = []
+    for field in frame.schema:
+        if field.name in names:
+            columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
+    return columns
 
 
-def open_frame(frame: object) -> LocalFrame:
-    """Return a table whose relation reads its rows.
-
-    Raises:
-        QueryError: It cannot be read.
-    """
-    return LocalFrame.of(_kind(frame).relation(_connection().cursor(), frame))
+def opened(frame: Any) -> LocalFrame:
+    """Return a table that is open; one that is given is opened."""
+    return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
 
 
 def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
     """Return an Arrow table as a relation."""
-    return _connection().cursor().from_arrow(table)
+    return new_connection().from_arrow(table)
 
 
-def _kind(frame: Any) -> FrameKind:
-    kind = kind_of(frame)
-    if kind is None:
-        raise QueryError(f"a {type(frame).__name__} is no table\n  expected: a data frame, Arrow data, or a path")
-    return kind
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
+    connection = _database().cursor()
+    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
+    return connection
+
+
+def interrupt_thread(thread: int) -> None:
+    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+
+    Args:
+        thread: The id of the thread.
+    """
+    for connection in list(_CONNECTIONS.pop(thread, ())):
+        connection.interrupt()
+
+
+def limit_database(threads: int, memory_percent: int) -> None:
+    """Set what the database of this process may use.
+
+    Args:
+        threads: The number of its threads.
+        memory_percent: The memory, in percent of that of the machine.
+    """
+    connection = _database()
+    connection.execute(f"SET GLOBAL threads = {threads}")
+    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
+
+
+_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
+"""The connections that were made, by the thread that made them."""
+
+MEMORY_PERCENT: Final = 50
+"""The memory that databases may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC."""
-    connection = duckdb.connect(":memory:")
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
+    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET GLOBAL threads = {available_cores()}")
+    connection.execute(f"SET GLOBAL memory_limit = '{MEMORY_PERCENT}%'")
     return connection

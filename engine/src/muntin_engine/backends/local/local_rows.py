@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
 
 import duckdb
 import pyarrow as pa
 
-from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.local_frame import open_frame
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
+from muntin_engine.backends.local.local_frame import LocalFrame, opened
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.refusals import FailedRowError
 
 _BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once, besides what the table itself holds."""
@@ -23,15 +26,20 @@ class LocalRows:
 
     Attributes:
         frame: The table.
-        columns: By name, the columns in DuckDB's SQL.
-        schema: Their names and types.
+        columns: The columns by name, as expressions over those of the table.
         condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
+        marks: The rows of other tables that follow them, with the same columns.
     """
 
-    frame: Any
-    columns: Mapping[str, str]
-    schema: pa.Schema
-    condition: str | None
+    frame: LocalFrame
+    columns: Mapping[str, DuckdbExpression]
+    condition: str | None = None
+    marks: tuple[LocalRows, ...] = ()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return pa.schema([(name, expression.type) for name, expression in self.columns.items()])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows.
@@ -39,17 +47,35 @@ class LocalRows:
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
         """
-        relation = open_frame(self.frame).relation
-        if self.condition is not None:
-            relation = relation.filter(self.condition)
-        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.columns.items())
+        sqls = [expression.sql for expression in self.columns.values()]
+        read_sqls = sqls if self.condition is None else [*sqls, self.condition]
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(self.columns, sqls, strict=True))
         try:
-            for batch in relation.project(columns).to_arrow_reader(_BATCH_ROWS):
-                yield batch.cast(self.schema)
+            for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
+                rows = relation if self.condition is None else relation.filter(self.condition)
+                for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
+                    yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise QueryError("the rows of the input cannot be read: {reason}", reason=str(error)) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
+        for mark_rows in self.marks:
+            yield from mark_rows.batches()
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None if self.condition is not None or self.marks else self.frame.row_count
+
+    def parts(self) -> list[LocalRows]:
+        """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
+        return [] if self.marks else [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def micro_batch_of(rows: object) -> MicroBatch | None:
+    """Return the micro-batch that the rows of an input are of, projected or not; None for tables, which end."""
+    frame = rows.frame if isinstance(rows, LocalRows) else opened(rows)
+    return frame.micro_batch

@@ -1,14 +1,72 @@
-"""The error for what a query cannot do in this process yet."""
+"""The errors for what a query cannot do in this process, and for a row that cannot be computed."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from muntin.errors import QueryError
+from muntin_engine.backends.local.frame_kind import reason_of
 
 
-def not_yet(what: str) -> QueryError:
+class NeedsSparkError(QueryError):
+    """A query in this process asks for something that only Spark has.
+
+    Attributes:
+        used: What it asks for, in words.
+    """
+
+    def __init__(self, used: str, message: str, **parts: Any) -> None:
+        """Make an error.
+
+        Args:
+            used: What the query asks for, in words.
+            message: The message.
+            parts: The parts of the message, by name.
+        """
+        self.used = used
+        super().__init__(message, **parts)
+
+
+def not_yet(what: str) -> NeedsSparkError:
     """Return the error for something that only Spark does so far.
 
     Args:
         what: The call, or what it asks for.
     """
-    return QueryError(f"not yet without Spark: {what}\n  run the query over a DataFrame of Spark's")
+    return NeedsSparkError(what, f"not yet without Spark: {what}\n  run the query over a DataFrame of Spark's")
+
+
+def of_stream_under_test(call: str) -> QueryError:
+    """Return the error for a call that runs a query over a stream of a job under test: its fixture runs it.
+
+    Args:
+        call: The call, such as `results()`.
+    """
+    return QueryError(
+        f"{call} runs a query, and this is one over the stream of a job under test, which the fixture feeds\n"
+        "  return the query from the job's function, and compare what feed(), advance() and close() return;\n"
+        "  a stream without an end runs on Spark: give events() what spark.readStream returns"
+    )
+
+
+class FailedRowError(QueryError):
+    """A row of a table cannot be read or computed.
+
+    Attributes:
+        fact: What is wrong with it.
+    """
+
+    def __init__(self, what: str, error: Exception, separator: str) -> None:
+        """Take an error of DuckDB.
+
+        Args:
+            what: What was being done.
+            error: The error.
+            separator: Stands in its text before the part of the query that failed, if that is known.
+        """
+        kind_and_fact, _, part = reason_of(error).partition(separator)
+        self.fact = kind_and_fact
+        if part:
+            self.fact = kind_and_fact.removeprefix("Invalid Input Error: ")
+        within = f", in {part!r}" if part else ""
+        super().__init__("{what}: {fact}{within}", value=part, what=what, fact=self.fact, within=within)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class ColumnReader(ABC):
     """Looks up columns of the inputs of one backend, and projects them.
 
-    An input is what a query writer gives to `events()`. A column is its name, or what the backend makes of an
-    expression; the planner passes both on without a look.
+    An input is what a query writer gives to `events()`. A column is text, which is its name or an expression in SQL, or
+    what the backend has for a column; the planner passes both on without a look.
     """
 
     @abstractmethod
@@ -41,12 +41,8 @@ class ColumnReader(ABC):
         """
 
     @abstractmethod
-    def expression(self, text: str) -> ColumnLike:
-        """Make a column of an expression in SQL."""
-
-    @abstractmethod
-    def as_text(self, column: ColumnLike) -> ColumnLike:
-        """Cast a column to text."""
+    def as_text(self, df: Any, column: ColumnLike) -> ColumnLike:
+        """Cast a column of an input to text."""
 
     @abstractmethod
     def conjunction(self, conditions: Sequence[ColumnLike]) -> ColumnLike:

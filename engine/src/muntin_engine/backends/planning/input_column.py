@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin import Axis
 from muntin.axis import MOST_PLACES
 from muntin.errors import QueryError
-from muntin.errors.messages import Constant, ErrorMessage, SparkFunction, WrittenColumn
+from muntin.errors.messages import ErrorMessage, WrittenExpression
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.backends.planning.field_types import ColumnType, field_of
 
@@ -30,6 +30,7 @@ class InputColumn:
         part_without_type: The first part of the type that Arrow has no type for, as the backend spells it; None if the
             column can travel.
         collation: The collation of its text, or of the text in it; None if it is compared by its bytes.
+        refusal: The error where a column that cannot travel is read, in words of its input; None for those of Spark.
     """
 
     name: str
@@ -37,6 +38,7 @@ class InputColumn:
     spelled_type: str
     part_without_type: str | None = None
     collation: str | None = None
+    refusal: str | None = None
 
     @property
     def field(self) -> Field:
@@ -61,6 +63,8 @@ class InputColumn:
         Raises:
             QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
         """
+        if self.refusal is not None:
+            raise QueryError(self.refusal)
         if self.part_without_type is not None:
             raise QueryError(
                 f"a column of type {self.part_without_type} cannot be a key, an id or an input; cast it first"
@@ -92,13 +96,13 @@ class InputColumn:
     def _axis_instead(self) -> ErrorMessage:
         """Return the call to write instead of a column that is no axis."""
         if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
-            return ErrorMessage("a float has no next one: {cast}", cast=WrittenColumn(self.name, "decimal(18, 6)"))
+            cast = WrittenExpression("CAST({} AS decimal(18, 6))", self.name)
+            return ErrorMessage("a float has no next one: {cast}", cast=cast)
         if self.kind is ScalarKind.STRING:
-            order = SparkFunction("array", Constant("low"), Constant("high"))
             return ErrorMessage(
                 "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
-                time=WrittenColumn(self.name, "timestamp"),
-                place=SparkFunction("array_position", order, WrittenColumn(self.name)),
+                time=WrittenExpression("CAST({} AS timestamp)", self.name),
+                place=WrittenExpression("array_position(array('low', 'high'), {})", self.name),
             )
         return ErrorMessage("cast it, for example to timestamp")
 

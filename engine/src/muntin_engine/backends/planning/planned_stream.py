@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin import Axis
 from muntin.errors import QueryError
-from muntin.errors.messages import Call, SparkFunction
+from muntin.errors.messages import Call, WrittenExpression
 from muntin.schemas import ScalarKind
 from muntin_engine.backends.planned_query import Projection
 from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name
@@ -121,7 +121,7 @@ class PlannedStream:
                 "a source that is idle follows a clock, and integer or decimal times do not\n"
                 "  give {events} timestamps, for example {example}, or leave the lag out",
                 events=Call("events"),
-                example=SparkFunction("timestamp_millis", "at"),
+                example=WrittenExpression("timestamp_millis({})", "at"),
             )
         self._check_lengths()
         columns = Columns(
@@ -153,7 +153,7 @@ class PlannedStream:
         for length, part in zip(lengths, self.reader.look_up(self.request.df, columns, {}).values(), strict=True):
             if self.axis is Axis.TIME:
                 fits = part.kind is ScalarKind.INTERVAL
-                wanted = "an interval: F.expr(\"minutes * INTERVAL '1' MINUTE\")"
+                wanted = "an interval: expression(\"minutes * INTERVAL '1' MINUTE\")"
             elif self.places is not None:
                 fits = part.places == self.places
                 wanted = f"of {self.places} places, as the times: cast it"
@@ -198,7 +198,7 @@ class PlannedStream:
         columns = dict(named_columns)
         for name in _TEXTS:
             if name in columns:
-                columns[name] = self.reader.as_text(columns[name])
+                columns[name] = self.reader.as_text(request.df, columns[name])
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:
@@ -226,9 +226,9 @@ def _key_type(key: InputColumn) -> pa.DataType:
     """
     if "map<" in key.spelled_type:
         # Spark groups by maps, but gives no hash of one, by which keys are spread over buckets.
-        entries = "F.array_sort(F.map_entries(...)) in the place of the map"
+        entries = "array_sort(map_entries(...)) in the place of the map"
         if pa.types.is_map(key.type):
-            entries = f"df.withColumn({key.name!r}, F.array_sort(F.map_entries({key.name!r})))"
+            entries = f"key='array_sort(map_entries({key.name}))'"
         raise QueryError(
             f"the key {key.name} holds a map, and Spark gives no hash of maps, by which keys are spread over buckets\n"
             f"  make a key of its sorted entries, which are equal where maps are: {entries}"

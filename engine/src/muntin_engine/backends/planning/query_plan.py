@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin import ClipPolicy, EarlyEmission, TimestampPolicy
 from muntin.errors import PolicyError, QueryError
-from muntin.errors.messages import Call, SparkFunction
+from muntin.errors.messages import Call, WrittenExpression
 from muntin.query_checks import clip_of, timestamps_of
 from muntin.rows import RowWindows
 from muntin.schemas import Field, ScalarKind
@@ -28,6 +28,7 @@ from muntin_engine.plan import ModulePlan, Plan, plan_module
 from muntin_engine.plan.lengths import AxisScale
 from muntin_engine.plan.module_plan import SOURCE, plan_several, sources_of_inputs
 from muntin_engine.plan.planner import checked_plan
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall
@@ -128,7 +129,7 @@ def _check_streams(reader: ColumnReader, streams: Sequence[PlannedStream]) -> No
             "the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
             "  cast them to timestamp, for example {example}, or give each {events} the same unit",
             named=named,
-            example=SparkFunction("timestamp_millis", "at"),
+            example=WrittenExpression("timestamp_millis({})", "at"),
             events=Call("events"),
         )
 
@@ -163,7 +164,8 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
         parts[name] = inputs.parts(columns.columns, f"the input {name} of {call.cls.name}")
     text = InputColumn(SOURCE.name, pa.string(), "string")
     is_named_text = isinstance(source, str) and stream.fields["source"].spelled_type == text.spelled_type
-    source_place = inputs.place(source if is_named_text else stream.reader.as_text(source), text, SOURCE)
+    source_text = source if is_named_text else stream.reader.as_text(stream.request.df, source)
+    source_place = inputs.place(source_text, text, SOURCE)
 
     def place(name: str, number: int, wanted: Field) -> int:
         return inputs.place(call.streams[name].columns[number], parts[name][number], wanted)
@@ -190,7 +192,7 @@ def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, 
 
     places: dict[str, int] = {}
     for expression in reader.reads:
-        column = inputs.reader.expression(expression)
+        column = SqlExpression(expression)
         (part,) = inputs.reader.look_up(inputs.df, {expression: column}, {expression: reader_name}).values()
         wanted = replace(part.field, name=expression)
         if isinstance(reader, RowWindows):

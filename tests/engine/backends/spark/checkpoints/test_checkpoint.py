@@ -18,7 +18,7 @@ from muntin import function, hopping, tumbling
 from muntin_engine import Query, events, functions, module
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import Difference, StateError, StateMismatchError
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import read_stream, write_batches
 from tests.modules.schema_versions import Broken, First, Second, Without
 

@@ -21,7 +21,7 @@ from muntin.errors import MuntinError
 from muntin_engine import Query, StateError, events, read_state
 from muntin_engine.backends.spark.failures import root_cause as failures
 from muntin_engine.backends.spark.failures.root_cause import root_cause
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import read_stream, write_batches
 
 KEYS: Final = [f"key {number}" for number in range(6)]

@@ -19,7 +19,7 @@ from muntin_engine import ChangelogTable, Query, StateError, events, module
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.sinks.table_versions import TableVersions
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import Outcome, plain, read_stream, run, start, write_batches
 from tests.modules.members import Members
 

@@ -14,7 +14,7 @@ from muntin import OutputContract, early, snapshot, tumbling
 from muntin.errors import QueryError
 from muntin.triggers import every_count
 from muntin_engine import Query, batch_metrics, events, module
-from muntin_engine.testing.streaming import setting
+from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import Outcome, run, start, stream_of
 from tests.modules.members import Count, Echo, Members, Total
 

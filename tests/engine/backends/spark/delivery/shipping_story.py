@@ -96,7 +96,7 @@ def rows(df: DataFrame) -> list[list[Any]]:
     return [[row["n"], row["mean"], row["gauged"]] for row in df.collect()]
 
 
-def query(stream: DataFrame) -> Query:
+def query(stream: DataFrame) -> Query[DataFrame]:
     windowed = events(stream, at="at", watermark="0 seconds").window(tumbling("10 seconds"))
     modules = {"n": module("stats.count"), "mean": module("weather.mean", "x"), "gauged": module(Gauged, "x")}
     return windowed.aggregate(**modules)

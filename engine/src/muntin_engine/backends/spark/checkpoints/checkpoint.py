@@ -36,7 +36,6 @@ from muntin_engine.plan import Plan
 from muntin_engine.plan.code_in_use import as_it_began
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
-from muntin_engine.sinks import Sink
 from muntin_engine.sinks.addresses import local_path
 from muntin_engine.sinks.checkpoint_copy import (
     COMMAND,
@@ -47,6 +46,7 @@ from muntin_engine.sinks.checkpoint_copy import (
     schema_files_in,
 )
 from muntin_engine.sinks.owned_folder import TO_GO_ON
+from muntin_engine.sinks.sink import Sink
 from muntin_engine.time.changes import Progress
 
 FOLDER: Final = RECORDS

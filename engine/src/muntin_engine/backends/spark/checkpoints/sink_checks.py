@@ -6,8 +6,8 @@ from hashlib import sha256
 from typing import Final
 
 from muntin_engine.errors import StateError
-from muntin_engine.sinks import Sink
 from muntin_engine.sinks.addresses import is_elsewhere, local_path
+from muntin_engine.sinks.sink import Sink
 
 AT_THE_END: Final = "the end of the stream"
 """The name of the input of the micro-batch with the last windows, in which Spark has no part."""

@@ -29,7 +29,7 @@ from muntin_engine.state.bucket_state import query_of
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import Progress
-from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.inputs_progress import furthest_progress
 from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 
 _PLAIN_PATH: Final = re.compile(r"[\w./:@+=~-]*", re.ASCII)
@@ -194,16 +194,9 @@ class StoredState:
         with self._readable() as path, self._reading():
             for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
                 for query_buckets in operator_buckets:
-                    progress_by_query.append(self._progress(path, operator, query_buckets))
+                    queries = self._queries(path, operator, query_buckets)
+                    progress_by_query.append(furthest_progress(data for _, data in queries))
         return progress_by_query
-
-    def _progress(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Progress:
-        """Return the progress of a query: that of the bucket that is the furthest."""
-        progress_by_bucket: list[Progress] = []
-        for _, data in self._queries(path, operator, buckets):
-            if data:
-                progress_by_bucket.append(InputsProgress.from_data(data).least)
-        return max(progress_by_bucket, key=Progress.to_data, default=Progress())
 
     def check_places(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
         """Raise unless the state of each bucket is in its partition, of the query, and of the last micro-batch.

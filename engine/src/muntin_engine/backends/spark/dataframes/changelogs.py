@@ -18,16 +18,16 @@ from pyspark.sql import types as spark_types
 from muntin import INFINITY
 from muntin.axis import decimal_of
 from muntin.errors import QueryError
-
-_CHANGE: Final = "change"
-_EVENT_ID: Final = "event_id"
-_LIFETIME: Final = "lifetime"
-_NEW_END: Final = "new_end"
-_TIMING: Final = "timing"
-_WINDOW: Final = "window"
-
-_KEYS: Final = "muntin.keys"
-"""The place in a column's metadata that names the keys."""
+from muntin_engine.backends.planning.changelog_columns import (
+    CHANGE,
+    EVENT_ID,
+    KEYS,
+    LIFETIME,
+    NEW_END,
+    TIMING,
+    ChangelogColumns,
+    lifetime_column,
+)
 
 _SIGN: Final = "__muntin_sign"
 _END: Final = "__muntin_end"
@@ -42,8 +42,8 @@ def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_ty
     """
     schema_with_keys = spark_types.StructType(list(schema))
     for part in schema_with_keys:
-        if part.name == _EVENT_ID:
-            part.metadata = {_KEYS: list(keys)}
+        if part.name == EVENT_ID:
+            part.metadata = {KEYS: list(keys)}
     return schema_with_keys
 
 
@@ -54,7 +54,7 @@ def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
             "fold() needs a changelog as a whole, and this one is a stream\n"
             "  write it with query.write(results=...), to a path or a ChangelogTable, and read that"
         )
-    return live_rows(changelog, key).drop(_EVENT_ID)
+    return live_rows(changelog, key).drop(EVENT_ID)
 
 
 def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: DataFrame | None = None) -> DataFrame:
@@ -66,7 +66,7 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
         table: The live rows before, as this function returned them; None if there are none. Columns that the table
             lacks, of aggregates that were added since, are null in its rows.
     """
-    shape = _Shape.of(changelog, key)
+    shape = _Shape.of_changelog(changelog, key)
     if table is not None:
         missing_columns: dict[str, Column] = {}
         for name in shape.values:
@@ -79,108 +79,52 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
 
 def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`."""
-    shape = _Shape.of(batch, key)
+    shape = _Shape.of_changelog(batch, key)
     sums = _sums(shape, batch, None).where(F.col(_SIGN) != 0)
     if shape.has_ends:
         # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
         last = F.max_by(F.struct(_ROW, _END), _SIGN).alias("last")
-        sums = (
-            sums.groupBy(*shape.identifying)
-            .agg(F.max(_SIGN).alias(_SIGN), last)
-            .select(*shape.identifying, _SIGN, "last.*")
-        )
-    change = F.when(F.col(_SIGN) > 0, "upsert").otherwise("delete").alias(_CHANGE)
+        sums = sums.groupBy(*shape.ids).agg(F.max(_SIGN).alias(_SIGN), last).select(*shape.ids, _SIGN, "last.*")
+    change = F.when(F.col(_SIGN) > 0, "upsert").otherwise("delete").alias(CHANGE)
     return sums.select(*shape.columns(change))
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """The columns of a changelog.
-
-    Attributes:
-        identifying: The columns that identify a row: the keys and the id.
-        values: The names of the other columns of the table.
-        names: The names of all columns in order, with `change`.
-        has_ends: True if rows may be revised.
-    """
-
-    identifying: list[Column]
-    values: list[str]
-    names: list[str]
-    has_ends: bool
+class _Shape(ChangelogColumns):
+    """The columns of a changelog in Spark SQL."""
 
     @classmethod
-    def of(cls, changelog: DataFrame, key: str | Sequence[str] | None) -> _Shape:
+    def of_changelog(cls, changelog: DataFrame, key: str | Sequence[str] | None) -> _Shape:
         """Return the shape of a changelog.
 
         Raises:
             QueryError: A column is missing, or the keys are not known.
         """
-        keys = _keys(changelog, key)
-        columns = changelog.columns
-        has_ends = _NEW_END in columns
-        needed = [_CHANGE, _EVENT_ID, *keys]
-        if has_ends:
-            needed.append(_LIFETIME)
-        missing = [name for name in needed if name not in columns]
-        if missing:
-            raise QueryError(
-                f"a changelog has the columns {', '.join(needed)}, and this one has no {missing[0]!r}: it has "
-                f"{', '.join(columns)}\n"
-                "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
-            )
-        values = [name for name in columns if name not in (_CHANGE, _EVENT_ID, _NEW_END, *keys)]
-        return cls(
-            identifying=[_column(name) for name in [*keys, _EVENT_ID]],
-            values=values,
-            names=[name for name in columns if name != _NEW_END],
-            has_ends=has_ends,
-        )
+        stored_keys: list[str] | None = None
+        if EVENT_ID in changelog.columns:
+            stored_keys = changelog.schema[EVENT_ID].metadata.get(KEYS)
+        return cls(**vars(ChangelogColumns.of(changelog.columns, stored_keys, key)))
+
+    @property
+    def ids(self) -> list[Column]:
+        """The columns that identify a row."""
+        return [_column(name) for name in self.identifying]
 
     def columns(self, change: Column | None = None) -> list[Column]:
         """Return the columns of the table, computed from sums; with `change`, that column in its place."""
         columns: list[Column] = []
         for name in self.names:
-            if name == _CHANGE:
+            if name == CHANGE:
                 if change is not None:
                     columns.append(change)
-            elif name == _LIFETIME and self.has_ends:
-                start = F.col(_ROW).getField(_LIFETIME).getField("start")
+            elif name == LIFETIME and self.has_ends:
+                start = F.col(_ROW).getField(LIFETIME).getField("start")
                 columns.append(F.struct(start.alias("start"), F.col(_END).alias("end")).alias(name))
             elif name in self.values:
                 columns.append(F.col(_ROW).getField(name).alias(name))
             else:
                 columns.append(_column(name))
         return columns
-
-
-def _keys(changelog: DataFrame, key: str | Sequence[str] | None) -> list[str]:
-    """Return the names of the key columns of a changelog.
-
-    Raises:
-        QueryError: Neither the caller nor the changelog says them, or the caller leaves one out.
-    """
-    stored_keys: list[str] | None = None
-    if _EVENT_ID in changelog.columns:
-        stored_keys = changelog.schema[_EVENT_ID].metadata.get(_KEYS)
-    if key is None:
-        if stored_keys is None:
-            raise QueryError(
-                "this changelog does not say what its key columns are, and rows of several keys share their event_id\n"
-                f"  its columns: {', '.join(changelog.columns)}\n"
-                "  name the keys of its query, as in key='station' or key=['station', 'line']; if it has none, key=()"
-            )
-        return list(stored_keys)
-    keys = [key] if isinstance(key, str) else list(key)
-    if stored_keys is None:
-        return keys
-    for name in stored_keys:
-        if name in changelog.columns and name not in keys:
-            raise QueryError(
-                f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"
-                "  leave key= out, and they are"
-            )
-    return keys
 
 
 def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
@@ -190,10 +134,10 @@ def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str]
             "final_rows() needs the results so far as a whole, and these are a stream\n"
             "  write them with query.write(results=...) and read that; or let Spark follow: results(watermark=...)"
         )
-    if _CHANGE in results.columns:
-        is_revisable = _NEW_END in results.columns
-        return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(_EVENT_ID)
-    if _TIMING in results.columns:
+    if CHANGE in results.columns:
+        is_revisable = NEW_END in results.columns
+        return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(EVENT_ID)
+    if TIMING in results.columns:
         return settled(results, watermark, is_revisable=False)
     return results  # each was final when it was emitted
 
@@ -213,12 +157,7 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
         return table.limit(0)
     if watermark == INFINITY:
         return table
-    lifetime = next((name for name in (_LIFETIME, _WINDOW) if name in table.columns), None)
-    if lifetime is None:
-        raise QueryError(
-            f"rows are final by their lifetimes, and these have none: they have {', '.join(table.columns)}\n"
-            "  expected the column 'lifetime', or 'window', as the results have it"
-        )
+    lifetime = lifetime_column(table.columns)
     times = table.schema[lifetime].dataType
     assert isinstance(times, spark_types.StructType)
     is_settled = _is_before(watermark, lifetime, "start", times["start"].dataType)
@@ -242,31 +181,31 @@ def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types
 
 def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataFrame:
     """Add up the terms of each row, with the values of the row as `__muntin_row`."""
-    changes = changelog.where(F.col(_CHANGE).isin("insert", "revise", "retract"))
+    changes = changelog.where(F.col(CHANGE).isin("insert", "revise", "retract"))
     terms = changes.select(*_terms(shape, _signed_ends(shape)))
     if table is not None:
         added = F.array(_signed_end(1, _end(shape)))
         terms = terms.union(table.select(*_terms(shape, added)))
     row = F.first(_ROW).alias(_ROW)  # all terms of an id have the same values
     ends = [F.col(_END)] if shape.has_ends else []
-    return terms.groupBy(*shape.identifying, *ends).agg(F.sum(_SIGN).alias(_SIGN), row)
+    return terms.groupBy(*shape.ids, *ends).agg(F.sum(_SIGN).alias(_SIGN), row)
 
 
 def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
     """Return the columns of the terms of a row: its id and values, with each sign and end of an array."""
     values = [_column(name) for name in shape.values] or [F.lit(0)]  # a struct needs a field
-    return [*shape.identifying, F.struct(*values).alias(_ROW), F.inline(signed_ends)]
+    return [*shape.ids, F.struct(*values).alias(_ROW), F.inline(signed_ends)]
 
 
 def _signed_ends(shape: _Shape) -> Column:
     """Return the signs, and ends, of the terms of a change, as an array."""
     added = _signed_end(1, _end(shape))
     subtracted = _signed_end(-1, _end(shape))
-    terms = F.when(F.col(_CHANGE) == "insert", F.array(added))
-    terms = terms.when(F.col(_CHANGE) == "retract", F.array(subtracted))
+    terms = F.when(F.col(CHANGE) == "insert", F.array(added))
+    terms = terms.when(F.col(CHANGE) == "retract", F.array(subtracted))
     if not shape.has_ends:
         return terms
-    revised = _signed_end(1, F.col(_NEW_END))
+    revised = _signed_end(1, F.col(NEW_END))
     return terms.otherwise(F.array(subtracted, revised))
 
 
@@ -278,7 +217,7 @@ def _signed_end(sign: int, end: Column | None) -> Column:
 
 
 def _end(shape: _Shape) -> Column | None:
-    return F.col(_LIFETIME).getField("end") if shape.has_ends else None
+    return F.col(LIFETIME).getField("end") if shape.has_ends else None
 
 
 def _column(name: str) -> Column:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def united(sources: Sequence[Projection]) -> DataFrame:
     """Return the rows of all inputs; the rows of a single input as they are."""
     if len(sources) == 1:
-        return sources[0].df
+        rows: DataFrame = sources[0].df
+        return rows
     sides: list[DataFrame] = []
     for side, source in enumerate(sources):
         columns = [F.col(name).alias(shared_name(side, name)) for name in source.df.columns]

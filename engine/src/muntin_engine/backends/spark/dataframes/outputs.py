@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame
 
-from muntin.errors import QueryError
-from muntin.errors.messages import Argument, Call
 from muntin_engine.backends.backend import EventRows
 from muntin_engine.backends.planned_query import Selection
+from muntin_engine.backends.planning.output_events import check_output_events, check_output_watermark
 from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
@@ -22,7 +21,6 @@ from muntin_engine.backends.spark.failures.result_errors import with_clear_error
 from muntin_engine.backends.spark.failures.root_cause import module_first
 from muntin_engine.backends.spark.inputs.column_lookup import look_up
 from muntin_engine.backends.spark.session.ended import in_session
-from muntin_engine.plan.plan_words import spell_grouping
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     if watermark is None:
         rows = selected(typed_rows(blobs, RESULTS, schema), query.selection)
     else:
-        _check_output_watermark(query)
+        check_output_watermark(query, is_stream=query.source.df.isStreaming)
         rows = selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
@@ -81,29 +79,8 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     Raises:
         QueryError: The query has no such output, or the output has no such column to order rows by.
     """
-    _check_output_watermark(query)
-    if query.selection != Selection():
-        raise QueryError(
-            "select() and where() are the last steps of a query, and as_events() reads all its results\n"
-            "  leave them out: query.as_events().where('n > 10').with_columns(share='late / n')"
-        )
+    check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
     look_up(rows, orders_by_name(order), {})
     return EventRows(rows, event_columns(query.plan, output))
-
-
-def _check_output_watermark(query: PlannedQuery) -> None:
-    """Refuse a query whose results have no watermark.
-
-    Raises:
-        QueryError: The input is a stream without a watermark.
-    """
-    if query.source.df.isStreaming and not query.plan.says_when_complete:
-        raise QueryError(
-            "the results of {grouping} have no watermark, as the input has none\n"
-            "  give {events} a delay, such as {delay}, or another progress policy",
-            grouping=spell_grouping(query.plan),
-            events=Call("events"),
-            delay=Argument("watermark", "10 minutes"),
-        )

@@ -33,8 +33,8 @@ def check_driver_python(spark: AnySession) -> None:
                 {f"the driver, {python}": [trouble]},
                 [
                     "Spark starts this Python on the driver too, for each streaming query; nothing shipped reaches it",
-                    "install the engine for it (pip install muntin-engine), or set PYSPARK_PYTHON to the path of a\n"
-                    "  Python that has it, on the driver as on the workers, before the session starts",
+                    "install the engine for it (pip install 'muntin-engine[spark]'), or set PYSPARK_PYTHON to the\n"
+                    "  path of a Python that has it, on the driver as on the workers, before the session starts",
                 ],
             )
 

@@ -27,8 +27,9 @@ from muntin_engine.backends.spark.session.ended import has_ended
 from muntin_engine.backends.spark.session.settings import LOG
 from muntin_engine.errors import SinkError
 from muntin_engine.plan import Plan
-from muntin_engine.sinks import Sink, choose_sinks, spelled_output
 from muntin_engine.sinks.addresses import unpatterned
+from muntin_engine.sinks.sink import Sink
+from muntin_engine.sinks.sink_arguments import choose_sinks, spelled_output
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, OUTPUT_WATERMARK, REJECTED_ROWS, RESULTS, STREAMS
 
 if TYPE_CHECKING:

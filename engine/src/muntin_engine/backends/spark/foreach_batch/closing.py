@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.errors import QueryError
+from muntin_engine.backends.planning.closed_streams import BY_A_ROW, check_closes
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END
 from muntin_engine.backends.spark.dataframes.pipeline import closing_blobs
@@ -45,18 +46,9 @@ def check_end(query: PlannedQuery, on_end: str) -> None:
         )
     if on_end == "leave":
         return
-    if not query.plan.choice.keeps_state:
-        raise QueryError(
-            "on_end='close' emits what waits for the end, and this query keeps no state\n  leave on_end out"
-        )
-    remedy = "  let its input say that it has ended: by a row with change='close', see events()"
-    if is_connect(query.source.df.sparkSession):
-        raise QueryError(f"on_end='close' writes on the driver, which this session has on a Connect server\n{remedy}")
-    if query.inner:
-        raise QueryError(
-            f"on_end='close' works only for queries on an input stream; this query reads another query's results\n"
-            f"{remedy}"
-        )
+    if query.plan.choice.keeps_state and is_connect(query.source.df.sparkSession):
+        raise QueryError(f"on_end='close' writes on the driver, which this session has on a Connect server\n{BY_A_ROW}")
+    check_closes(query)
 
 
 @in_session()

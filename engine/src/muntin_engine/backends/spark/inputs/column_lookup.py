@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
@@ -17,6 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
+from muntin_engine.plan.request import SqlExpression, is_expression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -27,9 +28,11 @@ _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers of exceptions that come from an expression."""
 
 
-def as_column(column: Any) -> Column:
-    """Return a column, which may be given by its name."""
-    return F.col(column) if isinstance(column, str) else column
+def as_column(df: DataFrame, column: ColumnLike) -> Column:
+    """Return a column of an input, which may be given as text: its name, or an expression in SQL."""
+    if not isinstance(column, str):
+        return column
+    return F.expr(column) if is_expression(column, df.columns) else F.col(column)
 
 
 def text_of_column(df: DataFrame, column: Column) -> str | None:
@@ -64,11 +67,12 @@ def look_up(
         return {}
     input_names = {part.casefold() for part in df.columns}
     for name, column in named_columns.items():
-        if isinstance(column, str) and column.isidentifier() and column.casefold() not in input_names:
+        is_name = isinstance(column, str) and not isinstance(column, SqlExpression) and column.isidentifier()
+        if is_name and str(column).casefold() not in input_names:
             raise _no_such_column(df, readers.get(name, name), column)
     try:
         with unlogged():
-            fields = df.select(*map(as_column, named_columns.values())).schema.fields
+            fields = df.select(*(as_column(df, column) for column in named_columns.values())).schema.fields
     except AnalysisException as error:
         if len(named_columns) > 1:  # Spark does not say which one
             for name, column in named_columns.items():
@@ -95,8 +99,6 @@ def _no_such_column(
         name = ".".join(part.replace("``", "`") for part in parts) or expression
         close = difflib.get_close_matches(name, df.columns, n=1)
         suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
-        if isinstance(column, str) and re.search(r"[-+*/%()<>=]", column) and "`" not in column:
-            suggestion += f"\n  text is the name of a column; an expression is F.expr({column!r})"
         return QueryError(
             "{reader} reads {value!r}{within}, and the input has no such column{suggestion}\n  it has {columns}",
             value=name,

@@ -37,17 +37,14 @@ class SparkColumnReader(ColumnReader):
         """Look up columns of a DataFrame."""
         return column_lookup.look_up(df, columns, readers)
 
-    def expression(self, text: str) -> Column:
-        """Make a column of an expression in Spark's SQL."""
-        return F.expr(text)
-
-    def as_text(self, column: ColumnLike) -> Column:
+    def as_text(self, df: DataFrame, column: ColumnLike) -> Column:
         """Cast a column to text."""
-        return column_lookup.as_column(column).cast("string")
+        return column_lookup.as_column(df, column).cast("string")
 
-    def conjunction(self, conditions: Sequence[ColumnLike]) -> Column:
+    def conjunction(self, conditions: Sequence[Any]) -> Column:
         """Make a column that says whether a row meets all conditions."""
-        return reduce(and_, map(column_lookup.as_column, conditions))
+        condition: Column = reduce(and_, conditions)
+        return condition
 
     def project(
         self,
@@ -57,7 +54,7 @@ class SparkColumnReader(ColumnReader):
         scale: AxisScale,
     ) -> tuple[DataFrame, ProjectedRows]:
         """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input."""
-        projected = {name: column_lookup.as_column(column) for name, column in columns.items()}
+        projected = {name: column_lookup.as_column(request.df, column) for name, column in columns.items()}
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks:
             projected.setdefault("change", F.lit("insert"))

@@ -11,8 +11,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import Axis
 from muntin.axis import decimal_of
-from muntin.errors import QueryError
-from muntin.errors.messages import Argument
+from muntin_engine.backends.planning.time_marks import check_clock, check_heartbeat
 from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up
 from muntin_engine.plan.lengths import UNITS, AxisScale
 from muntin_engine.plan.request import Heartbeat
@@ -59,25 +58,18 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
     """Return a heartbeat as rows of punctuation."""
     named = {"at": heartbeat.at, "source": heartbeat.source}
     beat = look_up(heartbeat.df, named, {name: f"with_heartbeat({name}=...)" for name in named})["at"]
-    at = as_column(heartbeat.at)
+    at = as_column(heartbeat.df, heartbeat.at)
+    check_heartbeat(start, beat)
     if beat.axis is Axis.TIME:
-        is_same = beat.spelled_type == start.spelled_type
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
     elif beat.places is not None:
-        is_same = beat.places == start.places
         time = at - F.lit(decimal_of(heartbeat.delay, beat.places))
     else:
-        is_same = start.axis is Axis.TICKS and start.places is None
         time = at - F.lit(heartbeat.delay)
-    if not is_same:
-        raise QueryError(
-            f"the events' times are {start.spelled_type}, those of the heartbeat are "
-            f"{beat.spelled_type}\n  cast them to the same type"
-        )
 
     columns = {"change": F.lit("punctuate"), "start": time}
     if heartbeat.source is not None:
-        columns["source"] = as_column(heartbeat.source)
+        columns["source"] = as_column(heartbeat.df, heartbeat.source)
     return heartbeat.df, columns
 
 
@@ -87,12 +79,7 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     Raises:
         QueryError: The times of the query are decimals.
     """
-    if scale.places is not None:
-        raise QueryError(
-            "a clock reads time, and the times of this query are decimals\n"
-            "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
-            change=Argument("change", "clock"),
-        )
+    check_clock(scale)
     if start.axis is Axis.TIME:
         reading = F.col(clock.columns[0])
     else:

@@ -242,7 +242,8 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
     if component.merge in (Merge.ADD, Merge.COUNT) and component.dtype == "float64" and not component.shape:
         return np.bincount(codes, weights=values, minlength=size)
     merged = identities(component, size)
-    merger(component).at(merged, codes, values)  # type: ignore[attr-defined]  # a ufunc
+    with np.errstate(invalid="ignore"):  # of NaN, which is a value like any other, NumPy warns here and nowhere else
+        merger(component).at(merged, codes, values)  # type: ignore[attr-defined]  # a ufunc
     return merged
 
 

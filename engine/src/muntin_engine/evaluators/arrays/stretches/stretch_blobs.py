@@ -74,13 +74,14 @@ def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = (
     return blob
 
 
-def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
+def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: bool = False) -> Unpacked:
     """Read what `to_blob` wrote.
 
     Args:
         blob: The bytes.
         parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those named
             `i` and something, and without parts there are rows, be it without a column.
+        has_rows: True if there are rows beside the parts as well, be it without a column.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys = blobs.from_blob(keys_blob)
@@ -97,7 +98,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None]) -> Unpacked:
         elif name in table.column_names:
             values[part] = from_arrow(component, table.column(name))
     row_columns = [name for name in table.column_names if name[0] == "i"]
-    if row_columns or not parts:
+    if row_columns or has_rows or not parts:
         values[ROWS] = RowValues.of(table.select(row_columns))
     codes = table.column("key").to_numpy().astype(np.int64)
     low = numbers["low"]

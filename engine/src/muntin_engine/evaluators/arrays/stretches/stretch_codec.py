@@ -80,7 +80,7 @@ class ColumnFormat(StretchFormat):
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task."""
         parts = {**self._parts, LISTS: None} if with_rows else self._parts
-        return coded(keys, *from_blob(blob, parts))
+        return coded(keys, *from_blob(blob, parts, has_rows=not self._parts))
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry."""

@@ -1,0 +1,21 @@
+"""The types of inputs, by which a type checker knows of what kind the output of a query is.
+
+A query over a Polars frame returns a Polars frame, and one over a DataFrame of Spark's a DataFrame. `EventStream`,
+`WindowedStream` and `Query` carry the type of their input as a parameter, which nothing reads at run time.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, TypeAlias
+
+from typing_extensions import TypeVar
+
+InputT = TypeVar("InputT", covariant=True, default=Any)
+"""The type of the first input of a query; anything where nobody says."""
+
+FrameT = TypeVar("FrameT")
+"""The type of what a function takes as an input."""
+
+Path: TypeAlias = str | PathLike[str]
+"""The path of files, over which a query returns a `pyarrow.Table`."""

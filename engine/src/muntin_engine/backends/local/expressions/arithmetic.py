@@ -1,0 +1,202 @@
+"""Sums, products and quotients of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import LENGTH, duckdb_type
+from muntin_engine.backends.local.expressions.casts import attempted
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    DIGITS,
+    MOST_DIGITS,
+    DuckdbExpression,
+    any_raises,
+    cast,
+    common_type,
+    is_number,
+    unless_null,
+)
+from muntin_engine.backends.local.expressions.literals import number
+from muntin_engine.backends.local.expressions.times import moved, multiplied
+from muntin_engine.backends.local.expressions.translator import Translator, rule
+
+_OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
+"""The functions of DuckDB that are operators, by their signs."""
+
+
+@rule(exp.Add)
+def _(translator: Translator, node: exp.Add) -> DuckdbExpression:
+    return _sum_of(translator, node, "+")
+
+
+@rule(exp.Sub)
+def _(translator: Translator, node: exp.Sub) -> DuckdbExpression:
+    return _sum_of(translator, node, "-")
+
+
+def _sum_of(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression:
+    moved_time = moved(translator, node, sign)
+    if moved_time is not None:
+        return moved_time
+    left, right = _numbers(translator, node)
+    if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
+        scale = max(left.type.scale, right.type.scale)
+        whole = max(left.type.precision - left.type.scale, right.type.precision - right.type.scale)
+        result = _decimal_result(translator, node, whole + scale + 1, scale)
+    else:
+        result = _common_number(translator, node, left, right)
+    return _arithmetic(left, sign, right, result)
+
+
+@rule(exp.Mul)
+def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
+    length = multiplied(translator, node)
+    if length is not None:
+        return length
+    left, right = _numbers(translator, node)
+    if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
+        precision = left.type.precision + right.type.precision + 1
+        scale = left.type.scale + right.type.scale
+        result = _decimal_result(translator, node, precision, scale)
+        # DuckDB multiplies in 64 bits unless an operand has more.
+        wide = pa.decimal128(MOST_DIGITS, left.type.scale)
+        sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
+        return DuckdbExpression(unless_null(left, right, sql), result, True)
+    return _arithmetic(left, "*", right, _common_number(translator, node, left, right))
+
+
+@rule(exp.Div)
+def _(translator: Translator, node: exp.Div) -> DuckdbExpression:
+    left, right = _numbers(translator, node)
+    has_decimal = pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type)
+    has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
+    if has_decimal and not has_double:
+        raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast one to double")
+    left, right = (cast(operand, pa.float64()) for operand in (left, right))
+    return _divided(translator, node, left, right, f"({left.sql} / {right.sql})", pa.float64())
+
+
+@rule(exp.IntDiv)
+def _(translator: Translator, node: exp.IntDiv) -> DuckdbExpression:
+    left, right = _numbers(translator, node)
+    if not (pa.types.is_integer(left.type) and pa.types.is_integer(right.type)):
+        raise translator.type_refusal(node, left, right)
+    left, right = (cast(operand, pa.int64()) for operand in (left, right))
+    return _divided(translator, node, left, right, f"({left.sql} // {right.sql})", pa.int64())
+
+
+@rule(exp.Mod)
+def _(translator: Translator, node: exp.Mod) -> DuckdbExpression:
+    left, right = _numbers(translator, node)
+    has_decimal = pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type)
+    has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
+    if has_decimal and not has_double:
+        raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast both to double")
+    result = _common_number(translator, node, left, right)
+    left, right = (cast(operand, result) for operand in (left, right))
+    return _divided(translator, node, left, right, f"({left.sql} % {right.sql})", result)
+
+
+def _divided(
+    translator: Translator,
+    node: exp.Expr,
+    left: DuckdbExpression,
+    right: DuckdbExpression,
+    quotient: str,
+    result: pa.DataType,
+) -> DuckdbExpression:
+    """Return a quotient that is an error where the divisor is zero, unless the dividend is null."""
+    zero = translator.failure(node, "'division by zero'")
+    is_null = f"{right.sql} IS NULL OR {left.sql} IS NULL"
+    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {quotient} END)"
+    return DuckdbExpression(sql, result, True)
+
+
+@rule(exp.Neg)
+def _(translator: Translator, node: exp.Neg) -> DuckdbExpression:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number(translator, node, f"-{node.this.this}")
+    value = translator.of(node.this)
+    if not (is_number(value.type) or value.type == LENGTH):
+        raise translator.type_refusal(node, value)
+    # DuckDB negates the smallest whole number by taking a larger type, where Spark raises.
+    return DuckdbExpression(f"CAST((-{value.sql}) AS {duckdb_type(value.type)})", value.type, True)
+
+
+def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
+    left = translator.of(node.this)
+    right = translator.of(node.expression)
+    if not (is_number(left.type) and is_number(right.type)):
+        raise translator.type_refusal(node, left, right)
+    if pa.types.is_decimal(left.type) and pa.types.is_integer(right.type):
+        right = _as_decimal(translator, node.expression, right)
+    elif pa.types.is_decimal(right.type) and pa.types.is_integer(left.type):
+        left = _as_decimal(translator, node.this, left)
+    return left, right
+
+
+def _as_decimal(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
+    """Return a whole number beside a decimal: a literal has its own digits, a column those of its type."""
+    digits = DIGITS[value.type]
+    if isinstance(node, exp.Literal):
+        digits = len(node.this)
+    return cast(value, pa.decimal128(digits, 0))
+
+
+def _decimal_result(translator: Translator, node: exp.Expr, precision: int, scale: int) -> pa.DataType:
+    if precision > MOST_DIGITS:
+        raise translator.refusal(
+            node, f"has up to {precision} digits, of which Spark drops some", "cast its parts to fewer digits"
+        )
+    return pa.decimal128(precision, scale)
+
+
+def _common_number(
+    translator: Translator, node: exp.Expr, left: DuckdbExpression, right: DuckdbExpression
+) -> pa.DataType:
+    common = common_type(left.type, right.type)
+    if common is None:
+        raise translator.type_refusal(node, left, right)
+    return common
+
+
+def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, result: pa.DataType) -> DuckdbExpression:
+    operands = [cast(operand, result).sql for operand in (left, right)]
+    # By these names DuckDB does not compute it otherwise: it would make `a > 4` of `a + 1 > 5`, which cannot overflow.
+    sql = f"{_OPERATIONS[sign]}({operands[0]}, {operands[1]})"
+    if pa.types.is_decimal(result):
+        sql = f"CAST({sql} AS {duckdb_type(result)})"
+    may_raise = not pa.types.is_floating(result) or left.may_raise or right.may_raise
+    return DuckdbExpression(unless_null(left, right, sql), result, may_raise)
+
+
+@rule(exp.SafeAdd)
+def _(translator: Translator, node: exp.SafeAdd) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Add)
+
+
+@rule(exp.SafeSubtract)
+def _(translator: Translator, node: exp.SafeSubtract) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Sub)
+
+
+@rule(exp.SafeMultiply)
+def _(translator: Translator, node: exp.SafeMultiply) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Mul)
+
+
+@rule(exp.SafeDivide)
+def _(translator: Translator, node: exp.SafeDivide) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Div)
+
+
+def _attempt(translator: Translator, node: exp.Func, kind: type[exp.Binary]) -> DuckdbExpression:
+    """Return an operation that is null where it fails, while a failure of its operands stays one."""
+    operands = [translator.of(node.this), translator.of(node.expression)]
+    if any_raises(*operands):
+        raise translator.refusal(node, "computes with what may fail itself", "compute with columns")
+    return attempted(translator.leniently().of(kind(this=node.this.copy(), expression=node.expression.copy())))

@@ -1,0 +1,263 @@
+"""Casts between types."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckdb_type, spelled, text_literal
+from muntin_engine.backends.local.expressions.comparisons import literal_as
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast
+from muntin_engine.backends.local.expressions.translator import ON_SPARK, Translator, rule
+
+_WHOLE_NUMBER: Final = r"\s*[+-]?[0-9]+\s*"
+_NUMBER: Final = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
+_INSTANT_TEXT: Final = (
+    r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?\s*"
+)
+_DATE_TEXT: Final = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*"
+
+_PAST_FLOAT: Final = "3.4028235677973366e38"
+"""The smallest double that rounds to no float."""
+
+_SPACES: Final = "E' \\t\\n\\r\\f'"
+"""The spaces around text that a cast leaves out, in DuckDB's SQL."""
+
+_NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
+    exp.DType.TINYINT: pa.int8(),
+    exp.DType.SMALLINT: pa.int16(),
+    exp.DType.INT: pa.int32(),
+    exp.DType.BIGINT: pa.int64(),
+    exp.DType.FLOAT: pa.float32(),
+    exp.DType.DOUBLE: pa.float64(),
+    exp.DType.BOOLEAN: pa.bool_(),
+    exp.DType.TEXT: pa.string(),
+    exp.DType.DATE: pa.date32(),
+    exp.DType.TIMESTAMP: INSTANT,
+    exp.DType.TIMESTAMPTZ: INSTANT,
+    exp.DType.TIMESTAMPNTZ: LOCAL_TIME,
+}
+"""The types that a cast may name."""
+
+
+@rule(exp.Cast, exp.TryCast)
+def _(translator: Translator, node: exp.Cast) -> DuckdbExpression:
+    # sqlglot has a `TryCast` for Spark's plain casts too: only that of `try_cast` is called safe.
+    is_lenient = isinstance(node, exp.TryCast) and node.args.get("safe")
+    value = translator.of(node.this)
+    wanted = _type_named(translator, node)
+    if not is_lenient:
+        return converted(translator, node, value, wanted)
+    if value.may_raise:
+        raise translator.refusal(node, "casts what may fail itself", "cast a column")
+    plain_value = DuckdbExpression(value.sql, value.type)  # a literal is read as any other text
+    return attempted(converted(translator.leniently(), node, plain_value, wanted))
+
+
+def attempted(value: DuckdbExpression) -> DuckdbExpression:
+    """Return a value that is null where it cannot be computed."""
+    return DuckdbExpression(f"TRY({value.sql})", value.type)
+
+
+def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+    """Return a value as one of another type, as a cast does.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node that casts.
+        value: The value.
+        wanted: The other type.
+
+    Raises:
+        QueryError: The cast is not known to mean the same.
+    """
+    if value.literal is not None and (pa.types.is_date(wanted) or pa.types.is_timestamp(wanted)):
+        return literal_as(translator, node, value.literal, wanted)
+    if value.type == wanted or pa.types.is_null(value.type):
+        return cast(value, wanted)
+    conversion = _CONVERSIONS.get((_family(value.type), _family(wanted)))
+    if conversion is None:
+        raise translator.refusal(
+            node,
+            f"makes {spelled(wanted)} of {spelled(value.type)}, which is not known to mean the same without Spark",
+            ON_SPARK,
+        )
+    sql = conversion.sql(translator, node, value, wanted)
+    return DuckdbExpression(sql, wanted, True)
+
+
+def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
+    kind = node.to
+    if kind.this == exp.DType.DECIMAL:
+        digits = [int(str(part.this.this)) for part in kind.expressions]
+        precision = digits[0] if digits else 10
+        scale = digits[1] if len(digits) > 1 else 0
+        return pa.decimal128(precision, scale)
+    wanted = _NAMED_TYPES.get(kind.this)
+    if wanted is None or kind.expressions:
+        raise translator.refusal(
+            node, f"makes {kind.sql(dialect='spark').lower()}", "expected: a number, text, a date or a timestamp"
+        )
+    return wanted
+
+
+class _Conversion(ABC):
+    """Makes values of one family of another."""
+
+    @abstractmethod
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Return the value in its new type, in DuckDB's SQL."""
+
+
+class _SameCast(_Conversion):
+    """The cast of DuckDB, which is that of Spark too."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cast."""
+        del translator, node
+        return f"CAST({value.sql} AS {duckdb_type(wanted)})"
+
+
+class _OtherFloat(_Conversion):
+    """Makes a double of a float; a double that is too large for a float is infinite, where DuckDB raises."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cast what a float can hold."""
+        del translator, node
+        cast_value = f"CAST({value.sql} AS {duckdb_type(wanted)})"
+        if wanted == pa.float64():
+            return cast_value
+        infinite = f"CASE WHEN {value.sql} < 0 THEN CAST('-inf' AS FLOAT) ELSE CAST('inf' AS FLOAT) END"
+        is_past = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
+        return f"(CASE WHEN {is_past} THEN {infinite} ELSE {cast_value} END)"
+
+
+class _Truncation(_Conversion):
+    """Cuts off what lies behind the point, where DuckDB rounds."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cut, then cast."""
+        del translator, node
+        return f"CAST(TRUNC({value.sql}) AS {duckdb_type(wanted)})"
+
+
+class _RoundingOfDigits(_Conversion):
+    """Rounds the digits that a float is written with, as Spark does, and not the number that it is exactly.
+
+    What is not finite is null, also in Spark.
+    """
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cast the text of the float."""
+        del translator, node
+        digits = f"CAST(CAST({value.sql} AS VARCHAR) AS {duckdb_type(wanted)})"
+        return f"(CASE WHEN ISFINITE({value.sql}) THEN {digits} END)"
+
+
+class _Truth(_Conversion):
+    """Reads the words for true and false."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Look the word up."""
+        word = f"LOWER(TRIM({value.sql}, {_SPACES}))"
+        failure = translator.failure(node, _malformed(value, wanted))
+        return (
+            f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
+            f" WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN FALSE ELSE {failure} END)"
+        )
+
+
+class _WrittenTime(_Conversion):
+    """Writes a date or a time; of years with other than four digits the two systems write other text."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Write the date or the time in UTC."""
+        del wanted
+        time = value.sql if pa.types.is_date(value.type) else f"make_timestamp(epoch_us({value.sql}))"
+        has_four_digits = f"year({time}) BETWEEN 1 AND 9999"
+        failure = translator.failure(node, "'the year has other than four digits'")
+        written = f"CAST({time} AS VARCHAR)"
+        return f"(CASE WHEN {time} IS NULL THEN NULL WHEN {has_four_digits} THEN {written} ELSE {failure} END)"
+
+
+class _OtherZone(_Conversion):
+    """Takes a time on a clock as one in UTC, or the reverse."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Keep the microseconds."""
+        del translator, node
+        function = "make_timestamptz" if wanted == INSTANT else "make_timestamp"
+        return f"{function}(epoch_us({value.sql}))"
+
+
+class _Reading(_Conversion):
+    """Reads text that fits a pattern; other text is an error, also where one of the two systems would take it."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cast what fits."""
+        fits = f"regexp_full_match({value.sql}, {text_literal(self._pattern)})"
+        number = f"CAST(TRIM({value.sql}, {_SPACES}) AS {duckdb_type(wanted)})"
+        otherwise = translator.failure(node, _malformed(value, wanted))
+        return f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {fits} THEN {number} ELSE {otherwise} END)"
+
+
+def _malformed(value: DuckdbExpression, wanted: pa.DataType) -> str:
+    """Return, in SQL, what is wrong with text that is no value of a type."""
+    start = text_literal("the value '")
+    end = text_literal(f'\' of the type "STRING" cannot be cast to "{spelled(wanted).upper()}": it is malformed')
+    return f"{start} || {value.sql} || {end}"
+
+
+def _family(data_type: pa.DataType) -> str:
+    """Return the name of the types that are cast alike."""
+    for name, is_of_family in _FAMILIES.items():
+        if is_of_family(data_type):
+            return name
+    return str(data_type)
+
+
+_FAMILIES: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
+    "integer": pa.types.is_integer,
+    "double": pa.types.is_floating,
+    "decimal": pa.types.is_decimal,
+    "boolean": pa.types.is_boolean,
+    "text": pa.types.is_string,
+    "date": pa.types.is_date,
+    "timestamp": pa.types.is_timestamp,
+}
+
+_CONVERSIONS: Final[Mapping[tuple[str, str], _Conversion]] = {
+    ("integer", "integer"): _SameCast(),
+    ("integer", "double"): _SameCast(),
+    ("integer", "decimal"): _SameCast(),
+    ("integer", "text"): _SameCast(),
+    ("integer", "boolean"): _SameCast(),
+    ("double", "double"): _OtherFloat(),
+    ("double", "integer"): _Truncation(),
+    ("double", "decimal"): _RoundingOfDigits(),
+    ("decimal", "decimal"): _SameCast(),
+    ("decimal", "double"): _SameCast(),
+    ("decimal", "integer"): _Truncation(),
+    ("decimal", "text"): _SameCast(),
+    ("boolean", "integer"): _SameCast(),
+    ("boolean", "text"): _SameCast(),
+    ("text", "integer"): _Reading(_WHOLE_NUMBER),
+    ("text", "double"): _Reading(_NUMBER),
+    ("text", "decimal"): _Reading(_NUMBER),
+    ("text", "date"): _Reading(_DATE_TEXT),
+    ("text", "timestamp"): _Reading(_INSTANT_TEXT),
+    ("text", "boolean"): _Truth(),
+    ("date", "text"): _WrittenTime(),
+    ("timestamp", "text"): _WrittenTime(),
+    ("timestamp", "timestamp"): _OtherZone(),
+    ("date", "timestamp"): _SameCast(),
+    ("timestamp", "date"): _SameCast(),
+}
+"""How a value of one family becomes one of another."""

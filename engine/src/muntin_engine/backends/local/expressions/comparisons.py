@@ -1,0 +1,147 @@
+"""Comparisons, and values of several types as values of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import LOCAL_TIME, duckdb_type, spelled, text_literal
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast, common_type, unless_null
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+
+NULL_SAFE: Final = "IS NOT DISTINCT FROM"
+_NULL_SAFE_UNEQUAL: Final = "IS DISTINCT FROM"
+
+
+@rule(exp.EQ)
+def _(translator: Translator, node: exp.EQ) -> DuckdbExpression:
+    return _compared(translator, node, "=")
+
+
+@rule(exp.NEQ)
+def _(translator: Translator, node: exp.NEQ) -> DuckdbExpression:
+    return _compared(translator, node, "<>")
+
+
+@rule(exp.LT)
+def _(translator: Translator, node: exp.LT) -> DuckdbExpression:
+    return _compared(translator, node, "<")
+
+
+@rule(exp.LTE)
+def _(translator: Translator, node: exp.LTE) -> DuckdbExpression:
+    return _compared(translator, node, "<=")
+
+
+@rule(exp.GT)
+def _(translator: Translator, node: exp.GT) -> DuckdbExpression:
+    return _compared(translator, node, ">")
+
+
+@rule(exp.GTE)
+def _(translator: Translator, node: exp.GTE) -> DuckdbExpression:
+    return _compared(translator, node, ">=")
+
+
+@rule(exp.NullSafeEQ)
+def _(translator: Translator, node: exp.NullSafeEQ) -> DuckdbExpression:
+    return _compared(translator, node, NULL_SAFE)
+
+
+@rule(exp.NullSafeNEQ)
+def _(translator: Translator, node: exp.NullSafeNEQ) -> DuckdbExpression:
+    return _compared(translator, node, _NULL_SAFE_UNEQUAL)
+
+
+@function_rule("isnull")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
+
+
+@function_rule("isnotnull")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
+
+
+def _compared(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression:
+    left, right = alike(translator, node, [node.this, node.expression])
+    sql = f"({left.sql} {sign} {right.sql})"
+    if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
+        sql = unless_null(left, right, sql)
+    return DuckdbExpression(sql, pa.bool_(), left.may_raise or right.may_raise)
+
+
+@rule(exp.Between)
+def _(translator: Translator, node: exp.Between) -> DuckdbExpression:
+    value, low, high = alike(translator, node, [node.this, node.args["low"], node.args["high"]])
+    may_raise = any(part.may_raise for part in (value, low, high))
+    return DuckdbExpression(f"({value.sql} BETWEEN {low.sql} AND {high.sql})", pa.bool_(), may_raise)
+
+
+@rule(exp.In)
+def _(translator: Translator, node: exp.In) -> DuckdbExpression:
+    if not node.expressions:
+        raise translator.refusal(node, "looks into a query", "list the values: x IN (1, 2)")
+    value, *choices = alike(translator, node, [node.this, *node.expressions])
+    listed = ", ".join(choice.sql for choice in choices)
+    may_raise = any(part.may_raise for part in (value, *choices))
+    return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), may_raise)
+
+
+@rule(exp.Is)
+def _(translator: Translator, node: exp.Is) -> DuckdbExpression:
+    value = translator.of(node.this)
+    if isinstance(node.expression, exp.Boolean) and pa.types.is_boolean(value.type):
+        word = "TRUE" if node.expression.this else "FALSE"
+        return DuckdbExpression(f"({value.sql} IS {word})", pa.bool_(), value.may_raise)
+    if not isinstance(node.expression, exp.Null):
+        raise translator.refusal(node, "is a comparison with more than NULL", "write x = true, or x IS NULL")
+    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
+
+
+def alike(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
+    """Return operands as values of one type, the one that Spark compares or chooses among."""
+    values = [translator.of(operand) for operand in operands]
+    common = values[0].type
+    for value in values[1:]:
+        joint = common_type(common, value.type)
+        if joint is None:
+            raise translator.type_refusal(node, *values)
+        common = joint
+    if any(not _is_castable(value, common) for value in values):
+        raise translator.type_refusal(node, *values)
+    return [_as_type(translator, operand, value, common) for operand, value in zip(operands, values, strict=True)]
+
+
+def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+    if value.literal is not None and not pa.types.is_string(wanted):
+        return literal_as(translator, node, value.literal, wanted)
+    return cast(value, wanted)
+
+
+def literal_as(translator: Translator, node: exp.Expr, text: str, wanted: pa.DataType) -> DuckdbExpression:
+    """Read text that stands beside a time or a date as one."""
+    stripped = text.strip()
+    try:
+        if pa.types.is_date(wanted):
+            return DuckdbExpression(f"DATE '{date.fromisoformat(stripped).isoformat()}'", wanted)
+        moment = datetime.fromisoformat(stripped)
+    except ValueError as error:
+        raise translator.refusal(
+            node, f"is no {spelled(wanted)}", "write it as '2024-05-01' or '2024-05-01 12:30:00'"
+        ) from error
+    if moment.tzinfo is not None and wanted == LOCAL_TIME:
+        raise translator.refusal(node, "has a zone, and is compared with times that have none", "leave the zone out")
+    return DuckdbExpression(f"CAST({text_literal(moment.isoformat(sep=' '))} AS {duckdb_type(wanted)})", wanted)
+
+
+def _is_castable(value: DuckdbExpression, wanted: pa.DataType) -> bool:
+    """Say whether a value may stand for one of a common type: text only as a literal."""
+    is_text = pa.types.is_string(value.type) and not pa.types.is_string(wanted)
+    return not is_text or value.literal is not None

@@ -1,0 +1,104 @@
+"""Expressions in DuckDB's SQL with the types that Spark gives them, and how two types become one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from muntin_engine.backends.local.duckdb_types import duckdb_type
+
+INTEGERS: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+"""The types of whole numbers, the smallest first."""
+
+DIGITS: Final[Mapping[pa.DataType, int]] = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
+"""The digits of the decimal that Spark takes for each type of whole numbers."""
+
+MOST_DIGITS: Final = 38
+"""The digits that a decimal has at most."""
+
+FAILURE: Final = "\x1f"
+"""Stands in the message of a row's failure before the part of the text that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuckdbExpression:
+    """An expression in DuckDB's SQL.
+
+    Attributes:
+        sql: Its text.
+        type: The Arrow type of its values, as Spark's columns travel: `timestamp[us, tz=...]` is Spark's `timestamp`,
+            without a zone it is `timestamp_ntz`.
+        may_raise: True if it raises for some values, so that it must not be computed for rows that Spark leaves out.
+        literal: The text of a string literal, which Spark reads as a date or a time where it is compared with one.
+    """
+
+    sql: str
+    type: pa.DataType
+    may_raise: bool = False
+    literal: str | None = None
+
+
+def is_number(data_type: pa.DataType) -> bool:
+    """Say whether values of a type are numbers."""
+    return bool(pa.types.is_integer(data_type) or pa.types.is_floating(data_type) or pa.types.is_decimal(data_type))
+
+
+def any_raises(*values: DuckdbExpression) -> bool:
+    """Say whether one of several expressions raises for some values."""
+    return any(value.may_raise for value in values)
+
+
+def cast(value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+    """Return a value in a wider type, which holds it as it is."""
+    if value.type == wanted:
+        return value
+    return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(wanted)})", wanted, value.may_raise)
+
+
+def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> str:
+    """Leave the right operand uncomputed where the left one is null, as Spark does, if it may raise."""
+    if not right.may_raise:
+        return sql
+    return f"(CASE WHEN {left.sql} IS NULL THEN NULL ELSE {sql} END)"
+
+
+def is_there(value: DuckdbExpression) -> DuckdbExpression:
+    """Return the condition that a value is not null."""
+    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
+
+
+def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the type in which Spark computes with values of two types; None where it does not, or differs by setting.
+
+    Example:
+        >>> print(common_type(pa.int8(), pa.int64()), common_type(pa.int32(), pa.float32()))
+        int64 double
+    """
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    if is_number(left) and is_number(right):
+        return _common_number(left, right)
+    for text, other in ((left, right), (right, left)):
+        if pa.types.is_string(text) and (pa.types.is_date(other) or pa.types.is_timestamp(other)):
+            return other
+    return None
+
+
+def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    if pa.types.is_floating(left) or pa.types.is_floating(right):
+        return pa.float32() if left == right == pa.float32() else pa.float64()
+    if pa.types.is_integer(left) and pa.types.is_integer(right):
+        return INTEGERS[max(INTEGERS.index(left), INTEGERS.index(right))]
+    left, right = (_decimal_of(operand) for operand in (left, right))
+    scale = max(left.scale, right.scale)
+    whole = max(left.precision - left.scale, right.precision - right.scale)
+    return pa.decimal128(min(whole + scale, MOST_DIGITS), scale)
+
+
+def _decimal_of(data_type: pa.DataType) -> pa.DataType:
+    return pa.decimal128(DIGITS[data_type], 0) if pa.types.is_integer(data_type) else data_type

@@ -1,0 +1,71 @@
+"""Columns, fields of structs, and values that are written out."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import duckdb_type, text_literal
+from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS, DuckdbExpression
+from muntin_engine.backends.local.expressions.translator import Translator, rule
+
+
+@rule(exp.Column)
+def _(translator: Translator, node: exp.Column) -> DuckdbExpression:
+    return translator.column(node, [part.name for part in node.parts])
+
+
+@rule(exp.Dot)
+def _(translator: Translator, node: exp.Dot) -> DuckdbExpression:
+    value = translator.of(node.this)
+    return translator.field(node, value, node.expression.name)
+
+
+@rule(exp.Literal)
+def _(translator: Translator, node: exp.Literal) -> DuckdbExpression:
+    if node.is_string:
+        return DuckdbExpression(text_literal(node.this), pa.string(), literal=node.this)
+    return number(translator, node, node.this)
+
+
+def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpression:
+    """Give a number the type that Spark gives it: what has a point is a decimal, what has an exponent a double."""
+    if re.fullmatch(r"-?[0-9]+", digits):
+        for integer in (pa.int32(), pa.int64()):
+            first_too_large = 2 ** (integer.bit_width - 1)
+            if -first_too_large <= int(digits) < first_too_large:
+                return DuckdbExpression(f"CAST({digits} AS {duckdb_type(integer)})", integer)
+        return _decimal(translator, node, digits, 0)
+    if re.fullmatch(r"-?[0-9]*\.[0-9]*", digits):
+        return _decimal(translator, node, digits, len(digits.partition(".")[2]))
+    if math.isinf(float(digits)):
+        raise translator.refusal(node, "is no double", "expected: a number of at most 1.8e308")
+    return DuckdbExpression(f"CAST({digits} AS DOUBLE)", pa.float64())
+
+
+def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) -> DuckdbExpression:
+    whole = digits.partition(".")[0].lstrip("-0")
+    precision = max(len(whole) + scale, 1)
+    if precision > MOST_DIGITS:
+        raise translator.refusal(node, f"has {precision} digits", f"expected: at most {MOST_DIGITS}")
+    kind = pa.decimal128(precision, scale)
+    return DuckdbExpression(f"CAST('{digits}' AS {duckdb_type(kind)})", kind)
+
+
+@rule(exp.Boolean)
+def _(translator: Translator, node: exp.Boolean) -> DuckdbExpression:
+    return DuckdbExpression("TRUE" if node.this else "FALSE", pa.bool_())
+
+
+@rule(exp.Null)
+def _(translator: Translator, node: exp.Null) -> DuckdbExpression:
+    del node
+    return DuckdbExpression("NULL", pa.null())
+
+
+@rule(exp.Paren)
+def _(translator: Translator, node: exp.Paren) -> DuckdbExpression:
+    return translator.of(node.this)

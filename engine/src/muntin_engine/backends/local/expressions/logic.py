@@ -1,0 +1,123 @@
+"""Conditions, and choices among values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import spelled
+from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, is_there
+from muntin_engine.backends.local.expressions.translator import Translator, rule
+
+
+@rule(exp.And)
+def _(translator: Translator, node: exp.And) -> DuckdbExpression:
+    return _both(translator, node, "AND", "FALSE")
+
+
+@rule(exp.Or)
+def _(translator: Translator, node: exp.Or) -> DuckdbExpression:
+    return _both(translator, node, "OR", "TRUE")
+
+
+def _both(translator: Translator, node: exp.Binary, word: str, decisive: str) -> DuckdbExpression:
+    left = condition(translator, node.this)
+    right = condition(translator, node.expression)
+    sql = f"(({left.sql}) {word} ({right.sql}))"
+    if right.may_raise:
+        # Spark does not compute the second part where the first decides; DuckDB computes them in any order.
+        sql = f"(CASE WHEN {left.sql} IS {decisive} THEN {decisive} ELSE {sql} END)"
+    return DuckdbExpression(sql, pa.bool_(), left.may_raise or right.may_raise)
+
+
+@rule(exp.Not)
+def _(translator: Translator, node: exp.Not) -> DuckdbExpression:
+    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+        value = translator.of(node.this.this)
+        return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
+    value = condition(translator, node.this)
+    return DuckdbExpression(f"(NOT {value.sql})", pa.bool_(), value.may_raise)
+
+
+def condition(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    """Return a node that is true or false.
+
+    Raises:
+        QueryError: It is of another type.
+    """
+    value = translator.of(node)
+    if not (pa.types.is_boolean(value.type) or pa.types.is_null(value.type)):
+        raise translator.refusal(node, f"is {spelled(value.type)}", "expected: a condition, such as km > 2")
+    return value
+
+
+@rule(exp.If)
+def _(translator: Translator, node: exp.If) -> DuckdbExpression:
+    test = condition(translator, node.this)
+    choices = alike(translator, node, [node.args["true"], node.args.get("false") or exp.Null()])
+    return chosen([(test, choices[0])], choices[1])
+
+
+@rule(exp.Nvl2)
+def _(translator: Translator, node: exp.Nvl2) -> DuckdbExpression:
+    value = translator.of(node.this)
+    choices = alike(translator, node, [node.args["true"], node.args["false"]])
+    return chosen([(is_there(value), choices[0])], choices[1])
+
+
+@rule(exp.Case)
+def _(translator: Translator, node: exp.Case) -> DuckdbExpression:
+    branches: list[exp.If] = node.args["ifs"]
+    default = node.args.get("default") or exp.Null()
+    *results, otherwise = alike(translator, node, [*(branch.args["true"] for branch in branches), default])
+    conditions: list[DuckdbExpression] = []
+    for branch in branches:
+        if node.this is None:
+            conditions.append(condition(translator, branch.this))
+        else:
+            conditions.append(translator.of(exp.EQ(this=node.this.copy(), expression=branch.this.copy())))
+    return chosen(list(zip(conditions, results, strict=True)), otherwise)
+
+
+def chosen(
+    branches: Sequence[tuple[DuckdbExpression, DuckdbExpression]], otherwise: DuckdbExpression
+) -> DuckdbExpression:
+    """Return the value of the first branch whose condition is true."""
+    parts = [f"WHEN {condition.sql} THEN {result.sql}" for condition, result in branches]
+    may_raise = otherwise.may_raise or any(part.may_raise for branch in branches for part in branch)
+    return DuckdbExpression(f"(CASE {' '.join(parts)} ELSE {otherwise.sql} END)", otherwise.type, may_raise)
+
+
+@rule(exp.Coalesce)
+def _(translator: Translator, node: exp.Coalesce) -> DuckdbExpression:
+    values = alike(translator, node, [node.this, *node.expressions])
+    *tried, last = values
+    if any(value.may_raise for value in values):
+        return chosen([(is_there(value), value) for value in tried], last)
+    return DuckdbExpression(f"COALESCE({', '.join(value.sql for value in values)})", last.type)
+
+
+@rule(exp.Nullif)
+def _(translator: Translator, node: exp.Nullif) -> DuckdbExpression:
+    equal = translator.of(exp.EQ(this=node.this.copy(), expression=node.expression.copy()))
+    value = translator.of(node.this)
+    return DuckdbExpression(f"(CASE WHEN {equal.sql} THEN NULL ELSE {value.sql} END)", value.type, equal.may_raise)
+
+
+@rule(exp.Greatest)
+def _(translator: Translator, node: exp.Greatest) -> DuckdbExpression:
+    return _extreme(translator, node, "GREATEST")
+
+
+@rule(exp.Least)
+def _(translator: Translator, node: exp.Least) -> DuckdbExpression:
+    return _extreme(translator, node, "LEAST")
+
+
+def _extreme(translator: Translator, node: exp.Greatest | exp.Least, function: str) -> DuckdbExpression:
+    values = alike(translator, node, [node.this, *node.expressions])
+    listed = ", ".join(value.sql for value in values)
+    return DuckdbExpression(f"{function}({listed})", values[0].type, any(value.may_raise for value in values))

@@ -1,0 +1,440 @@
+"""Dates, times and lengths of time.
+
+A length of time, Spark's interval of days and seconds, is a whole number of microseconds here; times are in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME, spelled
+from muntin_engine.backends.local.expressions.casts import converted
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    DuckdbExpression,
+    any_raises,
+    cast,
+    is_number,
+    unless_null,
+)
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+
+_SECOND: Final = 1_000_000
+_DAY: Final = 86_400 * _SECOND
+
+_LENGTHS: Final[Mapping[str, int]] = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": _SECOND,
+    "MINUTE": 60 * _SECOND,
+    "HOUR": 3_600 * _SECOND,
+    "DAY": _DAY,
+    "WEEK": 7 * _DAY,
+}
+"""The lengths of time in microseconds that an interval may be written in. A day is 24 hours, as Spark has it."""
+
+_MONTHS: Final[Mapping[str, int]] = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+"""The months of the units that differ in length."""
+
+_TRUNCATED_TIMES: Final[Mapping[str, str]] = {
+    **{unit: unit for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")},
+    **{"MILLISECOND": "MILLISECOND", "MICROSECOND": "MICROSECOND", "YYYY": "YEAR", "YY": "YEAR"},
+    **{"MON": "MONTH", "MM": "MONTH", "DD": "DAY"},
+}
+"""The units that `date_trunc` cuts a time to, by their names in Spark."""
+
+_TRUNCATED_DATES: Final[Mapping[str, str]] = {
+    name: unit for name, unit in _TRUNCATED_TIMES.items() if unit in ("YEAR", "QUARTER", "MONTH", "WEEK")
+}
+"""The units that `trunc` cuts a date to."""
+
+_DATE_PARTS: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Year: "year({})",
+    exp.Quarter: "quarter({})",
+    exp.Month: "month({})",
+    exp.WeekOfYear: "week({})",
+    exp.Day: "day({})",
+    exp.DayOfMonth: "day({})",
+    exp.DayOfYear: "dayofyear({})",
+    exp.DayOfWeek: "dayofweek({}) + 1",  # Sunday is 1 in Spark, and 0 in DuckDB
+}
+"""The parts of dates, in DuckDB's SQL."""
+
+_TIME_PARTS: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Hour: "hour({})",
+    exp.Minute: "minute({})",
+    exp.Second: "second({})",
+}
+"""The parts of times, in DuckDB's SQL."""
+
+_PARTS_BY_NAME: Final[Mapping[str, type[exp.Expr]]] = {
+    **{"YEAR": exp.Year, "YEARS": exp.Year, "QUARTER": exp.Quarter, "MONTH": exp.Month, "WEEK": exp.WeekOfYear},
+    **{"DAY": exp.Day, "DAYS": exp.Day, "DOY": exp.DayOfYear, "DAYOFWEEK": exp.DayOfWeek, "DOW": exp.DayOfWeek},
+    **{"HOUR": exp.Hour, "HOURS": exp.Hour, "MINUTE": exp.Minute, "MINUTES": exp.Minute},
+}
+"""The parts that `extract` names. That of seconds has a fraction, and is left out."""
+
+
+# ---------------------------------------------------------------------------------------------------- parts of a time
+
+
+@rule(*_DATE_PARTS, *_TIME_PARTS)
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    return _part(translator, node, node.this, type(node))
+
+
+@rule(exp.Extract)
+def _(translator: Translator, node: exp.Extract) -> DuckdbExpression:
+    part = _PARTS_BY_NAME.get(node.name.upper())
+    if part is None:
+        raise translator.refusal(node, f"takes {node.name}", f"expected: one of {', '.join(_PARTS_BY_NAME)}")
+    return _part(translator, node, node.expression, part)
+
+
+@function_rule("weekday")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = _time_in(translator, node, node.expressions[0])
+    return DuckdbExpression(f"CAST(isodow({value.sql}) - 1 AS INTEGER)", pa.int32(), value.may_raise)
+
+
+def _part(translator: Translator, node: exp.Expr, operand: exp.Expr, part: type[exp.Expr]) -> DuckdbExpression:
+    value = _time_in(translator, node, operand)
+    function = _DATE_PARTS.get(part)
+    if function is None:
+        function = _TIME_PARTS[part]
+        if pa.types.is_date(value.type):
+            value = cast(value, INSTANT)
+    return DuckdbExpression(f"CAST({function.format(value.sql)} AS INTEGER)", pa.int32(), value.may_raise)
+
+
+def _time_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    """Return an operand that is a date or a time."""
+    is_implicit = isinstance(operand, exp.TsOrDsToDate) and not operand.args.get("safe")
+    value = translator.of(operand.this if is_implicit else operand)
+    if not (pa.types.is_date(value.type) or pa.types.is_timestamp(value.type)):
+        raise translator.refusal(
+            node, f"takes {spelled(value.type)}", "expected: a date or a timestamp, such as CAST(s AS TIMESTAMP)"
+        )
+    return value
+
+
+def _instant_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    """Return an operand that is a moment, or a date as its midnight."""
+    value = _time_in(translator, node, operand)
+    if value.type == LOCAL_TIME:
+        raise translator.refusal(node, "takes a time without a zone", "cast it to timestamp")
+    return cast(value, INSTANT)
+
+
+def _date_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    return cast(_time_in(translator, node, operand), pa.date32())
+
+
+def _whole_number_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    value = translator.of(operand)
+    if not pa.types.is_integer(value.type):
+        raise translator.type_refusal(node, value)
+    return value
+
+
+def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    value = _whole_number_in(translator, node, operand)
+    if value.type == pa.int64():
+        raise translator.refusal(node, "takes a bigint", "cast it to int")
+    return cast(value, pa.int32())
+
+
+# ------------------------------------------------------------------------------------------------------ dates, midnight
+
+
+@rule(exp.TsOrDsToDate)
+def _(translator: Translator, node: exp.TsOrDsToDate) -> DuckdbExpression:
+    if node.args.get("format") is not None:
+        raise translator.refusal(node, "reads a format", "write to_date(text) for text such as '2024-05-01'")
+    return converted(translator, node, translator.of(node.this), pa.date32())
+
+
+@rule(exp.DateDiff)
+def _(translator: Translator, node: exp.DateDiff) -> DuckdbExpression:
+    if node.args.get("unit") is not None:
+        raise translator.refusal(node, "counts units", "write timestampdiff(HOUR, a, b), or datediff(b, a) for days")
+    end = _date_in(translator, node, node.this)
+    start = _date_in(translator, node, node.expression)
+    return DuckdbExpression(f"CAST(({end.sql} - {start.sql}) AS INTEGER)", pa.int32(), any_raises(end, start))
+
+
+@rule(exp.TsOrDsAdd)
+def _(translator: Translator, node: exp.TsOrDsAdd) -> DuckdbExpression:
+    day = _date_in(translator, node, node.this)
+    count = _int_in(translator, node, node.expression)
+    return DuckdbExpression(unless_null(day, count, f"({day.sql} + {count.sql})"), pa.date32(), True)
+
+
+@rule(exp.AddMonths)
+def _(translator: Translator, node: exp.AddMonths) -> DuckdbExpression:
+    day = _date_in(translator, node, node.this)
+    count = _int_in(translator, node, node.expression)
+    sql = f"CAST(({day.sql} + to_months({count.sql})) AS DATE)"
+    return DuckdbExpression(unless_null(day, count, sql), pa.date32(), True)
+
+
+@rule(exp.LastDay)
+def _(translator: Translator, node: exp.LastDay) -> DuckdbExpression:
+    day = _date_in(translator, node, node.this)
+    return DuckdbExpression(f"last_day({day.sql})", pa.date32(), True)
+
+
+@rule(exp.DateTrunc)
+def _(translator: Translator, node: exp.DateTrunc) -> DuckdbExpression:
+    unit = _TRUNCATED_DATES.get(node.args["unit"].name.upper())
+    if unit is None:
+        raise translator.refusal(node, "cuts to no unit of dates", f"expected: {', '.join(_TRUNCATED_DATES)}")
+    day = _date_in(translator, node, node.this)
+    return DuckdbExpression(f"CAST(date_trunc('{unit}', {day.sql}) AS DATE)", pa.date32(), True)
+
+
+@rule(exp.TimestampTrunc)
+def _(translator: Translator, node: exp.TimestampTrunc) -> DuckdbExpression:
+    unit = _TRUNCATED_TIMES.get(node.args["unit"].name.upper())
+    if unit is None:
+        raise translator.refusal(node, "cuts to no unit of times", f"expected: {', '.join(_TRUNCATED_TIMES)}")
+    moment = _instant_in(translator, node, node.this)
+    # DuckDB would cut a time with a zone by its calendar library, which is slower and ends earlier.
+    clock = f"date_trunc('{unit}', make_timestamp(epoch_us({moment.sql})))"
+    return DuckdbExpression(f"make_timestamptz(epoch_us({clock}))", INSTANT, True)
+
+
+# ---------------------------------------------------------------------------------------------------- moments, numbers
+
+
+@rule(exp.UnixMicros)
+def _(translator: Translator, node: exp.UnixMicros) -> DuckdbExpression:
+    return _ticks(translator, node, node.this, 1)
+
+
+@rule(exp.UnixMillis)
+def _(translator: Translator, node: exp.UnixMillis) -> DuckdbExpression:
+    return _ticks(translator, node, node.this, 1_000)
+
+
+@rule(exp.UnixSeconds)
+def _(translator: Translator, node: exp.UnixSeconds) -> DuckdbExpression:
+    return _ticks(translator, node, node.this, _SECOND)
+
+
+@rule(exp.StrToUnix)
+def _(translator: Translator, node: exp.StrToUnix) -> DuckdbExpression:
+    if node.this is None or isinstance(node.this, exp.CurrentTimestamp):
+        raise translator.refusal(node, "reads the clock", "compute the column before events()")
+    moment = _instant_in(translator, node, node.this)
+    # Unlike `unix_seconds`, it has the second after a moment before 1970.
+    return DuckdbExpression(f"(epoch_us({moment.sql}) // {_SECOND})", pa.int64(), moment.may_raise)
+
+
+def _ticks(translator: Translator, node: exp.Expr, operand: exp.Expr, length: int) -> DuckdbExpression:
+    """Return how many lengths a moment is after 1970, the last one begun."""
+    moment = _instant_in(translator, node, operand)
+    micros = f"epoch_us({moment.sql})"
+    sql = micros
+    if length > 1:
+        remainder = f"((({micros} % {length}) + {length}) % {length})"
+        sql = f"({micros} // {length} - CAST({micros} % {length} < 0 AND {remainder} > 0 AS BIGINT))"
+    return DuckdbExpression(sql, pa.int64(), moment.may_raise)
+
+
+@function_rule("timestamp_seconds")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    return _moment(translator, node, _SECOND)
+
+
+@function_rule("timestamp_millis")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    return _moment(translator, node, 1_000)
+
+
+@function_rule("timestamp_micros")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    return _moment(translator, node, 1)
+
+
+def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbExpression:
+    count = cast(_whole_number_in(translator, node, node.expressions[0]), pa.int64())
+    return DuckdbExpression(f"make_timestamptz(multiply({count.sql}, CAST({length} AS BIGINT)))", INSTANT, True)
+
+
+@function_rule("make_date")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    parts = [_int_in(translator, node, operand) for operand in node.expressions]
+    listed = ", ".join(part.sql for part in parts)
+    is_null = " OR ".join(f"{part.sql} IS NULL" for part in parts)
+    return DuckdbExpression(f"(CASE WHEN {is_null} THEN NULL ELSE make_date({listed}) END)", pa.date32(), True)
+
+
+@rule(exp.TimestampDiff)
+def _(translator: Translator, node: exp.TimestampDiff) -> DuckdbExpression:
+    length = _LENGTHS.get(node.args["unit"].name.upper())
+    if length is None:
+        raise translator.refusal(node, "counts units of several lengths", f"expected: {', '.join(_LENGTHS)}")
+    end = _instant_in(translator, node, node.this)
+    start = _instant_in(translator, node, node.expression)
+    sql = f"((epoch_us({end.sql}) - epoch_us({start.sql})) // {length})"
+    return DuckdbExpression(unless_null(end, start, sql), pa.int64(), True)
+
+
+@rule(exp.TimestampAdd)
+def _(translator: Translator, node: exp.TimestampAdd) -> DuckdbExpression:
+    moment = translator.of(node.this)
+    if not pa.types.is_timestamp(moment.type):
+        raise translator.type_refusal(node, moment)
+    count = _int_in(translator, node, node.expression)
+    unit = node.args["unit"].name.upper()
+    if unit in _MONTHS:
+        length = f"to_months({count.sql} * {_MONTHS[unit]})"
+    elif unit in _LENGTHS:
+        length = f"to_microseconds(CAST({count.sql} AS BIGINT) * {_LENGTHS[unit]})"
+    else:
+        raise translator.refusal(node, f"adds {unit.lower()}s", f"expected: {', '.join([*_LENGTHS, *_MONTHS])}")
+    return DuckdbExpression(unless_null(moment, count, f"({moment.sql} + {length})"), moment.type, True)
+
+
+# ------------------------------------------------------------------------------------------------------------- lengths
+
+
+@rule(exp.Interval)
+def _(translator: Translator, node: exp.Interval) -> DuckdbExpression:
+    return DuckdbExpression(f"CAST({_microseconds(translator, node)} AS BIGINT)", LENGTH)
+
+
+def _microseconds(translator: Translator, node: exp.Interval) -> int:
+    number = node.this
+    unit = node.args.get("unit")
+    refusal = translator.refusal(
+        node, "is no length of time", "expected: such as INTERVAL 90 MINUTES; months differ in length"
+    )
+    sign = 1
+    if isinstance(number, exp.Neg):
+        sign = -1
+        number = number.this
+    if not isinstance(number, exp.Literal):
+        raise refusal
+    if unit is None:
+        return _sum_of_lengths(number.this, refusal)
+    length = _LENGTHS.get(unit.name.upper().removesuffix("S"))
+    text = number.this.strip()
+    is_second = length == _SECOND
+    pattern = r"[+-]?[0-9]+(\.[0-9]{1,6})?" if is_second else r"[+-]?[0-9]+"
+    if length is None or not re.fullmatch(pattern, text):
+        raise refusal
+    return sign * int(Decimal(text) * length)
+
+
+def _sum_of_lengths(text: str, refusal: Exception) -> int:
+    """Return the microseconds of text such as `1 day 2 hours`."""
+    words = text.lower().split()
+    total = 0
+    if not words or len(words) % 2:
+        raise refusal
+    for number, unit in zip(words[::2], words[1::2], strict=True):
+        length = _LENGTHS.get(unit.upper().removesuffix("S"))
+        if length is None or not re.fullmatch(r"[+-]?[0-9]+", number):
+            raise refusal
+        total += int(number) * length
+    return total
+
+
+@function_rule("make_dt_interval")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    parts: list[DuckdbExpression] = []
+    for operand in node.expressions:
+        parts.append(_int_in(translator, node, operand))
+    lengths = (_LENGTHS["DAY"], _LENGTHS["HOUR"], _LENGTHS["MINUTE"], _LENGTHS["SECOND"])
+    products = [f"CAST({part.sql} AS BIGINT) * {length}" for part, length in zip(parts, lengths, strict=False)]
+    return DuckdbExpression(f"({' + '.join(products) or 'CAST(0 AS BIGINT)'})", LENGTH, True)
+
+
+def moved(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
+    """Return a sum of times and lengths; None for one of numbers.
+
+    Raises:
+        QueryError: Spark has no such sum, or it is not known to mean the same.
+    """
+    left_node = node.this
+    right_node = node.expression
+    months = _months_in(right_node)
+    left = translator.of(left_node)
+    is_time = pa.types.is_date(left.type) or pa.types.is_timestamp(left.type)
+    if months is not None and is_time:
+        return _moved_by_months(left, sign, months)
+    right = translator.of(right_node)
+
+    if sign == "+" and left.type == LENGTH and pa.types.is_timestamp(right.type):
+        left, right = right, left
+    if right.type == LENGTH and pa.types.is_timestamp(left.type):
+        sql = f"({left.sql} {sign} to_microseconds({right.sql}))"
+        return DuckdbExpression(unless_null(left, right, sql), left.type, True)
+    if right.type == LENGTH and left.type == LENGTH:
+        function = "add" if sign == "+" else "subtract"
+        return DuckdbExpression(unless_null(left, right, f"{function}({left.sql}, {right.sql})"), LENGTH, True)
+    if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(right_node):
+        sql = f"({left.sql} {sign} CAST({right.sql} // {_DAY} AS INTEGER))"
+        return DuckdbExpression(sql, pa.date32(), True)
+    if sign == "-" and pa.types.is_timestamp(left.type) and left.type == right.type:
+        sql = f"(epoch_us({left.sql}) - epoch_us({right.sql}))"
+        return DuckdbExpression(unless_null(left, right, sql), LENGTH, True)
+    if sign == "-" and pa.types.is_date(left.type) and pa.types.is_date(right.type):
+        sql = f"(({left.sql} - {right.sql}) * {_DAY})"
+        return DuckdbExpression(unless_null(left, right, sql), LENGTH, True)
+    if LENGTH in (left.type, right.type):
+        raise translator.refusal(
+            node, f"moves {spelled(left.type)} by {spelled(right.type)}", "expected: a timestamp and an interval"
+        )
+    return None
+
+
+def _months_in(node: exp.Expr) -> int | None:
+    """Return the months that an interval is written in; None for other expressions."""
+    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
+        return None
+    unit = node.args.get("unit")
+    months = None if unit is None else _MONTHS.get(unit.name.upper().removesuffix("S"))
+    if months is None or not re.fullmatch(r"[+-]?[0-9]+", node.this.this):
+        return None
+    return int(node.this.this) * months
+
+
+def _is_whole_days(node: exp.Expr) -> bool:
+    """Say whether an interval is written in days, so that a date stays a date."""
+    unit = node.args.get("unit") if isinstance(node, exp.Interval) else None
+    return unit is not None and unit.name.upper() in ("DAY", "DAYS")
+
+
+def _moved_by_months(value: DuckdbExpression, sign: str, months: int) -> DuckdbExpression:
+    sql = f"({value.sql} {sign} to_months({months}))"
+    if pa.types.is_date(value.type):
+        sql = f"CAST({sql} AS DATE)"
+    return DuckdbExpression(sql, value.type, True)
+
+
+def multiplied(translator: Translator, node: exp.Mul) -> DuckdbExpression | None:
+    """Return a length times a number; None for a product of numbers."""
+    left = translator.of(node.this)
+    right = translator.of(node.expression)
+    if LENGTH not in (left.type, right.type):
+        return None
+    length, number = (left, right) if left.type == LENGTH else (right, left)
+    if not is_number(number.type):
+        raise translator.type_refusal(node, left, right)
+    if pa.types.is_integer(number.type):
+        sql = f"multiply({length.sql}, CAST({number.sql} AS BIGINT))"
+    elif pa.types.is_floating(number.type):
+        sql = f"CAST(ROUND(CAST({length.sql} AS DOUBLE) * CAST({number.sql} AS DOUBLE)) AS BIGINT)"
+    elif number.type.precision <= 19:
+        sql = f"CAST(ROUND(CAST({length.sql} AS DECIMAL(19,0)) * {number.sql}, 0) AS BIGINT)"
+    else:
+        raise translator.type_refusal(node, left, right)
+    return DuckdbExpression(unless_null(left, right, sql), LENGTH, True)

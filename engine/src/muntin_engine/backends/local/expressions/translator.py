@@ -1,0 +1,231 @@
+"""Translates an expression node by node, by the rules that are registered for their kinds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin.catalog import installed
+from muntin.errors import MuntinError, QueryError
+from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
+from muntin_engine.backends.local.refusals import NeedsSparkError
+
+_REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
+"""The message about a part of an expression."""
+
+ON_SPARK: Final = "compute the column before events(), or run the query on Spark"
+"""What to do about an expression that has no translation."""
+
+Node = TypeVar("Node", bound=exp.Expr)
+Rule: TypeAlias = "Callable[[Translator, Any], DuckdbExpression]"
+
+_RULES: dict[type[exp.Expr], Rule] = {}
+_FUNCTIONS: dict[str, Rule] = {}
+
+
+def rule(
+    *kinds: type[Node],
+) -> Callable[[Callable[[Translator, Node], DuckdbExpression]], Callable[[Translator, Node], DuckdbExpression]]:
+    """Register a function as the rule of kinds of nodes."""
+
+    def register(function: Callable[[Translator, Node], DuckdbExpression]) -> Any:
+        for kind in kinds:
+            _RULES[kind] = function
+        return function
+
+    return register
+
+
+def function_rule(
+    *names: str,
+) -> Callable[
+    [Callable[[Translator, exp.Anonymous], DuckdbExpression]], Callable[[Translator, exp.Anonymous], DuckdbExpression]
+]:
+    """Register a function as the rule of calls that sqlglot has no kind of node for, by their names."""
+
+    def register(function: Callable[[Translator, exp.Anonymous], DuckdbExpression]) -> Any:
+        for name in names:
+            _FUNCTIONS[name] = function
+        return function
+
+    return register
+
+
+class UnknownColumnError(Exception):
+    """A scope has no column of a name, or several.
+
+    Attributes:
+        fact: What is wrong, after the name.
+        advice: What to write.
+    """
+
+    def __init__(self, fact: str, advice: str) -> None:
+        super().__init__(fact)
+        self.fact = fact
+        self.advice = advice
+
+
+class Scope(ABC):
+    """The columns that an expression may read."""
+
+    @abstractmethod
+    def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
+        """Return the column that a path begins with, and the fields of it that follow.
+
+        Raises:
+            UnknownColumnError: There is no such column, or there are several.
+        """
+
+    def computed(self, node: exp.Expr) -> DuckdbExpression | None:
+        """Return the value of a node that is computed already, such as an aggregate; None for others."""
+        del node
+        return None
+
+
+class SchemaScope(Scope):
+    """The columns of one table."""
+
+    def __init__(self, columns: pa.Schema) -> None:
+        self._columns = columns
+
+    def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
+        """Return a column by its name in any case."""
+        name = path[0]
+        namesakes = [field for field in self._columns if field.name.casefold() == name.casefold()]
+        if len(namesakes) > 1:
+            names = ", ".join(field.name for field in namesakes)
+            raise UnknownColumnError(f"may be any of {names}", "rename all but one of them before events()")
+        if not namesakes:
+            names = ", ".join(self._columns.names)
+            raise UnknownColumnError("is not a column of the input", f"it has {names}")
+        return DuckdbExpression(quoted(namesakes[0].name), namesakes[0].type), path[1:]
+
+
+class Translator:
+    """Translates one expression.
+
+    Attributes:
+        text: The expression.
+    """
+
+    def __init__(self, text: str, scope: Scope, *, is_lenient: bool = False) -> None:
+        """Begin a translation.
+
+        Args:
+            text: The expression.
+            scope: The columns that it may read.
+            is_lenient: True if what a row cannot compute is null in place of an error.
+        """
+        self.text = text
+        self._scope = scope
+        self._is_lenient = is_lenient
+
+    def leniently(self) -> Translator:
+        """Return a translator of the same expression for which what a row cannot compute is null."""
+        return Translator(self.text, self._scope, is_lenient=True)
+
+    def of(self, node: exp.Expr) -> DuckdbExpression:
+        """Translate a node.
+
+        Raises:
+            QueryError: It has no translation.
+        """
+        computed = self._scope.computed(node)
+        if computed is not None:
+            return computed
+        if isinstance(node, exp.Anonymous):
+            name = node.name.casefold()
+            function = _FUNCTIONS.get(name)
+        else:
+            name = node.key
+            function = _RULES.get(type(node))
+        if function is None:
+            raise self._unknown_function(node, name)
+        return function(self, node)
+
+    def _unknown_function(self, node: exp.Expr, name: str) -> QueryError:
+        """Return the error for a node that has no rule."""
+        function_name = name.replace("_", ".", 1)
+        try:
+            installed().function(function_name)
+        except MuntinError:
+            return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+        return self.refusal(
+            node,
+            f"calls {function_name}, a function of a plugin, which only Spark calls in SQL",
+            "call it in Python for a column before events(), or run the query on Spark",
+        )
+
+    def column(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
+        """Return a column, or a field of it, by its path."""
+        try:
+            value, fields = self._scope.column(path)
+        except UnknownColumnError as error:
+            raise self._unknown(node, error.fact, error.advice) from error
+        for name in fields:
+            value = self.field(node, value, name)
+        return value
+
+    def field(self, node: exp.Expr, value: DuckdbExpression, name: str) -> DuckdbExpression:
+        """Return a field of a struct."""
+        if not pa.types.is_struct(value.type):
+            raise self.refusal(
+                node, f"reads {name!r} of {spelled(value.type)}", "name a column, or a field of a struct"
+            )
+        fields = [value.type.field(place) for place in range(value.type.num_fields)]
+        for field in fields:
+            if field.name.casefold() == name.casefold():
+                return DuckdbExpression(f"({value.sql}).{quoted(field.name)}", field.type, value.may_raise)
+        raise self._unknown(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
+
+    # ------------------------------------------------------------------------------------------------ what is refused
+
+    def refusal(self, node: exp.Expr, fact: str, advice: str) -> NeedsSparkError:
+        """Return the error about a node that Spark may compute."""
+        part = spark_text(node)
+        used = f"the expression {part!r}"
+        return NeedsSparkError(used, _REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
+
+    def _unknown(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
+        """Return the error about a column or a field that there is not, nor would be on Spark."""
+        part = spark_text(node)
+        return QueryError(_REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
+
+    def _within(self, part: str) -> str:
+        return "" if part == self.text else f", in {self.text!r}"
+
+    def type_refusal(self, node: exp.Expr, *operands: DuckdbExpression) -> NeedsSparkError:
+        """Return the error about a node with operands of types that it does not take."""
+        types = " and ".join(spelled(operand.type) for operand in operands)
+        return self.refusal(
+            node, f"takes {types}, and is not known to mean the same without Spark", "cast its parts to one type"
+        )
+
+    def failure(self, node: exp.Expr, fact: str) -> str:
+        """Return, in SQL, the error that a row raises.
+
+        Args:
+            node: The node that cannot be computed.
+            fact: The error, in SQL.
+        """
+        if self._is_lenient:
+            return "NULL"
+        return f"error({fact} || {text_literal(FAILURE + spark_text(node))})"
+
+
+def spark_text(node: exp.Expr) -> str:
+    """Return a node as it is written."""
+    if "text" in node.meta:
+        return str(node.meta["text"])
+
+    def plainly(part: exp.Expr) -> exp.Expr:
+        # sqlglot has one class for both, as Spark's casts were lenient before the ANSI mode.
+        is_plain_cast = isinstance(part, exp.TryCast) and not part.args.get("safe")
+        return exp.Cast(this=part.this, to=part.args["to"]) if is_plain_cast else part
+
+    return node.copy().transform(plainly).sql(dialect="spark")

@@ -1,0 +1,215 @@
+"""Rows that a test feeds to a stream: Python values, as an Arrow table of the types of the stream.
+
+A value is what Spark reads of it as JSON: a timestamp is a datetime or its text, a decimal a `Decimal`, a number or its
+text. What would lose something, such as a float for a column of integers, is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any, Final
+
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin.errors.safe_text import safe_repr
+from muntin_engine.backends.local.duckdb_types import spelled
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table.
+
+    Args:
+        rows: The values by column; one that is missing is null.
+        schema: The columns.
+
+    Raises:
+        QueryError: A value does not fit its column.
+    """
+    listed_rows = list(rows)
+    columns: list[pa.Array] = []
+    for column in schema:
+        values = [column_value(row.get(column.name), column.name, column.type) for row in listed_rows]
+        columns.append(pa.array(values, column.type))
+    return pa.table(columns, schema=schema)
+
+
+def column_value(value: object, name: str, data_type: pa.DataType) -> Any:
+    """Return a value as Arrow takes it for a column.
+
+    Args:
+        value: The value.
+        name: The name of the column, for errors.
+        data_type: The type of the column.
+
+    Raises:
+        QueryError: The value does not fit.
+    """
+    try:
+        return _converted(value, data_type)
+    except _UnfitValueError as unfit:
+        raise QueryError(
+            f"the column {name} is of type {spelled(data_type)}, and {safe_repr(unfit.value)} does not fit\n"
+            f"  expected: {unfit.expected}"
+        ) from None
+
+
+class _UnfitValueError(Exception):
+    """A value that does not fit.
+
+    Attributes:
+        value: The value.
+        expected: What was expected, in words.
+    """
+
+    def __init__(self, value: object, expected: str) -> None:
+        self.value = value
+        self.expected = expected
+        super().__init__(expected)
+
+
+def _converted(value: object, data_type: pa.DataType) -> Any:
+    """Return a value, or each part of a nested one, as Arrow takes it.
+
+    Raises:
+        _UnfitValueError: It does not fit.
+    """
+    if value is None:
+        return None
+    for is_kind, convert in _KINDS:
+        if is_kind(data_type):
+            return convert(value, data_type)
+    raise AssertionError(f"schemas have no columns of type {data_type}")
+
+
+def _boolean(value: object, _: pa.DataType) -> bool:
+    if not isinstance(value, bool):
+        raise _UnfitValueError(value, "True or False")
+    return value
+
+
+def _integer(value: object, data_type: pa.DataType) -> int:
+    most = 2 ** (data_type.bit_width - 1)
+    if not isinstance(value, int) or isinstance(value, bool) or not -most <= value < most:
+        raise _UnfitValueError(value, f"a whole number from {-most} to {most - 1}")
+    return value
+
+
+def _float(value: object, _: pa.DataType) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _UnfitValueError(value, "a number")
+    return float(value)
+
+
+def _decimal(value: object, data_type: pa.DataType) -> Decimal:
+    expected = f"a number of at most {data_type.precision - data_type.scale} digits before the point"
+    if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
+        raise _UnfitValueError(value, expected)
+    try:
+        # Spark rounds what has more places.
+        context = Context(prec=data_type.precision, rounding=ROUND_HALF_UP)
+        number = Decimal(str(value)).quantize(Decimal(1).scaleb(-data_type.scale), context=context)
+    except InvalidOperation:
+        raise _UnfitValueError(value, expected) from None
+    if not number.is_finite():
+        raise _UnfitValueError(value, expected)
+    return number
+
+
+def _text(value: object, _: pa.DataType) -> str:
+    """Return text; other values as JSON, as Spark reads them for a column of text."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError):
+        raise _UnfitValueError(value, "text") from None
+
+
+def _binary(value: object, _: pa.DataType) -> bytes:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    try:
+        if isinstance(value, str):
+            return base64.b64decode(value, validate=True)
+    except binascii.Error:
+        pass
+    raise _UnfitValueError(value, "bytes, or their text in base64")
+
+
+def _date(value: object, _: pa.DataType) -> date:
+    try:
+        if isinstance(value, str):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise _UnfitValueError(value, "a date, or a text such as '2024-05-01'")
+    return value
+
+
+def _timestamp(value: object, data_type: pa.DataType) -> datetime:
+    """Return a time in UTC, as sessions have it, or on a clock without a zone."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        time = None
+    if not isinstance(time, datetime):
+        raise _UnfitValueError(value, "a datetime, or a text such as '2024-05-01T08:00:00Z'")
+    if data_type.tz is None:
+        if time.tzinfo is not None:
+            raise _UnfitValueError(value, "a time without a zone, such as '2024-05-01T08:00:00'")
+        return time
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _length(value: object, _: pa.DataType) -> timedelta:
+    if not isinstance(value, timedelta):
+        raise _UnfitValueError(value, "a timedelta")
+    return value
+
+
+def _list(value: object, data_type: pa.DataType) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise _UnfitValueError(value, "a list")
+    return [_converted(part, data_type.value_type) for part in value]
+
+
+def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
+    if not isinstance(value, Mapping):
+        raise _UnfitValueError(value, "a dict")
+    entries: list[tuple[Any, Any]] = []
+    for key, part in value.items():
+        if key is None:
+            raise _UnfitValueError(value, "a dict whose keys are not None")
+        entries.append((_converted(key, data_type.key_type), _converted(part, data_type.item_type)))
+    return entries
+
+
+def _struct(value: object, data_type: pa.DataType) -> dict[str, Any]:
+    types: Mapping[str, pa.DataType] = {part.name: part.type for part in data_type}
+    if not isinstance(value, Mapping) or not value.keys() <= types.keys():
+        raise _UnfitValueError(value, f"a dict with the keys {', '.join(types)}, of which any may be missing")
+    return {name: _converted(value.get(name), part_type) for name, part_type in types.items()}
+
+
+_KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Callable[[object, pa.DataType], Any]]]] = (
+    (pa.types.is_boolean, _boolean),
+    (pa.types.is_integer, _integer),
+    (pa.types.is_floating, _float),
+    (pa.types.is_decimal, _decimal),
+    (pa.types.is_string, _text),
+    (pa.types.is_binary, _binary),
+    (pa.types.is_date, _date),
+    (pa.types.is_timestamp, _timestamp),
+    (pa.types.is_duration, _length),
+    (pa.types.is_list, _list),
+    (pa.types.is_map, _map),
+    (pa.types.is_struct, _struct),
+)
+"""By the kind of a type, how a value is read."""

@@ -1,0 +1,54 @@
+"""Rows of punctuation in the place of those of an input, by which a test moves the watermark of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from muntin_engine.backends.local.streams.fed_rows import column_value
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+
+@dataclass(frozen=True)
+class PunctuationRow:
+    """One row of punctuation among the projected rows of an input.
+
+    Attributes:
+        schema: The columns of the projection, with that of changes.
+        at: The watermark, as a value of the column `start`.
+    """
+
+    schema: pa.Schema
+    at: Any
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the row."""
+        values = {"change": "punctuate", "start": self.at}
+        columns = [pa.array([values.get(column.name)], column.type) for column in self.schema]
+        yield pa.record_batch(columns, schema=self.schema)
+
+
+def punctuated(query: PlannedQuery, watermark: object) -> PlannedQuery:
+    """Return a query whose inputs are punctuation, in the place of the rows that they have.
+
+    Args:
+        query: The query.
+        watermark: The watermark: a text or a datetime where times are timestamps, else a number.
+
+    Raises:
+        QueryError: It is no time of the query.
+    """
+    sources = []
+    for source in query.sources:
+        projected: Any = source.df
+        schema: pa.Schema = projected.schema
+        if "change" not in schema.names:
+            schema = schema.append(pa.field("change", pa.string()))
+        rows: Any = PunctuationRow(schema, column_value(watermark, "at", schema.field("start").type))
+        sources.append(replace(source, df=rows, has_changes=True))
+    return replace(query, sources=tuple(sources))

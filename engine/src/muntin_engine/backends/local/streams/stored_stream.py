@@ -1,0 +1,151 @@
+"""The state of a streaming query in this process: bytes and plain data, with which a query that starts anew goes on.
+
+It is what Spark's checkpoint is to a query there, in memory: the cells of each bucket and the identity of each query,
+as the last micro-batch left them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin_engine.backends.local.batch_output import BatchOutput
+from muntin_engine.backends.local.local_query import CellsByBucket, LocalQuery
+from muntin_engine.backends.local.run_input import input_batches
+from muntin_engine.backends.planning.closed_streams import check_closes
+from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.errors import StateError
+from muntin_engine.evaluators.declarations import DECLARATIONS
+from muntin_engine.plan.code_in_use import as_it_began
+from muntin_engine.plan.continuing import check_plans
+from muntin_engine.plan.identity import plan_identity
+from muntin_engine.plan.query_checks import check_progress, check_trigger
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.state.bucket_state import query_of
+from muntin_engine.state.cells import METADATA, split, unseal
+from muntin_engine.state.codec import Codec
+from muntin_engine.time.inputs_progress import furthest_progress
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.local.micro_batch import MicroBatch
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.time.changes import Progress
+    from muntin_engine.wire.task_payload import TaskPayload
+
+_LOG: Final = logging.getLogger("muntin.checkpoint")
+
+_NO_CACHE: Final = WorkerSettings(cache_bytes=0)
+"""The settings of a process that keeps nothing between micro-batches."""
+
+
+@dataclass(frozen=True)
+class _StoredQuery:
+    """The state of one query.
+
+    Attributes:
+        identity: The properties that the state depends on, as the query began.
+        cells: The bytes of the cells.
+    """
+
+    identity: Mapping[str, Any]
+    cells: CellsByBucket
+
+    def tracked(self) -> Iterator[Sequence[Any]]:
+        """Yield the data of the progress of each bucket."""
+        for cells in self.cells.values():
+            if METADATA in cells:
+                _, data = query_of(split(unseal(METADATA, cells[METADATA]))[1], Codec())
+                yield data
+
+
+class StoredStream:
+    """The state of a query and of the queries whose results it reads, between micro-batches."""
+
+    def __init__(self) -> None:
+        """Begin without a state."""
+        self._stored_queries: Sequence[_StoredQuery] = ()
+        self._is_closed = False
+
+    def check(self, query: PlannedQuery) -> list[str]:
+        """Describe how a query differs from the one that the state is of; raise unless it can go on.
+
+        Raises:
+            StateMismatchError: The query cannot go on with the state.
+        """
+        if not self._stored_queries:
+            return []
+        identities = [stored_query.identity for stored_query in self._stored_queries]
+        return check_plans(query.plans, identities, "", DECLARATIONS, reached=self._progress)
+
+    def _progress(self) -> list[Progress]:
+        """Return the progress of each query."""
+        return [furthest_progress(stored_query.tracked()) for stored_query in self._stored_queries]
+
+    def process(self, query: PlannedQuery, micro_batch: MicroBatch) -> BatchOutput:
+        """Evaluate a micro-batch; unless it fails, the state is the one after it.
+
+        Args:
+            query: The query, made anew.
+            micro_batch: The rows that its inputs read.
+
+        Raises:
+            StateMismatchError: The query cannot go on with the state.
+            StateError: The stream was closed.
+            QueryError: The query never says how complete it is, or a row cannot be read.
+            ModuleFailedError: A module raised an exception, with its key and window.
+        """
+        if self._is_closed:
+            raise StateError(
+                "the stream is closed: its last windows were emitted, so every further row would be late\n"
+                "  expected: feed() and advance() before close()"
+            )
+        for change in self.check(query):
+            _LOG.warning("%s", change)
+
+        stored_queries: list[_StoredQuery] = []
+        for place, reader in enumerate((*query.before, query)):
+            check_progress(reader.plan)
+            check_trigger(reader.plan)
+            running = LocalQuery(_task_of(reader), self._cells_of(place))
+            outputs = list(running.process(input_batches(reader, side) for side, _ in enumerate(reader.sources)))
+            micro_batch.passed_on[reader.place_name] = outputs
+            cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running.cells.items()}
+            stored_queries.append(_StoredQuery(self._identity_of(reader, place), cells))
+        self._stored_queries = stored_queries
+        return BatchOutput.of_blobs(running.task, outputs)
+
+    def close(self, query: PlannedQuery) -> BatchOutput:
+        """Close the stream: windows that are open are emitted, and no micro-batch comes after it.
+
+        Raises:
+            QueryError: The query keeps no state, or reads the results of another one.
+            StateMismatchError: The query cannot go on with the state.
+            StateError: The stream was closed, or there was no micro-batch.
+        """
+        check_closes(query)
+        if self._is_closed:
+            raise StateError("the stream is closed already: its last windows were emitted")
+        if not self._stored_queries:
+            raise StateError("the stream has no micro-batch yet, so there is nothing to close\n  feed() it first")
+        self.check(query)
+        running = LocalQuery(_task_of(query), self._cells_of(0))
+        output = BatchOutput.of_blobs(running.task, running.close())
+        self._is_closed = True
+        return output
+
+    def _cells_of(self, place: int) -> CellsByBucket | None:
+        """Return the cells of a query by its place; None before its first micro-batch."""
+        return self._stored_queries[place].cells if self._stored_queries else None
+
+    def _identity_of(self, query: PlannedQuery, place: int) -> Mapping[str, Any]:
+        """Return the identity of a query, with the code that it began with."""
+        identity = plan_identity(query.plan)
+        if not self._stored_queries:
+            return identity
+        return as_it_began(identity, self._stored_queries[place].identity)
+
+
+def _task_of(query: PlannedQuery) -> TaskPayload:
+    return task_of(query, _NO_CACHE, is_static=False)

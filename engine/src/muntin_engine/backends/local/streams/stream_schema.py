@@ -1,0 +1,149 @@
+"""The schema of a stream, written as Spark's DDL text and read without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME
+from muntin_engine.backends.local.refusals import NeedsSparkError
+
+_EXAMPLE: Final = "'station string, leaves timestamp, km double'"
+
+_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
+    exp.DataType.Type.BOOLEAN: pa.bool_(),
+    exp.DataType.Type.TINYINT: pa.int8(),
+    exp.DataType.Type.SMALLINT: pa.int16(),
+    exp.DataType.Type.INT: pa.int32(),
+    exp.DataType.Type.BIGINT: pa.int64(),
+    exp.DataType.Type.FLOAT: pa.float32(),
+    exp.DataType.Type.DOUBLE: pa.float64(),
+    exp.DataType.Type.TEXT: pa.string(),
+    exp.DataType.Type.BINARY: pa.binary(),
+    exp.DataType.Type.DATE: pa.date32(),
+    exp.DataType.Type.TIMESTAMPTZ: INSTANT,  # what sqlglot makes of Spark's `timestamp`
+    exp.DataType.Type.TIMESTAMPLTZ: INSTANT,
+    exp.DataType.Type.TIMESTAMPNTZ: LOCAL_TIME,
+}
+"""The types without parts, as sqlglot reads them in Spark's dialect."""
+
+_MEANINGLESS: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint)
+"""What a column may say besides its type; a stream has nulls in any case."""
+
+_LENGTHS: Final = frozenset({"DAY", "HOUR", "MINUTE", "SECOND"})
+"""The units of intervals that are lengths of time."""
+
+
+def schema_of(text: str) -> pa.Schema:
+    """Return the Arrow schema of a stream.
+
+    Args:
+        text: The columns with their types, as Spark reads them: `"station string, leaves timestamp, km double"`.
+
+    Raises:
+        QueryError: The text is no schema, or has two columns of one name.
+        NeedsSparkError: A type is one that only Spark has.
+
+    Example:
+        >>> schema_of("station string, spans array<struct<start: timestamp, km: decimal(6,2)>>").types
+        [DataType(string), ListType(list<item: struct<start: timestamp[us, tz=UTC], km: decimal128(6, 2)>>)]
+    """
+    columns = _columns_in(text)
+    names = [column.name for column in columns]
+    folded_names = [name.casefold() for name in names]
+    for name in names:
+        if folded_names.count(name.casefold()) > 1:
+            raise QueryError(f"the schema {text!r} has two columns {name!r}\n  rename one of them")
+    return pa.schema([(column.name, _type_of(column)) for column in columns])
+
+
+def _columns_in(text: str) -> list[exp.ColumnDef]:
+    """Parse the columns of a schema.
+
+    Raises:
+        QueryError: The text is no schema.
+    """
+    parts: list[exp.Expr] = []
+    with suppress(SqlglotError, AttributeError):  # it fails in the one or the other way
+        # Spark's schemas are what stands between the parentheses of a table. With colons they are those of a struct.
+        parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
+        if len(_with_types(parts)) < len(parts):
+            fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
+            parts = fields if len(fields) == len(parts) else []
+    columns = _with_types(parts)
+    if not columns or len(columns) < len(parts):
+        raise QueryError(
+            f"{text!r} is no schema of a stream\n  expected: columns with their types, as Spark writes them: {_EXAMPLE}"
+        )
+    return columns
+
+
+def _with_types(parts: Sequence[exp.Expr]) -> list[exp.ColumnDef]:
+    """Return the parts of a schema that are columns with a type."""
+    columns: list[exp.ColumnDef] = []
+    for part in parts:
+        if isinstance(part, exp.ColumnDef) and isinstance(part.kind, exp.DataType):
+            columns.append(part)
+    return columns
+
+
+def _type_of(column: exp.ColumnDef) -> pa.DataType:
+    """Return the type of a column.
+
+    Raises:
+        NeedsSparkError: Only Spark has it, such as a variant, or text with a collation.
+    """
+    for constraint in column.args.get("constraints") or ():
+        if not isinstance(constraint.kind, _MEANINGLESS):
+            raise _of_spark(column)
+    assert isinstance(column.kind, exp.DataType), "columns without a type were refused"
+    arrow_type = _arrow_type(column.kind)
+    if arrow_type is None:
+        raise _of_spark(column)
+    return arrow_type
+
+
+def _of_spark(column: exp.ColumnDef) -> NeedsSparkError:
+    written = column.sql(dialect="spark")
+    return NeedsSparkError(
+        f"the column {written}",
+        f"the column {written} is of a type that only Spark has\n"
+        "  give it another type; or test the job on Spark: streaming(job, schema, backend='spark')",
+    )
+
+
+def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
+    """Return the Arrow type of one of Spark's; None if it is not read in this process."""
+    kind = data_type.this
+    parts = data_type.expressions
+    if isinstance(kind, exp.Interval):
+        return _interval_type(kind)
+    if kind is exp.DataType.Type.DECIMAL:
+        sizes = [int(part.name) for part in parts]
+        return pa.decimal128(*(sizes or [10, 0]))
+    if kind is exp.DataType.Type.STRUCT:
+        fields = [(part.name, _arrow_type(part.kind)) for part in parts]
+        return None if None in dict(fields).values() else pa.struct(fields)
+    if kind in (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP):
+        part_types = [_arrow_type(part) for part in parts]
+        if None in part_types:
+            return None
+        return pa.list_(*part_types) if kind is exp.DataType.Type.ARRAY else pa.map_(*part_types)
+    if parts:  # such as the length of a char
+        return None
+    return _TYPES.get(kind)
+
+
+def _interval_type(interval: exp.Interval) -> pa.DataType | None:
+    """Return the type of a length of time; None for an interval of months, which has no length."""
+    if interval.unit is None:
+        return None
+    units = {unit.name.upper() for unit in interval.unit.find_all(exp.Var)}
+    return pa.duration("us") if units <= _LENGTHS else None

@@ -1,0 +1,114 @@
+"""The columns of a changelog: results that may be retracted, whichever backend adds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muntin.errors import QueryError
+
+CHANGE: Final = "change"
+EVENT_ID: Final = "event_id"
+LIFETIME: Final = "lifetime"
+NEW_END: Final = "new_end"
+TIMING: Final = "timing"
+WINDOW: Final = "window"
+
+KEYS: Final = "muntin.keys"
+"""The place in the metadata of `event_id` that names the keys, which files of Parquet keep."""
+
+
+@dataclass(frozen=True)
+class ChangelogColumns:
+    """The columns of a changelog.
+
+    Attributes:
+        keys: The names of its key columns.
+        values: The names of the other columns of the table that it adds up to.
+        names: The names of all columns in order, with `change`.
+        has_ends: True if rows may be revised.
+    """
+
+    keys: Sequence[str]
+    values: Sequence[str]
+    names: Sequence[str]
+    has_ends: bool
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[str], stored_keys: Sequence[str] | None, key: str | Sequence[str] | None
+    ) -> ChangelogColumns:
+        """Find the columns of a changelog.
+
+        Args:
+            columns: The names of its columns.
+            stored_keys: The key columns that the changelog itself names; None if it names none.
+            key: The key columns that the caller names; None to have those.
+
+        Raises:
+            QueryError: A column is missing, or the keys are not known.
+        """
+        keys = _keys(columns, stored_keys, key)
+        has_ends = NEW_END in columns
+        needed = [CHANGE, EVENT_ID, *keys]
+        if has_ends:
+            needed.append(LIFETIME)
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            raise QueryError(
+                f"a changelog has the columns {', '.join(needed)}, and this one has no {missing[0]!r}: it has "
+                f"{', '.join(columns)}\n"
+                "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
+            )
+        values = [name for name in columns if name not in (CHANGE, EVENT_ID, NEW_END, *keys)]
+        names = [name for name in columns if name != NEW_END]
+        return cls(keys, values, names, has_ends)
+
+    @property
+    def identifying(self) -> list[str]:
+        """The columns that identify a row: the keys and the id."""
+        return [*self.keys, EVENT_ID]
+
+
+def _keys(columns: Sequence[str], stored_keys: Sequence[str] | None, key: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the key columns of a changelog.
+
+    Raises:
+        QueryError: Neither the caller nor the changelog says them, or the caller leaves one out.
+    """
+    if key is None:
+        if stored_keys is None:
+            raise QueryError(
+                "this changelog does not say what its key columns are, and rows of several keys share their event_id\n"
+                f"  its columns: {', '.join(columns)}\n"
+                "  name the keys of its query, as in key='station' or key=['station', 'line']; if it has none, key=()"
+            )
+        return list(stored_keys)
+    keys = [key] if isinstance(key, str) else list(key)
+    for name in stored_keys or ():
+        if name in columns and name not in keys:
+            assert stored_keys is not None, "it has a name"
+            raise QueryError(
+                f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"
+                "  leave key= out, and they are"
+            )
+    return keys
+
+
+def lifetime_column(columns: Sequence[str]) -> str:
+    """Return the name of the column of lifetimes, by which rows are final.
+
+    Args:
+        columns: The names of the columns of the rows.
+
+    Raises:
+        QueryError: There is none.
+    """
+    for name in (LIFETIME, WINDOW):
+        if name in columns:
+            return name
+    raise QueryError(
+        f"rows are final by their lifetimes, and these have none: they have {', '.join(columns)}\n"
+        "  expected the column 'lifetime', or 'window', as the results have it"
+    )

@@ -1,0 +1,53 @@
+"""Checks of rows of other inputs beside the events: heartbeats, and readings of a clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from muntin import Axis
+from muntin.errors import QueryError
+from muntin.errors.messages import Argument
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.lengths import AxisScale
+
+
+def check_heartbeat(start: InputColumn, beat: InputColumn) -> None:
+    """Refuse a heartbeat whose times are of another kind than those of the events.
+
+    Args:
+        start: The starts of the events.
+        beat: The times of the heartbeat.
+
+    Raises:
+        QueryError: They are, or are no times.
+    """
+    if beat.axis is Axis.TIME:
+        is_same = beat.spelled_type == start.spelled_type
+    elif beat.places is not None:
+        is_same = beat.places == start.places
+    else:
+        is_same = start.axis is Axis.TICKS and start.places is None
+    if not is_same:
+        raise QueryError(
+            f"the events' times are {start.spelled_type}, those of the heartbeat are {beat.spelled_type}\n"
+            "  cast them to the same type"
+        )
+
+
+def check_clock(scale: AxisScale) -> None:
+    """Refuse a clock where times are decimals.
+
+    Args:
+        scale: The meaning of the events' times.
+
+    Raises:
+        QueryError: They are.
+    """
+    if scale.places is not None:
+        raise QueryError(
+            "a clock reads time, and the times of this query are decimals\n"
+            "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
+            change=Argument("change", "clock"),
+        )

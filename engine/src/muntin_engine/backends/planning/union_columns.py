@@ -1,0 +1,163 @@
+"""The columns that the streams of a union have in common, and those of each, for inputs of any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin.errors import QueryError
+from muntin.errors.messages import Earlier
+from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.time.source_rules import SourceRules
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.column_reader import ColumnReader
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.request import InputRequest
+
+ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
+"""The columns that a stream names one each; it may name several that order its rows."""
+
+
+@dataclass(frozen=True)
+class UnionColumns:
+    """The columns of a union that make its rows events.
+
+    Attributes:
+        keys: The names of the keys, those of the first stream.
+        shared: The names of the other columns, in any of the streams.
+        orders: Those among them that order rows; the first one decides first.
+        condition: The name of the column that says whether a row meets the conditions of its stream; empty if there
+            are none.
+    """
+
+    keys: Sequence[str]
+    shared: frozenset[str]
+    orders: Sequence[str]
+    condition: str
+
+    @classmethod
+    def of(cls, reader: ColumnReader, streams: Mapping[str, InputRequest]) -> UnionColumns:
+        """Find the columns of streams.
+
+        Raises:
+            QueryError: The first stream does not have a key.
+        """
+        first = next(iter(streams.values()))
+        keys = [part.name for part in reader.look_up(first.df, keys_of_stream(first), {}).values()]
+        shared = {"change", "source", "end"}
+        for stream in streams.values():
+            shared |= {name for name, column in event_columns(stream).items() if column is not None}
+        orders = [name for name in shared if name.startswith("order")]
+        orders.sort(key=lambda name: (len(name), name))  # "order 10" comes after "order 9"
+        return cls(keys, frozenset(shared), orders, _condition_name(streams))
+
+    @property
+    def typed(self) -> list[str]:
+        """The names of the columns that are of one type in all streams."""
+        return [*self.keys, *self.orders, *(name for name in ROLES if name in self.shared)]
+
+    def check_types(self, column: str, types: Mapping[str, str | None]) -> None:
+        """Refuse streams in which a column is of different types.
+
+        Args:
+            column: The name of the column.
+            types: By stream, its type as the backend spells it; None for that of nulls alone.
+
+        Raises:
+            QueryError: The types differ.
+        """
+        if len({name for name in types.values() if name is not None}) > 1:
+            spelled = ", ".join(f"{stream} {name or 'void'}" for stream, name in types.items())
+            raise QueryError(f"the {column} of the streams of a union is of one type, got {spelled}\n  cast them")
+
+    def look_up(self, reader: ColumnReader, stream: InputRequest) -> dict[str, InputColumn]:
+        """Look up the columns that make the rows of a stream events.
+
+        Raises:
+            QueryError: A column is missing.
+        """
+        return reader.look_up(stream.df, {**event_columns(stream), **keys_of_stream(stream)}, {})
+
+    def payload(
+        self, stream_name: str, all_names: Sequence[str], names_of_events: Sequence[str], own_names: Sequence[str]
+    ) -> list[str]:
+        """Return the columns of a stream that travel beside those of events.
+
+        Args:
+            stream_name: The name of the stream.
+            all_names: The names of all its columns.
+            names_of_events: The names that its columns of events have in the union.
+            own_names: The names that they have in the stream.
+
+        Raises:
+            QueryError: Another column has a name that is the union's own.
+        """
+        taken_names = {name.casefold() for name in (*names_of_events, *self.shared)}
+        payload: list[str] = []
+        for name in all_names:
+            if name.casefold() not in taken_names:
+                payload.append(name)
+            elif name not in own_names:
+                raise QueryError(
+                    "{stream} has a column {value}, which is a name of the union's own\n"
+                    "  rename it {before_events}, for example to {value}_",
+                    value=name,
+                    stream=stream_name,
+                    before_events=Earlier("events"),
+                )
+        return payload
+
+    def columns_of_events(self, conditions: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the columns that make the rows of the union events, by the attributes of `InputRequest`.
+
+        Args:
+            conditions: The condition of the union as a column; empty if it has none.
+        """
+        columns: dict[str, Any] = {name: name if name in self.shared else None for name in ROLES}
+        columns["keys"] = tuple(f"`{name}`" for name in self.keys)
+        columns["conditions"] = conditions
+        order = tuple(f"`{name}`" for name in self.orders)
+        if len(order) > 1:
+            columns["order"] = order
+        else:
+            columns["order"] = order[0] if order else None
+        return columns
+
+
+def event_columns(stream: InputRequest) -> dict[str, Any]:
+    """Return the columns that make the rows of a stream events, by the names that they have in the union."""
+    return {**{part: getattr(stream, part) for part in ROLES}, **orders_by_name(stream.order)}
+
+
+def keys_of_stream(stream: InputRequest) -> dict[str, Any]:
+    """Return the keys of a stream, by names of their places."""
+    return {f"key {place}": key for place, key in enumerate(stream.keys)}
+
+
+def sources_of(name: str, stream: InputRequest) -> list[str]:
+    """Return the sources of the union that a stream is: itself, or each of its sources.
+
+    Args:
+        name: The name of the stream.
+        stream: The stream.
+    """
+    return [f"{name}.{source}" for source in stream.sources] or [name]
+
+
+def source_rules(streams: Mapping[str, InputRequest]) -> Iterator[SourceRules]:
+    """Yield the progress policy and the changes of lifetimes of each source of a union."""
+    for name, stream in streams.items():
+        for source in sources_of(name, stream):
+            yield SourceRules(source, stream.progress, stream.lifetime_changes, stream.new_end is not None)
+
+
+def _condition_name(streams: Mapping[str, InputRequest]) -> str:
+    """Return the conditions of all streams in words, as the name of a column; empty if there are none."""
+    spelled: list[str] = []
+    for name, stream in streams.items():
+        if stream.conditions:
+            texts = [str(condition).removeprefix("Column<'").removesuffix("'>") for condition in stream.conditions]
+            spelled.append(f"{name}: {' and '.join(texts)}")
+    return "; ".join(spelled).replace("`", "")

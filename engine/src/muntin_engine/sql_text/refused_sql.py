@@ -1,0 +1,25 @@
+"""Errors about a text of plain SQL that runs without Spark: with their line, and a caret below the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muntin.errors import QueryError
+from muntin_engine.sql_text.sql_source import SqlError, SqlText
+
+
+def placed(text: str, error: Any) -> QueryError:
+    """Return an error about a part of a text with the place of the part.
+
+    Args:
+        text: The text.
+        error: The error. Its value is the part, in the words of the text.
+    """
+    if isinstance(error, SqlError):
+        return error
+    source = SqlText(text)
+    part = error.value if isinstance(error.value, str) else ""
+    start = source.place_of(part, 0, len(text))
+    message = str(getattr(error, "fact", "") or error)
+    fact, _, advice = message.partition("\n")
+    return SqlError(text, start or 0, fact, advice.replace("\n  ", "\n").strip())

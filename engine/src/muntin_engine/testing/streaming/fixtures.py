@@ -1,0 +1,143 @@
+"""The fixtures of pytest that make jobs under test."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.needed import needed
+from muntin_engine.testing.streaming.job import ROWS, JobFunction, StreamingJob, of_named_streams
+from muntin_engine.testing.streaming.needs_of_spark import need_of_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from muntin_engine.testing.streaming.job_in_process import JobInProcess
+
+
+class StartsJob(Protocol):
+    """The type of the fixture `streaming`."""
+
+    def __call__(
+        self, function: JobFunction, schema: str | None = None, *, backend: str | None = None, **schemas: str
+    ) -> StreamingJob:
+        """Return a job under test.
+
+        Args:
+            function: A function of the stream, or of several by their names, that returns the job's query.
+            schema: The schema of the only stream, such as `"station string, leaves timestamp, km double"`.
+            backend: `"local"` for this process, or `"spark"`. By default this process; a job that uses what only Spark
+                has runs on Spark, with a warning that names it.
+            schemas: The schema of each stream by its name, where there are several.
+
+        Raises:
+            QueryError: A schema cannot be read, or there is none.
+            NeedsSparkError: The job uses what only Spark has, and is to run in this process.
+        """
+
+
+@pytest.fixture(scope="session")
+def muntin_spark() -> Iterator[SparkSession]:
+    """The session of jobs on Spark, on this machine. A test suite with a session of its own defines this fixture anew.
+
+    It starts when the first job needs it.
+    """
+    needed("pyspark", "a streaming job on Spark", "spark")
+    from muntin_engine.backends.spark.session.local import local_session, stop_session
+
+    spark = local_session("muntin tests")
+    yield spark
+    stop_session(spark)
+
+
+@pytest.fixture
+def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
+    """A function that returns a job under test: `streaming(job, schema)`, or `streaming(job, left=..., right=...)`.
+
+    `job` makes the job's query: it is a function of the stream, or of several by their names. A schema is text such as
+    `"station string, leaves timestamp"`. The job runs in this process, in milliseconds; with `backend="spark"` it runs
+    on Spark, with the same calls and the same rows. The line `pytest_plugins = ["muntin_engine.testing.streaming"]` in
+    `conftest.py` brings the fixture.
+    """
+    jobs: list[StreamingJob] = []
+
+    def start(
+        function: JobFunction, schema: str | None = None, *, backend: str | None = None, **schemas: str
+    ) -> StreamingJob:
+        if (schema is None) == (not schemas):
+            raise QueryError(
+                "a job has one stream or several\n"
+                "  expected: streaming(job, 'a string'), or streaming(job, left='...', right='...')"
+            )
+        if backend not in (None, "local", "spark"):
+            raise QueryError(
+                f"there is no backend {backend!r}\n"
+                "  expected: 'local' for this process, or 'spark'; left out, it is this process if that can run the job"
+            )
+        named_function = function if schema is None else of_named_streams(function)
+        schemas_by_name = schemas if schema is None else {ROWS: schema}
+        job: StreamingJob | None = None
+        if backend != "spark":
+            job = _job_in_process(named_function, schemas_by_name, may_need_spark=backend is None)
+        if job is None:
+            from muntin_engine.testing.streaming.job_on_spark import JobOnSpark
+
+            spark: SparkSession = request.getfixturevalue("muntin_spark")
+            job = JobOnSpark(spark, tmp_path / f"job {len(jobs)}", named_function, schemas_by_name)
+        jobs.append(job)
+        return job
+
+    return start
+
+
+def _job_in_process(function: JobFunction, schemas: Mapping[str, str], *, may_need_spark: bool) -> JobInProcess | None:
+    """Return a job in this process; None if it needs Spark, which a warning says.
+
+    Any other exception of its function is raised when the job starts, as on Spark.
+
+    Args:
+        function: The function of the job; it takes its streams by name.
+        schemas: The schema of each stream by its name.
+        may_need_spark: False to raise instead.
+
+    Raises:
+        QueryError: A schema cannot be read.
+        NeedsSparkError: The job needs Spark, and may not.
+    """
+    from muntin_engine.backends.local.streams.stream_schema import schema_of
+    from muntin_engine.testing.streaming.job_in_process import JobInProcess
+
+    try:
+        job = JobInProcess(function, {name: schema_of(schema) for name, schema in schemas.items()})
+    except NeedsSparkError as error:
+        if not may_need_spark:
+            raise
+        _warn(error.used)
+        return None
+    try:
+        job.make_query()
+    except Exception as error:  # the function of a job may raise anything
+        used = need_of_spark(error)
+        if used is None:
+            return job
+        if not may_need_spark:
+            raise
+        _warn(used)
+        return None
+    return job
+
+
+def _warn(used: str) -> None:
+    """Say why a job runs on Spark, where the test starts it."""
+    warnings.warn(
+        f"the job uses {used}, which only Spark has, so it runs on Spark\n"
+        "  to run it in this process, in milliseconds, write conditions and columns as text in SQL;\n"
+        "  to have it on Spark without this warning: streaming(job, schema, backend='spark')",
+        stacklevel=4,
+    )

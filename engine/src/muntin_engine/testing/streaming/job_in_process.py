@@ -1,0 +1,115 @@
+"""A job under test in this process: its function runs anew for each micro-batch, over streams of plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from muntin_engine.api.query import Query
+from muntin_engine.backends.local.batch_output import BatchOutput
+from muntin_engine.backends.local.local_results import selected
+from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.streams.fed_rows import table_of
+from muntin_engine.backends.local.streams.local_stream import LocalStream
+from muntin_engine.backends.local.streams.punctuation import punctuated
+from muntin_engine.backends.local.streams.stored_stream import StoredStream
+from muntin_engine.backends.planned_query import PlannedQuery
+from muntin_engine.backends.planning.result_schemas import refused_schema
+from muntin_engine.tasks.output_blobs import RESULTS
+from muntin_engine.testing.streaming.job import OUTPUTS, JobFunction, StreamingJob, check_advances, has_late_rows
+from muntin_engine.testing.streaming.plain_rows import Row, plain_row
+
+
+@dataclass(frozen=True)
+class _FedBatch:
+    """The input of a micro-batch.
+
+    Attributes:
+        rows: The rows of each stream.
+        watermark: The watermark that a row of punctuation says; None for a micro-batch of rows.
+    """
+
+    rows: Mapping[str, pa.Table]
+    watermark: Any = None
+
+
+class JobInProcess(StreamingJob):
+    """A job in this process.
+
+    Between micro-batches it is bytes and plain data: each of them makes the query anew.
+    """
+
+    def __init__(self, function: JobFunction, schemas: Mapping[str, pa.Schema]) -> None:
+        """Prepare a job that has not started.
+
+        Args:
+            function: The function of the job; it takes its streams by name.
+            schemas: The schema of each stream by its name.
+        """
+        super().__init__(function, {name: schema.names for name, schema in schemas.items()})
+        self._schemas = schemas
+        self._stored = StoredStream()
+        self._waiting: list[_FedBatch] = []
+        self._batches = 0
+
+    def make_query(self) -> Query:
+        """Start the job, without rows.
+
+        Raises:
+            Exception: Any exception that its function raises.
+        """
+        return self._query_over(self._micro_batch({}))
+
+    def _process(self, rows: Mapping[str, list[Row]]) -> None:
+        tables = {name: table_of(stream_rows, self._schemas[name]) for name, stream_rows in rows.items()}
+        self._waiting.append(_FedBatch(tables))
+        self._run()
+
+    def _advance(self, to: Any) -> None:
+        query = self.make_query()
+        check_advances(query)
+        punctuated(query, to)  # refuses what is no time, before it waits
+        self._waiting.append(_FedBatch({}, to))
+        self._run()
+
+    def _run(self) -> None:
+        """Run what waits: a micro-batch that failed comes again before the next one, as on Spark."""
+        while self._waiting:
+            fed_batch = self._waiting[0]
+            micro_batch = self._micro_batch(fed_batch.rows)
+            query: PlannedQuery = self._query_over(micro_batch)
+            if fed_batch.watermark is not None:
+                query = punctuated(query, fed_batch.watermark)
+            if has_late_rows(query):
+                query = query.with_late_rows()
+            self._keep(query, self._stored.process(query, micro_batch))
+            del self._waiting[0]
+
+    def _close(self) -> None:
+        query = self.make_query()
+        self._keep(query, self._stored.close(query))
+
+    def _check(self) -> None:
+        self._stored.check(self.make_query())
+
+    def _query_over(self, micro_batch: MicroBatch) -> Query:
+        streams = {name: LocalStream(name, micro_batch) for name in self._schemas}
+        return self._query(streams)
+
+    def _micro_batch(self, rows: Mapping[str, pa.Table]) -> MicroBatch:
+        """Return a micro-batch of rows; streams without any have none."""
+        empty_tables = {name: schema.empty_table() for name, schema in self._schemas.items()}
+        return MicroBatch({**empty_tables, **rows})
+
+    def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
+        """Keep the rows of the outputs of a micro-batch."""
+        for name in OUTPUTS:
+            rows: list[Row] = []
+            for table in output.tables[name]:
+                shown = selected(table, query.selection) if name == RESULTS else table.cast(refused_schema(query))
+                rows += map(plain_row, shown.to_pylist())
+            self._rows_by_batch[name][self._batches] = rows
+        self._batches += 1

@@ -1,0 +1,165 @@
+"""A job under test on Spark: its streams are folders of files, and each micro-batch starts it from its checkpoint."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin_engine.api.query import Query
+from muntin_engine.backends.planned_query import Projection
+from muntin_engine.backends.spark.inputs.time_marks import with_marks
+from muntin_engine.backends.spark.session.worker_settings import CACHE
+from muntin_engine.tasks.output_blobs import LATE_ROWS
+from muntin_engine.testing.streaming.job import OUTPUTS, JobFunction, StreamingJob, check_advances, has_late_rows
+from muntin_engine.testing.streaming.plain_rows import Row, plain_row
+
+_MARKS: Final = "watermark"
+
+
+class JobOnSpark(StreamingJob):
+    """A job on Spark. Workers keep no state in memory between micro-batches."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        function: JobFunction,
+        schemas: Mapping[str, str],
+    ) -> None:
+        """Prepare a job that has not started.
+
+        Args:
+            spark: The session that it runs in.
+            folder: An empty folder, for its input and its checkpoint.
+            function: The function of the job; it takes its streams by name.
+            schemas: The schema of each stream by its name, as Spark's DDL text.
+        """
+        self._schemas = {name: _schema_of(spark, schema) for name, schema in schemas.items()}
+        super().__init__(function, {name: schema.names for name, schema in self._schemas.items()})
+        self._spark = spark
+        self._folder = folder
+        self._steps = 0
+        for name in (*schemas, _MARKS):
+            self._source(name).mkdir(parents=True)
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint of the job."""
+        return self._folder / "checkpoint"
+
+    def _process(self, rows: Mapping[str, list[Row]]) -> None:
+        lines_by_stream: dict[str, list[str]] = {}
+        for stream, stream_rows in rows.items():
+            lines_by_stream[stream] = [json.dumps(_json_of(row)) for row in stream_rows]
+        self._steps += 1
+        for stream, lines in lines_by_stream.items():
+            self._deliver(stream, lines)
+        self._run()
+
+    def _advance(self, to: Any) -> None:
+        check_advances(self._marked_query())
+        self._steps += 1
+        self._deliver(_MARKS, [json.dumps({"at": _json_of(to)})])
+        self._run()
+
+    def _close(self) -> None:
+        query = self._marked_query()
+        query.close_checkpoint(self.checkpoint, **self._sinks(query))
+
+    def _check(self) -> None:
+        self._marked_query().check(self.checkpoint)
+
+    def _run(self) -> None:
+        with setting(self._spark, CACHE, "0"):
+            query = self._marked_query()
+            running = query.write(checkpoint=self.checkpoint, available_now=True, **self._sinks(query))
+            running.awaitTermination()
+
+    def _marked_query(self) -> Query:
+        """Start the job: make its query, with rows of punctuation among the events of its streams."""
+        query = self._query({name: self._read(name, schema) for name, schema in self._schemas.items()})
+        if query.inner:
+            return query
+        return replace(query, sources=tuple(map(self._with_marks, query.sources)))
+
+    def _with_marks(self, source: Projection) -> Projection:
+        """Return an input with rows of punctuation among its events."""
+        projected: Any = source.df
+        df: DataFrame = projected if source.has_changes else projected.withColumn("change", F.lit("insert"))
+        marks = self._read(_MARKS, spark_types.StructType().add("at", df.schema["start"].dataType))
+        columns = {"change": F.lit("punctuate"), "start": F.col("at")}
+        return replace(source, df=with_marks(df, [(marks, columns)]), has_changes=True)
+
+    def _read(self, name: str, schema: spark_types.StructType) -> DataFrame:
+        reader = self._spark.readStream.schema(schema).option("mode", "FAILFAST").option("maxFilesPerTrigger", 1)
+        return reader.json(str(self._source(name)))
+
+    def _source(self, name: str) -> Path:
+        return self._folder / "input" / name
+
+    def _deliver(self, name: str, lines: Iterable[str]) -> None:
+        """Write a file beside its place and move it there, so that Spark never reads half of it."""
+        file = self._folder / "input" / f"{name}.json"
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        os.utime(file, (self._steps, self._steps))
+        file.replace(self._source(name) / f"{self._steps:06}.json")
+
+    def _sinks(self, query: Query) -> dict[str, Any]:
+        """Return a sink for each output, which keeps its rows by micro-batch: one that comes again replaces them."""
+
+        def sink_of(output: str) -> Callable[[DataFrame, int], None]:
+            def keep_rows(batch: DataFrame, batch_id: int) -> None:
+                self._rows_by_batch[output][batch_id] = [plain_row(row) for row in batch.toArrow().to_pylist()]
+
+            return keep_rows
+
+        sinks = {output: sink_of(output) for output in OUTPUTS}
+        if not has_late_rows(query):
+            del sinks[LATE_ROWS]
+        return sinks
+
+
+def _schema_of(spark: SparkSession, schema: str) -> spark_types.StructType:
+    return spark.createDataFrame([], schema).schema
+
+
+def _json_of(value: Any) -> Any:
+    """Return a value as Spark reads it of JSON."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        seconds, microseconds = divmod(value // timedelta(microseconds=1), 1_000_000)
+        return f"INTERVAL '{seconds}.{microseconds:06}' SECOND"
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _json_of(part) for name, part in value.items()}
+    return [_json_of(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Change a setting of a session for a while."""
+    previous = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        if previous is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, previous)

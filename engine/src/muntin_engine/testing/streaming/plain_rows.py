@@ -1,0 +1,51 @@
+"""Rows of an output as a test compares them: timestamps are text in UTC, `start` and `end` stand for the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from muntin_engine.recording.row_differences import row_differences
+
+Row: TypeAlias = dict[str, Any]
+"""A row of an output: timestamps are text in UTC, and `start` and `end` stand for the window."""
+
+
+def plain_row(row: Mapping[str, Any]) -> Row:
+    """Return a row with `start` and `end` for its window, or for its lifetime if it has no window."""
+    extent = next((name for name in ("window", "lifetime") if isinstance(row.get(name), Mapping)), None)
+    has_such_columns = bool({"start", "end"} & set(row))
+    plain: Row = {}
+    for name, value in row.items():
+        if name == extent and not has_such_columns:
+            plain.update(_with_texts(value))
+        else:
+            plain[name] = _with_texts(value)
+    return plain
+
+
+def _with_texts(value: Any) -> Any:
+    """Return a value with its timestamps as text in UTC."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            return value.isoformat()
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {name: _with_texts(part) for name, part in value.items()}
+    return [_with_texts(part) for part in value] if isinstance(value, list) else value
+
+
+def assert_rows(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> None:
+    """Assert that rows are the expected ones, in any order and as far as these name columns.
+
+    Args:
+        rows: The rows, such as `job.results`.
+        expected: Dicts with the columns that matter; a value may be `pytest.approx(...)`.
+
+    Raises:
+        AssertionError: Rows are missing, or there are others; it lists both.
+    """
+    differences = row_differences(rows, expected)
+    if differences:
+        raise AssertionError("\n".join(["the rows differ", *differences]))

@@ -1,0 +1,199 @@
+"""What runs where PySpark and pandas are not installed, and what is said where they are needed.
+
+The packages are hidden from programs, and from those that these start. `make test-versions VERSIONS=without-spark` runs
+an environment that does not have them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from muntin import tumbling
+from muntin.testing import Script
+from muntin_stats import Sum
+from tests.cli.first_steps import JOB_TEST, PLUGINS_OF_JOB_TEST
+from tests.engine.recording.recorded import recorded
+from tests.scenarios.query import Query
+from tests.scenarios.running import Mishaps
+from tests.scenarios.scenario import Scenario
+
+HIDES: Final = """
+import sys
+
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"pyspark", "py4j", "pandas", "polars"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Hidden())
+"""
+
+TO_INSTALL: Final = "needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
+
+OF_SPARK: Final = {
+    *("MetricsListener", "local_session", "prepare_session", "read_query", "read_state", "root_cause"),
+    *("spark_session", "stop_session"),
+}
+"""The names of the engine that PySpark is needed for."""
+
+RIDES: Final = """
+from datetime import datetime
+
+import pyarrow as pa
+
+from muntin import tumbling
+from muntin_engine import events, module, query_from_dict
+
+rides = pa.table({
+    "station": ["north", "north", "south"],
+    "leaves": [datetime(2024, 5, 1, 8, 5), datetime(2024, 5, 1, 8, 40), datetime(2024, 5, 1, 9, 10)],
+    "km": [3.0, 7.5, 2.0],
+})
+hours = events(rides, key="station", at="leaves").window(tumbling("1 hour"))
+query = hours.aggregate(spread=module(lambda kms: max(kms) - min(kms), "km", returns=float))
+
+
+def spreads(results):
+    return sorted((row["station"], row["spread"]) for row in results.to_pylist())
+"""
+
+
+@pytest.fixture(scope="module")
+def hiding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder from which each Python that starts hides the packages from itself."""
+    folder = tmp_path_factory.mktemp("hiding")
+    (folder / "sitecustomize.py").write_text(HIDES, encoding="utf-8")
+    return folder
+
+
+class Python:
+    """Runs Python where the packages are hidden."""
+
+    def __init__(self, hiding: Path, folder: Path) -> None:
+        self._folder = folder
+        paths = filter(None, [str(hiding), os.environ.get("PYTHONPATH")])
+        self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
+
+    def program(self, text: str) -> str:
+        """Return what a program prints."""
+        return self._output("-c", textwrap.dedent(text))
+
+    def command(self, *arguments: str | Path, code: int = 0) -> str:
+        """Return what the command prints, on either stream."""
+        return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
+
+    def tests(self) -> str:
+        """Return what pytest prints of the tests in the folder."""
+        return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+    def _output(self, *arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+
+@pytest.fixture
+def python(hiding: Path, tmp_path: Path) -> Python:
+    return Python(hiding, tmp_path)
+
+
+def test_every_name_of_the_engine_is_there_or_says_what_to_install(python: Python) -> None:
+    printed = python.program(
+        """
+        import muntin_engine
+        from muntin_engine import SetupError
+
+        for name in muntin_engine.__all__:
+            try:
+                getattr(muntin_engine, name)
+            except SetupError as error:
+                print(error)
+        """
+    )
+    assert printed == "".join(f"{name} {TO_INSTALL}\n" for name in sorted(OF_SPARK))
+
+
+def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
+    printed = python.program(
+        """
+        from importlib import import_module
+        from pkgutil import walk_packages
+
+        for root in ("muntin", "muntin_engine", "muntin_cli", "muntin_stats", "muntin_patterns", "muntin_adapters"):
+            for module in walk_packages(import_module(root).__path__, f"{root}."):
+                if module.name.startswith("muntin_engine.backends.spark.") or module.name.endswith("__main__"):
+                    continue
+                try:
+                    import_module(module.name)
+                except ModuleNotFoundError as error:
+                    print(module.name, error.name)
+        """
+    )
+    assert set(printed.splitlines()) == {
+        "muntin_engine.monitoring.metrics_listener pyspark",  # Spark calls it
+        "muntin_engine.testing.streaming.job_on_spark pyspark",
+        "muntin_adapters.series pandas",  # its functions take and return Series
+    }
+
+
+def test_a_query_over_a_table_runs(python: Python) -> None:
+    printed = python.program(f"{RIDES}\nprint(spreads(query.results()))")
+    assert printed == "[('north', 4.5), ('south', 0.0)]\n"
+
+
+def test_a_query_as_data_runs(python: Python) -> None:
+    printed = python.program(
+        f"""{RIDES}
+km = hours.aggregate(spread=module("stats.sum", "km")).to_dict(rides=rides)
+print(spreads(query_from_dict(km, {{"rides": rides}}).results()))
+"""
+    )
+    assert printed == "[('north', 10.5), ('south', 2.0)]\n"
+
+
+def test_a_recording_is_replayed(python: Python, tmp_path: Path) -> None:
+    stream = Script().point(1, 2, 5, key="a").point(2, 3, 7, key="b").batch().close()
+    scenario = Scenario(Query(tumbling(10), (Sum(),), lifetimes="points"), stream, Mishaps(cuts=None, disorder=False))
+    recorded(scenario, "columnar", tmp_path / "recording")
+    printed = python.command("replay", "recording")
+    assert "2 results, no late rows, no rejected rows" in printed
+
+
+def test_a_streaming_job_is_tested(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(PLUGINS_OF_JOB_TEST, encoding="utf-8")
+    (tmp_path / "test_job.py").write_text(JOB_TEST, encoding="utf-8")
+    assert "1 passed" in python.tests()
+
+
+def test_the_command_runs(python: Python) -> None:
+    assert "Answer a query in SQL" in python.command("--help")
+    assert "stats.count" in python.command("modules")
+    assert "hopping, points" in python.command("describe", "stats.sum")
+    assert "no troubles" in python.command("doctor")
+
+
+def test_a_package_is_made_and_checked(python: Python) -> None:
+    assert "pip install --editable '.[test]'" in python.command("new", "weather")
+    checked = python.command("check", "muntin-patterns")
+    assert "opened 7 modules in an empty folder" in checked
+
+
+def test_a_command_that_needs_spark_says_what_to_install(python: Python) -> None:
+    assert TO_INSTALL in python.command("state", "checkpoint", code=3)

@@ -1,0 +1,126 @@
+"""Inputs of tables mean what those of Spark mean: types, computed columns, unions, heartbeats, changelogs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from muntin import tumbling
+from muntin_engine import EventStream, events, final_rows, fold, module, net_changes, union
+from muntin_engine.backends.local.local_frame import opened
+from tests.engine.backends.local.column_types import COLUMNS
+from tests.engine.backends.local.test_local_changelogs import changelog
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.nightly
+
+NOT_ON_SPARK = frozenset(
+    {
+        *("uint8", "uint16", "uint32", "uint64", "float16", "list", "list of float16", "struct", "date64"),
+        *("string_view", "binary_view", "dictionary", "dictionary of numbers", "list of dictionary", "run ends"),
+        *("decimal32", "decimal256", "duration[ns]"),
+    }
+)
+"""The columns that Spark makes no DataFrame of, when it is given Arrow data; Parquet files have some of them."""
+
+RIDES = pa.table(
+    {
+        "k": ["a", "a", "b", "a", "b", None],
+        "at": [1, 5, 7, 1, 7, 20],
+        "id": [1, 2, 3, 1, 3, None],
+        "change": ["insert", "insert", "insert", "retract", "retract", "punctuate"],
+        "km": [4.0, 0.0, 8.0, 4.0, None, None],
+        "n": pa.array([1, 5, 2, 1, None, 0], pa.int32()),
+        "area": ["north", "south", "north", None, None, None],
+    }
+)
+CARS = pa.table({"k": ["a", "b"], "t": [6, 30], "id": [9, 8], "km": [1.0, 2.0], "n": [3, 4], "fuel": ["gas", None]})
+BEATS = pa.table({"at": [3, 40], "area": ["north", None]})
+
+
+def rows_of(table: Any) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("name", sorted(set(COLUMNS) - NOT_ON_SPARK))
+def test_a_column_has_the_type_and_values_that_spark_reads(spark: SparkSession, name: str) -> None:
+    table = pa.table({"x": COLUMNS[name][0]})
+    spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")  # times without a zone stay without one
+    try:
+        on_spark = spark.createDataFrame(table).toArrow()
+    finally:
+        spark.conf.unset("spark.sql.timestampType")
+    rows = pa.table(opened(table))
+    assert rows["x"].to_pylist() == on_spark["x"].to_pylist()
+
+
+def rides(frame: Any) -> EventStream:
+    return events(
+        frame, key="k", at="at", id="id", change="change", source="area", sources=["north", "south"], watermark=2
+    )
+
+
+def cars(frame: Any) -> EventStream:
+    return events(frame, key="k", at="t", id="id")
+
+
+def with_columns(make: Callable[[pa.Table], Any]) -> EventStream:
+    return rides(make(RIDES)).with_columns(each="km / n", N="n * 2").select("each", "N")
+
+
+def united(make: Callable[[pa.Table], Any]) -> EventStream:
+    return union(rides=rides(make(RIDES)).where("km > 1"), cars=cars(make(CARS)))
+
+
+def with_heartbeats(make: Callable[[pa.Table], Any]) -> EventStream:
+    beats = make(BEATS)
+    both = rides(make(RIDES)).with_heartbeat(beats, at="at", delay=1).with_heartbeat(beats, at="at", source="area")
+    return union(rides=both, cars=cars(make(CARS)))
+
+
+@pytest.mark.parametrize("stream_of", [with_columns, united, with_heartbeats])
+@pytest.mark.parametrize("emit", ["final", "eager"])
+def test_events_and_their_columns_are_those_of_spark(
+    spark: SparkSession, stream_of: Callable[[Callable[[pa.Table], Any]], EventStream], emit: str
+) -> None:
+    queries = [stream_of(make).to_query(emit=emit) for make in (lambda table: table, spark.createDataFrame)]
+    local, on_spark = queries
+    spark_results = on_spark.results().toArrow()
+    local_results: Any = local.results()
+    assert local_results.schema.names == spark_results.schema.names
+    assert [field.type for field in local_results.schema] == [field.type for field in spark_results.schema]
+    assert rows_of(local_results) == rows_of(spark_results)
+    assert rows_of(local.rejected_rows()) == rows_of(on_spark.rejected_rows().toArrow())
+    assert rows_of(local.late_rows()) == rows_of(on_spark.late_rows().toArrow())
+
+
+@pytest.mark.parametrize("stream_of", [with_columns, united, with_heartbeats])
+def test_windows_of_such_events_are_those_of_spark(
+    spark: SparkSession, stream_of: Callable[[Callable[[pa.Table], Any]], EventStream]
+) -> None:
+    results: list[Any] = []
+    for make in (lambda table: table, spark.createDataFrame):
+        windows = stream_of(make).window(tumbling(10))
+        results.append(windows.aggregate(n=module("stats.count"), least=module("stats.min", "N")).results())
+    local, on_spark = results
+    assert rows_of(local) == rows_of(on_spark.toArrow())
+
+
+def test_changelogs_add_up_to_what_they_do_on_spark(spark: SparkSession) -> None:
+    table = changelog().drop_columns("batch")
+    df = spark.createDataFrame(table)
+    calls: list[Callable[[Any], Any]] = [
+        lambda changes: fold(changes, key="key"),
+        lambda changes: net_changes(changes, key="key"),
+        lambda changes: final_rows(changes, 50, key="key"),
+    ]
+    for call in calls:
+        local = call(table)
+        on_spark = call(df).toArrow()
+        assert local.schema.names == on_spark.schema.names
+        assert rows_of(local) == rows_of(on_spark)

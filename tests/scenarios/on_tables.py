@@ -1,0 +1,129 @@
+"""A scenario over tables and as a job in this process: results as the reference has them, refused rows as a run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from muntin import INFINITY, EarlyEmission
+from muntin.progress import Punctuated
+from muntin.testing import Batch
+from tests.scenarios.frame_kinds import kind_with_type
+from tests.scenarios.hostile import Hostile
+from tests.scenarios.job_run import JobRun
+from tests.scenarios.join import Join
+from tests.scenarios.known import Arrival
+from tests.scenarios.meaning import Windowed
+from tests.scenarios.query import Query
+from tests.scenarios.running import Run, differ
+from tests.scenarios.scenario import Scenario
+from tests.scenarios.table_run import BatchRun, TableRun, as_one_arrival
+from tests.scenarios.written_query import is_refused_otherwise
+
+CLOSED = Batch((), INFINITY)
+"""The end of a stream."""
+
+
+def check_on_tables(scenario: Scenario | Hostile, seed: int, frame_kind: str, folder: Path) -> None:
+    """Run a scenario over tables, by the evaluator of the planner's choice and by another one that can.
+
+    Args:
+        scenario: The scenario.
+        seed: The seed that draws the order of rows, the evaluator, and what a table may have or not.
+        frame_kind: The kind of the tables, unless it does not have ids of their type.
+        folder: A folder for files.
+
+    Raises:
+        AssertionError: The output is not what it must be.
+        QueryError: The query cannot be written over tables.
+    """
+    random = Random(seed)
+    query = scenario.query
+    evaluators = ["auto"]
+    if isinstance(query, Query) and query.is_windowed and not isinstance(query.window, Mapping):
+        evaluators.append(random.choice(list(query.evaluators)))
+    frame_kind = kind_with_type(frame_kind, query.ids)
+    for evaluator in evaluators:
+        run = TableRun(query, evaluator, frame_kind, folder)
+        if isinstance(scenario, Hostile):
+            _check_hostile(scenario, run, evaluator)
+        else:
+            _check(scenario, run, evaluator, random)
+
+
+def check_job(scenario: Scenario) -> None:
+    """Run a scenario as a streaming job.
+
+    Raises:
+        AssertionError: The output is not what it must be.
+        QueryError: The query cannot be written over streams in this process.
+    """
+    run = JobRun(scenario.query)
+    if is_refused_otherwise(scenario.query):
+        run.process(as_one_arrival(scenario.scripts))
+        return
+    scenario.check_run(run, scenario.arriving)
+
+
+def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
+    query = scenario.query
+    # The watermark before the end says how far windows go that have no end of their own.
+    is_punctuated = isinstance(query, Query) and isinstance(query.progress, Punctuated)
+    says_watermark = is_punctuated and not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
+    arrival = as_one_arrival(scenario.scripts, is_closed=not says_watermark)
+    if query.has_clock and random.random() < 0.5:
+        arrival = replace(arrival, clock=random.randint(0, 40))
+    # A static input is one batch after which nothing is held, so nothing is shed.
+    meant = query if isinstance(query, Join) else replace(query, most_held=None)
+    meaning = meant.expected if isinstance(meant, Join) else Windowed(meant)
+
+    illegal_rows: list[dict[str, Any]] = []
+    if scenario.mishaps.illegal:
+        illegal_rows = [row for _, row in scenario.illegal_rows(random, run, meaning)]
+    rows_by_stream = run.stream_rows(arrival, illegal_rows)
+    run.process_rows(rows_by_stream)
+
+    if says_watermark:
+        assert isinstance(meaning, Windowed)
+        meaning.known.add(arrival)
+        arrival = Arrival(tuple(CLOSED for _ in scenario.scripts))
+    meaning.check(arrival, run)
+    if is_refused_otherwise(query):
+        return
+    known = meaning.known
+    refused = Counter({"late": known.late, "shed": known.shed})
+    refused["rejected"] = len(illegal_rows) + known.unknown + known.replaced
+    assert run.counts == +refused, f"refused: {run.counts}, not {refused}"
+    beside = BatchRun(meant, evaluator, rows_by_stream)
+    beside.process(Arrival(tuple(CLOSED for _ in scenario.scripts)))
+    differ(_refused(run), _refused(beside))
+
+
+def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
+    """Compare the output over a table with that of a micro-batch over the same rows."""
+    if is_refused_otherwise(run.query):
+        return
+    rows_by_stream = scenario.rows_by_stream(run)
+    run.process_rows(rows_by_stream)
+    meant = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)
+    beside = BatchRun(meant, evaluator, rows_by_stream)
+    beside.process(Arrival(tuple(CLOSED for _ in rows_by_stream)))
+    differ(_refused(run), _refused(beside))
+    differ(run.output, beside.output)
+
+
+def _refused(run: Run) -> Counter[tuple[Any, ...]]:
+    """Return the refused rows of a run; those of a join without the payload, which the join may not read."""
+    refused = Counter[tuple[Any, ...]]()
+    for (stream, reason, late_by, text), count in run.refused.items():
+        row = json.loads(text)
+        if isinstance(run.query, Join):
+            for name in ("x", "is_kept"):
+                row.pop(name, None)
+        refused[stream, reason, late_by, json.dumps(row, sort_keys=True)] += count
+    return refused
