@@ -284,7 +284,7 @@ _SelectItem: TypeAlias = "exp.Expr | _SourceColumn"
 
 
 @dataclass(frozen=True)
-class _Item:
+class _OutputColumn:
     """A column of a SELECT.
 
     Attributes:
@@ -526,13 +526,13 @@ class _QueryTranslator:
             raise self._refusal(tree, "has no columns")
         return items
 
-    def _item(self, node: _SelectItem, scope: Scope, sources: _FromClause) -> _Item:
+    def _item(self, node: _SelectItem, scope: Scope, sources: _FromClause) -> _OutputColumn:
         """Translate a column of a SELECT."""
         if isinstance(node, _SourceColumn):
             if isinstance(scope, _GroupScope):
                 raise QueryError("a grouped SELECT has '*'\n  name the columns")
             column = node.column
-            return _Item(column.name, DuckdbExpression(node.sql, column.type), column)
+            return _OutputColumn(column.name, DuckdbExpression(node.sql, column.type), column)
         body = node.unalias()
         name = node.alias or _spark_name(body)
         if not name:
@@ -540,11 +540,11 @@ class _QueryTranslator:
         if isinstance(body, exp.Column) and isinstance(scope, _SourceScope):
             passed = _passed_column(body, sources)
             if passed is not None:
-                return _Item(name, DuckdbExpression(passed.sql, passed.column.type), passed.column)
+                return _OutputColumn(name, DuckdbExpression(passed.sql, passed.column.type), passed.column)
         value = translator_of(body, scope).of(body)
         if pa.types.is_null(value.type):
             value = DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(value.type)})", value.type)
-        return _Item(name, value)
+        return _OutputColumn(name, value)
 
     def _groups(
         self, tree: exp.Select, items: Sequence[_SelectItem], scope: _SourceScope, condition: DuckdbExpression | None
@@ -583,7 +583,7 @@ class _QueryTranslator:
                         return _body(item)
         return node
 
-    def _order(self, tree: exp.Select, columns: Sequence[_Item], scope: Scope) -> str:
+    def _order(self, tree: exp.Select, columns: Sequence[_OutputColumn], scope: Scope) -> str:
         order = tree.args.get("order")
         if order is None:
             return ""
@@ -615,7 +615,7 @@ class _QueryTranslator:
             sql += f" {word} {number.this}"
         return sql
 
-    def _is_distinct(self, tree: exp.Select, columns: Sequence[_Item]) -> bool:
+    def _is_distinct(self, tree: exp.Select, columns: Sequence[_OutputColumn]) -> bool:
         distinct = tree.args.get("distinct")
         if distinct is None:
             return False
@@ -627,7 +627,7 @@ class _QueryTranslator:
                 raise self._refusal(tree, f"compares {column.name}, a float", "GROUP BY it instead")
         return True
 
-    def _check_names(self, tree: exp.Select, columns: Sequence[_Item]) -> None:
+    def _check_names(self, tree: exp.Select, columns: Sequence[_OutputColumn]) -> None:
         names = [column.name.casefold() for column in columns]
         for column in columns:
             if names.count(column.name.casefold()) > 1:
@@ -671,7 +671,7 @@ def _passed_column(node: exp.Column, sources: _FromClause) -> _SourceColumn | No
     return None if fields else column
 
 
-def _guarded(item: _Item, condition: DuckdbExpression) -> _Item:
+def _guarded(item: _OutputColumn, condition: DuckdbExpression) -> _OutputColumn:
     return replace(item, value=_guarded_value(item.value, condition))
 
 
