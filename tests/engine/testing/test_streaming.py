@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from muntin import tumbling
-from muntin.errors import QueryError
-from muntin_engine import Query, events, module
-from muntin_engine.testing.streaming import StartsJob, assert_rows, streaming
-from tests.docs.pages import DOCS
+from muntin import session, tumbling
+from muntin.errors import ModuleFailedError, QueryError
+from muntin_engine import Query, StateError, StateMismatchError, events, module
+from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.testing.streaming import StartsJob, assert_rows
+from muntin_engine.testing.streaming import streaming as any_streaming
+from muntin_engine.testing.streaming.job import JobFunction, StreamingJob
+from tests.docs.pages import DOCS, ROOT
 from tests.docs.runner import open_page
 from tests.docs.test_code_blocks import assert_shown
+from tests.modules.members import Count, Members, Total
+from tests.modules.restarts import Calls
 
-__all__ = ["streaming"]
+__all__ = ["any_streaming"]
 
 PAGE = DOCS / "how-to/test-a-streaming-job.md"
 TESTS = (
@@ -24,6 +35,7 @@ TESTS = (
     "test_a_ride_that_comes_after_its_hour_is_late",
     "test_longer_windows_need_a_new_checkpoint",
 )
+ON_BOTH = ["local", pytest.param("spark", marks=pytest.mark.nightly)]
 
 
 @pytest.fixture(scope="module")
@@ -31,24 +43,33 @@ def muntin_spark(spark: SparkSession) -> SparkSession:
     return spark
 
 
+@pytest.fixture(params=ON_BOTH)
+def streaming(request: pytest.FixtureRequest, any_streaming: StartsJob) -> StartsJob:
+    def start(
+        function: JobFunction, schema: str | None = None, *, backend: str | None = request.param, **schemas: str
+    ) -> StreamingJob:
+        return any_streaming(function, schema, backend=backend, **schemas)
+
+    return start
+
+
 @pytest.fixture(scope="module")
-def shown(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """What the page defines."""
-    with open_page(PAGE, tmp_path_factory.mktemp("page"), spark) as running:
+    with open_page(PAGE, tmp_path_factory.mktemp("page"), None) as running:
         for printed in running.run():
             assert_shown(printed)
         yield running.namespace
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming: StartsJob) -> None:
     assert {shown_name for shown_name in shown if shown_name.startswith("test_")} == {*TESTS}
     shown[name](streaming)
 
 
-def counted(rows: DataFrame) -> Query:
-    return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=module("stats.count"))
+def counted(rows: Any) -> Query:
+    return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=module(Count))
 
 
 def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) -> None:
@@ -63,16 +84,246 @@ def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) ->
         streaming(counted)
 
 
-@pytest.mark.nightly
 def test_state_goes_on_over_starts_and_the_end_closes_what_is_open(streaming: StartsJob) -> None:
     job = streaming(counted, "k string, at long")
     assert job.feed(("a", 1), ("b", 2)) == []
     assert job.feed(("a", 3)) == []
     assert_rows(job.advance(10), [{"k": "a", "start": 0, "end": 10, "n": 2}, {"k": "b", "n": 1}])
     job.feed((None, 15), ("a", None))
+    job.feed(("a", 9))
     assert_rows(job.close(), [{"k": None, "start": 10, "n": 1}])
     assert len(job.results) == 3
     assert_rows(job.rejected_rows, [{"reason": "null time"}])
+    assert_rows(job.late_rows, [{"reason": "late", "late_by": 1, "row": '{"at": 9, "k": "a"}'}])
+    with pytest.raises(StateError, match="closed"):
+        job.feed(("a", 20))
+
+
+def test_a_stream_without_a_micro_batch_is_not_closed(streaming: StartsJob) -> None:
+    with pytest.raises(StateError, match="no micro-batch yet, so there is nothing to close"):
+        streaming(counted, "k string, at long").close()
+
+
+def test_timestamps_are_texts_or_datetimes_and_come_back_as_text(streaming: StartsJob) -> None:
+    def newest(times: list[datetime]) -> datetime:
+        return max(times)
+
+    def with_newest(rows: Any) -> Query:
+        stream = events(rows, key="k", at="at", watermark="1 minute").window(tumbling("1 hour"))
+        return stream.aggregate(at=module(newest, "at", returns=datetime), n=module(Count))
+
+    job = streaming(with_newest, "k string, at timestamp, x double")
+    assert job.feed(("a", "2024-05-01T08:05:00Z", 1), ("a", datetime(2024, 5, 1, 8, 30, tzinfo=UTC), None)) == []
+    hour = {"k": "a", "start": "2024-05-01T08:00:00Z", "end": "2024-05-01T09:00:00Z", "n": 2}
+    assert job.advance("2024-05-01T09:00:00Z") == [{**hour, "at": "2024-05-01T08:30:00Z"}]
+
+
+def test_columns_may_be_of_any_type(streaming: StartsJob) -> None:
+    def passed(rows: Any) -> Query:
+        return events(rows, key="k", at="at", watermark=0).to_query()
+
+    schema = "k date, at int, d decimal(6,2), b binary, f float, s struct<x: int, y: array<string>>, m map<string, int>"
+    row = {
+        "k": "2024-05-01",
+        "at": 3,
+        "d": Decimal("1.50"),
+        "b": b"bytes",
+        "f": 0.5,
+        "s": {"x": 1, "y": ["a", None]},
+        "m": {"one": 1},
+    }
+    (passed_row,) = streaming(passed, schema).feed(row)
+    assert passed_row == {
+        **{name: row[name] for name in ("d", "b", "f", "s")},
+        "k": date(2024, 5, 1),
+        "start": 3,
+        "end": 4,
+        "m": [("one", 1)],
+    }
+
+
+def test_streams_of_a_join_go_by_their_names(streaming: StartsJob) -> None:
+    def pairs(bids: Any, auctions: Any) -> Query:
+        stream = events(bids, key="k", at="at", watermark=0)
+        others = events(auctions, key="k", start="opens", end="closes", watermark=0)
+        return stream.join(others, left_columns=["price"], right_columns=["seller"])
+
+    job = streaming(
+        pairs, bids="k string, at long, price int", auctions="k string, opens long, closes long, seller string"
+    )
+    job.feed(auctions=[("a", 0, 10, "eve")])
+    assert_rows(job.feed(bids=[("a", 5, 7), ("b", 5, 8)]), [{"k": "a", "start": 5, "price": 7, "seller": "eve"}])
+    with pytest.raises(QueryError, match="no stream 'asks'"):
+        job.feed(asks=[])
+
+
+def test_results_that_are_events_have_the_watermark_of_their_query(streaming: StartsJob) -> None:
+    def chained(rows: Any) -> Query:
+        windows = counted(rows).as_events(key=None).window(tumbling(20))
+        return windows.aggregate(all=module(Members, "n"), total=module(Total, "n"))
+
+    job = streaming(chained, "k string, at long")
+    assert job.feed(("a", 1), ("b", 2), ("a", 13)) == []
+    assert job.feed(("a", 24)) == []  # the inner query is complete up to 19
+    (row,) = job.feed(("a", 25))
+    assert sorted(row.pop("all")) == [1, 1, 1]
+    assert row == {"start": 0, "end": 20, "total": 3.0}
+    with pytest.raises(QueryError, match="this job reads the results of another query"):
+        job.advance(100)
+    with pytest.raises(QueryError, match="this query reads another query's results"):
+        job.close()
+
+
+def test_results_that_are_retracted_are_retracted_in_the_query_after(streaming: StartsJob) -> None:
+    def chained(rows: Any) -> Query:
+        stream = events(rows, at="at", watermark=30, buckets=2).window(tumbling(10), emit="speculative")
+        return stream.aggregate(n=module(Count)).as_events().window(tumbling(30)).aggregate(all=module(Members, "n"))
+
+    job = streaming(chained, "at long")
+    for ticks in ([1, 15], [2, 3], [12, 40], [90]):
+        job.feed(*((tick,) for tick in ticks))
+    assert [(row["start"], sorted(row["all"])) for row in job.results] == [(0, [2, 3]), (30, [1])]
+    assert job.late_rows == []
+
+
+def test_another_version_goes_on_with_the_state_or_is_refused(
+    streaming: StartsJob, caplog: pytest.LogCaptureFixture
+) -> None:
+    def with_totals(rows: Any) -> Query:
+        stream = events(rows, key="k", at="at", watermark=5).window(tumbling(10))
+        return stream.aggregate(n=module("stats.count"), x=module("stats.sum", "x"))
+
+    def without_totals(rows: Any) -> Query:
+        return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=module("stats.count"))
+
+    def in_sessions(rows: Any) -> Query:
+        return events(rows, key="k", at="at", watermark=5).window(session(10)).aggregate(n=module("stats.count"))
+
+    job = streaming(without_totals, "k string, at long, x double")
+    job.restart(without_totals)  # nothing is stored yet
+    job.feed(("a", 1, 2.0))
+    job.restart(with_totals)
+    with caplog.at_level("WARNING", "muntin.checkpoint"):
+        job.feed(("a", 2, 3.0))
+    assert "was added and sees rows from now on: it is complete for windows that start after 1" in caplog.text
+    assert_rows(job.advance(10), [{"k": "a", "n": 2, "x": 3.0}])
+    with pytest.raises(StateMismatchError, match="window"):
+        job.restart(in_sessions)
+
+
+def test_what_a_module_keeps_on_itself_is_gone_after_a_micro_batch(streaming: StartsJob) -> None:
+    def forgetful(rows: Any) -> Query:
+        return events(rows, at="at", watermark=0).window(tumbling(10)).aggregate(x=module(Calls, "x"))
+
+    job = streaming(forgetful, "at long, x bigint")
+    job.feed((1, 1), (2, 2))
+    job.feed((3, 3), (4, 4))
+    assert_rows(job.advance(10), [{"x": 10}])  # -1 if it had seen three of them
+
+
+def test_a_micro_batch_that_failed_comes_again_before_the_next_one(any_streaming: StartsJob, tmp_path: Path) -> None:
+    mended = tmp_path / "mended"
+
+    def largest_inverse(values: list[float]) -> float:
+        return max(1 / value for value in values if value or not mended.exists())
+
+    def job_of(rows: Any) -> Query:
+        windows = events(rows, at="at", watermark=0).window(tumbling(10))
+        return windows.aggregate(x=module(largest_inverse, "x", returns=float))
+
+    job = any_streaming(job_of, "at long, x double")
+    job.feed((1, 0.0), (2, 2.0))
+    for row in ((10, 4.0), (20, 5.0)):
+        with pytest.raises(ModuleFailedError, match="division by zero"):
+            job.feed(row)
+    mended.touch()
+    assert_rows(job.feed((30, 1.0)), [{"start": 0, "x": 0.5}, {"start": 10, "x": 0.25}, {"start": 20, "x": 0.2}])
+
+
+def test_what_only_spark_has_is_named_and_runs_there(any_streaming: StartsJob) -> None:
+    def by_method(rows: Any) -> Query:
+        return counted(rows.where("at > 1"))
+
+    def by_column(rows: Any) -> Query:
+        return counted(rows.withColumn("at", rows["at"] + 1))
+
+    schema = "k string, at long"
+    with pytest.warns(UserWarning, match=r"the job uses df\.where, which only Spark has, so it runs on Spark"):
+        job = any_streaming(by_method, schema)
+    assert_rows([*job.feed(("a", 1), ("a", 2)), *job.advance(10)], [{"k": "a", "n": 1}])
+    for function, used in ((by_method, "'where'"), (by_column, "'withColumn'")):
+        with pytest.raises(NeedsSparkError, match=used):
+            any_streaming(function, schema, backend="local")
+    with pytest.raises(NeedsSparkError, match="v VARIANT is of a type that only Spark has"):
+        any_streaming(counted, "k string, at long, v variant", backend="local")
+
+
+def test_columns_of_sparks_need_spark(any_streaming: StartsJob, spark: SparkSession) -> None:
+    def by_key(rows: Any) -> Query:
+        return events(rows, key=F.col("k"), at="at", watermark=5).window(tumbling(10)).aggregate(n=module(Count))
+
+    def by_condition(rows: Any) -> Query:
+        return counted(rows).as_events().where(F.col("n") > 1).to_query()
+
+    def by_expression(rows: Any) -> Query:
+        return events(rows, at="hash(at)", watermark=5).window(tumbling(10)).aggregate(n=module(Count))
+
+    for function in (by_key, by_condition, by_expression):
+        with pytest.raises(NeedsSparkError):
+            any_streaming(function, "k string, at long", backend="local")
+
+
+def test_a_backend_that_there_is_not_is_refused(any_streaming: StartsJob) -> None:
+    with pytest.raises(QueryError, match="no backend 'flink'"):
+        any_streaming(counted, "k string, at long", backend="flink")
+
+
+def test_a_job_in_this_process_does_not_run_its_query_itself(any_streaming: StartsJob) -> None:
+    def writes(rows: Any) -> Any:
+        return counted(rows).write(checkpoint="checkpoint", results="results")
+
+    def collects(rows: Any) -> Any:
+        return counted(rows).results()
+
+    for function, call in ((writes, "write"), (collects, "results")):
+        job = any_streaming(function, "k string, at long")
+        with pytest.raises(QueryError, match=rf"{call}\(\) runs a query, and this is one over the stream of a job"):
+            job.feed(("a", 1))
+    with pytest.raises(QueryError, match="returns a int"):
+        any_streaming(lambda rows: 3, "k string, at long").feed(("a", 1))  # type: ignore[arg-type, return-value]
+
+
+def test_a_test_without_spark_imports_no_pyspark(tmp_path: Path) -> None:
+    """A suite in which the job of this module runs, where importing PySpark fails."""
+    (tmp_path / "conftest.py").write_text(
+        "import sys\nsys.modules['pyspark'] = None\npytest_plugins = ['muntin_engine.testing.streaming']\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "test_job.py").write_text(
+        "from muntin import tumbling\n"
+        "from muntin_engine import events, module\n\n\n"
+        "def counted(rows):\n"
+        "    windows = events(rows, key='k', at='at', watermark=5).window(tumbling(10))\n"
+        "    return windows.aggregate(n=module(len, 'at', returns=int))\n\n\n"
+        "def test_job(streaming):\n"
+        "    job = streaming(counted, 'k string, at long')\n"
+        "    job.feed(('a', 1))\n"
+        "    assert job.advance(10) == [{'k': 'a', 'start': 0, 'end': 10, 'n': 1}]\n",
+        encoding="utf-8",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
 def test_rows_that_differ_are_listed() -> None:

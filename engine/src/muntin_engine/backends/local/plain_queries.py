@@ -21,7 +21,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, spelled
 from muntin_engine.backends.local.expressions.aggregates import aggregate_of, is_aggregate
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translation import SparkText, translator_of
+from muntin_engine.backends.local.expressions.parsed_text import SparkText, translator_of
 from muntin_engine.backends.local.expressions.translator import Scope, UnknownColumnError, spark_text
 from muntin_engine.backends.local.local_frame import LocalFrame
 

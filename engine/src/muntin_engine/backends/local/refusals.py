@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from muntin.errors import QueryError
 from muntin_engine.backends.local.frame_kind import reason_of
 
@@ -13,7 +15,7 @@ class NeedsSparkError(QueryError):
         used: What it asks for, in words.
     """
 
-    def __init__(self, used: str, message: str, **parts: object) -> None:
+    def __init__(self, used: str, message: str, **parts: Any) -> None:
         """Make an error.
 
         Args:

@@ -8,7 +8,7 @@ pytest_plugins = ["muntin_engine.testing.streaming"]
 """
 
 from muntin_engine.testing.streaming.fixtures import StartsJob, muntin_spark, streaming
-from muntin_engine.testing.streaming.job import Row, StreamingJob
-from muntin_engine.testing.streaming.plain_rows import assert_rows
+from muntin_engine.testing.streaming.job import StreamingJob
+from muntin_engine.testing.streaming.plain_rows import Row, assert_rows
 
 __all__ = ["Row", "StartsJob", "StreamingJob", "assert_rows", "muntin_spark", "streaming"]

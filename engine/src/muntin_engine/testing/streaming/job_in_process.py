@@ -24,7 +24,7 @@ from muntin_engine.testing.streaming.plain_rows import Row, plain_row
 
 
 @dataclass(frozen=True)
-class _Arrival:
+class _FedBatch:
     """The input of a micro-batch.
 
     Attributes:
@@ -52,7 +52,7 @@ class JobInProcess(StreamingJob):
         super().__init__(function, {name: schema.names for name, schema in schemas.items()})
         self._schemas = schemas
         self._stored = StoredStream()
-        self._waiting: list[_Arrival] = []
+        self._waiting: list[_FedBatch] = []
         self._batches = 0
 
     def make_query(self) -> Query:
@@ -65,24 +65,24 @@ class JobInProcess(StreamingJob):
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
         tables = {name: table_of(stream_rows, self._schemas[name]) for name, stream_rows in rows.items()}
-        self._waiting.append(_Arrival(tables))
+        self._waiting.append(_FedBatch(tables))
         self._run()
 
     def _advance(self, to: Any) -> None:
         query = self.make_query()
         check_advances(query)
         punctuated(query, to)  # refuses what is no time, before it waits
-        self._waiting.append(_Arrival({}, to))
+        self._waiting.append(_FedBatch({}, to))
         self._run()
 
     def _run(self) -> None:
         """Run what waits: a micro-batch that failed comes again before the next one, as on Spark."""
         while self._waiting:
-            arrival = self._waiting[0]
-            micro_batch = self._micro_batch(arrival.rows)
+            fed_batch = self._waiting[0]
+            micro_batch = self._micro_batch(fed_batch.rows)
             query: PlannedQuery = self._query_over(micro_batch)
-            if arrival.watermark is not None:
-                query = punctuated(query, arrival.watermark)
+            if fed_batch.watermark is not None:
+                query = punctuated(query, fed_batch.watermark)
             if has_late_rows(query):
                 query = query.with_late_rows()
             self._keep(query, self._stored.process(query, micro_batch))

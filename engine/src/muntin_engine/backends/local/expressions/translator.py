@@ -12,7 +12,7 @@ from sqlglot import exp
 from muntin.catalog import installed
 from muntin.errors import MuntinError, QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
 from muntin_engine.backends.local.refusals import NeedsSparkError
 
 _REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
@@ -20,9 +20,6 @@ _REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
 
 ON_SPARK: Final = "compute the column before events(), or run the query on Spark"
 """What to do about an expression that has no translation."""
-
-FAILURE: Final = "\x1f"
-"""Stands in the message of a row's failure before the part of the text that failed."""
 
 Node = TypeVar("Node", bound=exp.Expr)
 Rule: TypeAlias = "Callable[[Translator, Any], DuckdbExpression]"

@@ -52,14 +52,14 @@ def column_value(value: object, name: str, data_type: pa.DataType) -> Any:
     """
     try:
         return _converted(value, data_type)
-    except _MisfitError as misfit:
+    except _UnfitValueError as unfit:
         raise QueryError(
-            f"the column {name} is of type {spelled(data_type)}, and {safe_repr(misfit.value)} does not fit\n"
-            f"  expected: {misfit.expected}"
+            f"the column {name} is of type {spelled(data_type)}, and {safe_repr(unfit.value)} does not fit\n"
+            f"  expected: {unfit.expected}"
         ) from None
 
 
-class _MisfitError(Exception):
+class _UnfitValueError(Exception):
     """A value that does not fit.
 
     Attributes:
@@ -77,7 +77,7 @@ def _converted(value: object, data_type: pa.DataType) -> Any:
     """Return a value, or each part of a nested one, as Arrow takes it.
 
     Raises:
-        _MisfitError: It does not fit.
+        _UnfitValueError: It does not fit.
     """
     if value is None:
         return None
@@ -89,35 +89,35 @@ def _converted(value: object, data_type: pa.DataType) -> Any:
 
 def _boolean(value: object, _: pa.DataType) -> bool:
     if not isinstance(value, bool):
-        raise _MisfitError(value, "True or False")
+        raise _UnfitValueError(value, "True or False")
     return value
 
 
 def _integer(value: object, data_type: pa.DataType) -> int:
     most = 2 ** (data_type.bit_width - 1)
     if not isinstance(value, int) or isinstance(value, bool) or not -most <= value < most:
-        raise _MisfitError(value, f"a whole number from {-most} to {most - 1}")
+        raise _UnfitValueError(value, f"a whole number from {-most} to {most - 1}")
     return value
 
 
 def _float(value: object, _: pa.DataType) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _MisfitError(value, "a number")
+        raise _UnfitValueError(value, "a number")
     return float(value)
 
 
 def _decimal(value: object, data_type: pa.DataType) -> Decimal:
     expected = f"a number of at most {data_type.precision - data_type.scale} digits before the point"
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
-        raise _MisfitError(value, expected)
+        raise _UnfitValueError(value, expected)
     try:
         # Spark rounds what has more places.
         context = Context(prec=data_type.precision, rounding=ROUND_HALF_UP)
         number = Decimal(str(value)).quantize(Decimal(1).scaleb(-data_type.scale), context=context)
     except InvalidOperation:
-        raise _MisfitError(value, expected) from None
+        raise _UnfitValueError(value, expected) from None
     if not number.is_finite():
-        raise _MisfitError(value, expected)
+        raise _UnfitValueError(value, expected)
     return number
 
 
@@ -128,7 +128,7 @@ def _text(value: object, _: pa.DataType) -> str:
     try:
         return json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError):
-        raise _MisfitError(value, "text") from None
+        raise _UnfitValueError(value, "text") from None
 
 
 def _binary(value: object, _: pa.DataType) -> bytes:
@@ -139,7 +139,7 @@ def _binary(value: object, _: pa.DataType) -> bytes:
             return base64.b64decode(value, validate=True)
     except binascii.Error:
         pass
-    raise _MisfitError(value, "bytes, or their text in base64")
+    raise _UnfitValueError(value, "bytes, or their text in base64")
 
 
 def _date(value: object, _: pa.DataType) -> date:
@@ -149,7 +149,7 @@ def _date(value: object, _: pa.DataType) -> date:
     except ValueError:
         pass
     if not isinstance(value, date) or isinstance(value, datetime):
-        raise _MisfitError(value, "a date, or a text such as '2024-05-01'")
+        raise _UnfitValueError(value, "a date, or a text such as '2024-05-01'")
     return value
 
 
@@ -160,33 +160,33 @@ def _timestamp(value: object, data_type: pa.DataType) -> datetime:
     except ValueError:
         time = None
     if not isinstance(time, datetime):
-        raise _MisfitError(value, "a datetime, or a text such as '2024-05-01T08:00:00Z'")
+        raise _UnfitValueError(value, "a datetime, or a text such as '2024-05-01T08:00:00Z'")
     if data_type.tz is None:
         if time.tzinfo is not None:
-            raise _MisfitError(value, "a time without a zone, such as '2024-05-01T08:00:00'")
+            raise _UnfitValueError(value, "a time without a zone, such as '2024-05-01T08:00:00'")
         return time
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _length(value: object, _: pa.DataType) -> timedelta:
     if not isinstance(value, timedelta):
-        raise _MisfitError(value, "a timedelta")
+        raise _UnfitValueError(value, "a timedelta")
     return value
 
 
 def _list(value: object, data_type: pa.DataType) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise _MisfitError(value, "a list")
+        raise _UnfitValueError(value, "a list")
     return [_converted(part, data_type.value_type) for part in value]
 
 
 def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
     if not isinstance(value, Mapping):
-        raise _MisfitError(value, "a dict")
+        raise _UnfitValueError(value, "a dict")
     entries: list[tuple[Any, Any]] = []
     for key, part in value.items():
         if key is None:
-            raise _MisfitError(value, "a dict whose keys are not None")
+            raise _UnfitValueError(value, "a dict whose keys are not None")
         entries.append((_converted(key, data_type.key_type), _converted(part, data_type.item_type)))
     return entries
 
@@ -194,7 +194,7 @@ def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
 def _struct(value: object, data_type: pa.DataType) -> dict[str, Any]:
     types: Mapping[str, pa.DataType] = {part.name: part.type for part in data_type}
     if not isinstance(value, Mapping) or not value.keys() <= types.keys():
-        raise _MisfitError(value, f"a dict with the keys {', '.join(types)}, of which any may be missing")
+        raise _UnfitValueError(value, f"a dict with the keys {', '.join(types)}, of which any may be missing")
     return {name: _converted(value.get(name), part_type) for name, part_type in types.items()}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Punctuation:
+class PunctuationRow:
     """One row of punctuation among the projected rows of an input.
 
     Attributes:
@@ -49,6 +49,6 @@ def punctuated(query: PlannedQuery, watermark: object) -> PlannedQuery:
         schema: pa.Schema = projected.schema
         if "change" not in schema.names:
             schema = schema.append(pa.field("change", pa.string()))
-        rows: Any = Punctuation(schema, column_value(watermark, "at", schema.field("start").type))
+        rows: Any = PunctuationRow(schema, column_value(watermark, "at", schema.field("start").type))
         sources.append(replace(source, df=rows, has_changes=True))
     return replace(query, sources=tuple(sources))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -17,7 +17,7 @@ from muntin_engine.backends.local.refusals import NeedsSparkError
 
 _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
 
-_TYPES: Final[Mapping[exp.DataType.Type, pa.DataType]] = {
+_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
     exp.DataType.Type.BOOLEAN: pa.bool_(),
     exp.DataType.Type.TINYINT: pa.int8(),
     exp.DataType.Type.SMALLINT: pa.int16(),
@@ -70,22 +70,28 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
     Raises:
         QueryError: The text is no schema.
     """
-    columns: list[exp.Expr] = []
+    parts: list[exp.Expr] = []
     with suppress(SqlglotError, AttributeError):  # it fails in the one or the other way
         # Spark's schemas are what stands between the parentheses of a table. With colons they are those of a struct.
-        columns = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
-        if not all(map(_has_type, columns)):
-            parts = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
-            columns = parts if len(parts) == len(columns) else []
-    if not columns or not all(map(_has_type, columns)):
+        parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
+        if len(_with_types(parts)) < len(parts):
+            fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
+            parts = fields if len(fields) == len(parts) else []
+    columns = _with_types(parts)
+    if not columns or len(columns) < len(parts):
         raise QueryError(
             f"{text!r} is no schema of a stream\n  expected: columns with their types, as Spark writes them: {_EXAMPLE}"
         )
     return columns
 
 
-def _has_type(column: exp.Expr) -> bool:
-    return isinstance(column, exp.ColumnDef) and isinstance(column.kind, exp.DataType)
+def _with_types(parts: Sequence[exp.Expr]) -> list[exp.ColumnDef]:
+    """Return the parts of a schema that are columns with a type."""
+    columns: list[exp.ColumnDef] = []
+    for part in parts:
+        if isinstance(part, exp.ColumnDef) and isinstance(part.kind, exp.DataType):
+            columns.append(part)
+    return columns
 
 
 def _type_of(column: exp.ColumnDef) -> pa.DataType:
@@ -137,5 +143,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
 
 def _interval_type(interval: exp.Interval) -> pa.DataType | None:
     """Return the type of a length of time; None for an interval of months, which has no length."""
+    if interval.unit is None:
+        return None
     units = {unit.name.upper() for unit in interval.unit.find_all(exp.Var)}
     return pa.duration("us") if units <= _LENGTHS else None
