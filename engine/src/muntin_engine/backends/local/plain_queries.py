@@ -32,6 +32,11 @@ _SELECT_PARTS: Final = frozenset(
 )
 """The parts of a SELECT that are translated, as sqlglot calls them."""
 
+_OVER_SEVERAL_ROWS: Final = (
+    *(exp.Join, exp.Union, exp.Group, exp.AggFunc, exp.Having, exp.Distinct, exp.Order, exp.Limit, exp.Offset),
+)
+"""The nodes of queries in which a row follows from several rows."""
+
 _JOIN_PARTS: Final = frozenset(("this", "side", "kind", "on", "using"))
 
 _JOINS: Final[Mapping[str, str]] = {
@@ -76,10 +81,12 @@ class QueryOverTables:
     Attributes:
         sql: Its text. It reads each table under the name that `table_view` returns for its number.
         columns: Its columns, in order.
+        keeps_rows: True if a row of the result follows from several rows, as in joins and groups.
     """
 
     sql: str
     columns: tuple[TableColumn, ...]
+    keeps_rows: bool = False
 
     def reads(self, number: int) -> int:
         """Return how often the query reads a table, by the number of the table."""
@@ -121,7 +128,8 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
     for number, (name, columns) in enumerate(tables.items()):
         names = ", ".join(quoted(column.name) if column.refusal is None else _unread(column) for column in columns)
         queries[name.casefold()] = QueryOverTables(f"SELECT {names} FROM {quoted(table_view(number))}", tuple(columns))
-    return _QueryTranslator(queries, tuple(tables)).query(trees[0])
+    query = _QueryTranslator(queries, tuple(tables)).query(trees[0])
+    return replace(query, keeps_rows=trees[0].find(*_OVER_SEVERAL_ROWS) is not None)
 
 
 @dataclass(frozen=True)
