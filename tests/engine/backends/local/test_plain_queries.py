@@ -75,6 +75,11 @@ TEXTS: Final = (
     "SELECT station FROM rides UNION SELECT station FROM stations",
     "SELECT riders * INTERVAL '1' MINUTE AS lasts, leaves + riders * INTERVAL 1 SECOND AS ends FROM rides",
     "SELECT 1 AS x, 'a' AS y, NULL AS z",
+    "SELECT station, -riders AS riders FROM rides GROUP BY station, riders HAVING riders > 0",
+    "SELECT station, SUM(riders) AS riders FROM rides WHERE riders < 100 GROUP BY station HAVING MAX(riders) > 1",
+    "SELECT KM, rides.Station, BIKE.Gears FROM rides",
+    "SELECT 1 AS x FROM rides HAVING COUNT(*) > 3",
+    "SELECT a.station FROM rides a JOIN rides b ON a.km = b.km",
     "SELECT i FROM (SELECT CAST(station AS INT) AS i FROM rides WHERE riders > 99999999999) WHERE i > 3",
 )
 
