@@ -189,6 +189,18 @@ def test_the_command_runs(python: Python) -> None:
     assert "no troubles" in python.command("doctor")
 
 
+def test_a_question_in_sql_is_answered(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "rides.csv").write_text("station,leaves,km\nnorth,2024-05-01T08:05:00Z,3\n")
+    (tmp_path / "hours.sql").write_text(
+        "SELECT station, window_start, SUM(km) AS km FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+        " GROUP BY station, window_start, window_end"
+    )
+    assert "north    2024-05-01 08:00:00  3" in python.command("query", "hours.sql", "--input", "rides")
+    (tmp_path / "plain.sql").write_text("SELECT station, COUNT(*) AS n FROM rides GROUP BY station")
+    assert "north    1" in python.command("query", "plain.sql", "--input", "rides")
+    assert TO_INSTALL in python.command("query", "plain.sql", "--input", "rides", "--spark", code=3)
+
+
 def test_a_package_is_made_and_checked(python: Python) -> None:
     assert "pip install --editable '.[test]'" in python.command("new", "weather")
     checked = python.command("check", "muntin-patterns")
