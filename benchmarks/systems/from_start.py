@@ -1,4 +1,4 @@
-"""Scripts from the start of their process to a printed result: their processor time and memory, as the system has it."""
+"""Scripts from the start of their process to a printed result: processor time and memory, as the system has them."""
 
 from __future__ import annotations
 

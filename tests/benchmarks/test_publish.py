@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import publish
+from benchmarks.cases import WITHOUT_SPARK
 
 
 def test_first_pages_show_the_figures_of_the_page_with_the_measurements() -> None:
@@ -57,3 +58,35 @@ def test_a_run_writes_the_tables_that_it_measured_as_a_whole(tmp_path: Path, mon
     assert added == ["1 December 2026, quiet", "10.0 times", "10.0 times", "5.0 times"]
     assert publish.rows_of(after, "average of floats") == publish.rows_of(before, "average of floats")
     assert "Muntin is 10 to 20 times as fast" in publish.README.read_text(encoding="utf-8")
+
+
+def test_tables_of_queries_without_spark_have_the_figures_of_their_cases() -> None:
+    cases = []
+    for case in WITHOUT_SPARK:
+        trials = []
+        for place, system in enumerate(case.systems, 1):
+            medians = {
+                "rows_per_second": place * 1_000_000.0,
+                "seconds": place * 10.0,
+                "cpu_seconds": place / 10,
+                "python_bytes": place * 1e8,
+            }
+            for _ in case.questions:
+                trials.append({"system": system.name, "medians": medians})
+        cases.append({"name": case.name, "is_full_size": True, "trials": trials})
+    medians_of_run = publish.Medians({"when": "2026-12-01T10:00:00+00:00", "cases": cases})
+
+    page = publish.MEASUREMENTS.read_text(encoding="utf-8")
+    rows_by_corner = {}
+    for table in publish.TABLES[-4:]:
+        rows = table.rows(medians_of_run)
+        rows_by_corner[table.corner] = rows
+        assert publish.rows_of(publish.with_rows(page, table.corner, rows), table.corner) == rows
+    rates, from_start, workers, fifty_million = rows_by_corner.values()
+    assert rates[0][1:] == ["1,000,000", "", "2,000,000", "3,000,000", ""]
+    assert rates[1][1:] == ["1,000,000", "2,000,000", "3,000,000", "4,000,000", "5,000,000"]
+    assert rates[4][1:] == ["1,000,000", "3,000,000", "", "4,000,000", "2,000,000"]
+    assert [row[1:] for row in rates[6:]] == [["1,000,000", "", "", "", ""]] * 3
+    assert from_start[0] == ["1,000 rows", "0.10 s, 100 MB", "0.20 s, 200 MB", "0.30 s, 300 MB"]
+    assert workers == [["average, tumbling 60 s", "1,000,000", "2,000,000", "2.0 times"]]
+    assert fifty_million == [["one worker", "10 s", "100 MB"], ["two workers", "20 s", "200 MB"]]

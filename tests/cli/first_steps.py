@@ -51,6 +51,28 @@ except RuntimeError as error:
 """
 
 
+JOB_TEST: Final = """
+from muntin import tumbling
+from muntin_engine import events, module
+
+
+def hourly(rides):
+    hours = events(rides, key="station", at="leaves", watermark="10 minutes").window(tumbling("1 hour"))
+    return hours.aggregate(km=module("stats.sum", "km"))
+
+
+def test_an_hour_is_complete_when_the_watermark_passes_it(streaming):
+    job = streaming(hourly, "station string, leaves timestamp, km double")
+    assert job.feed(("north", "2024-05-01T08:05:00Z", 3.0), ("north", "2024-05-01T08:40:00Z", 7.5)) == []
+    (row,) = job.advance("2024-05-01T09:00:00Z")
+    assert (row["station"], row["start"], row["km"]) == ("north", "2024-05-01T08:00:00Z", 10.5)
+"""
+"""A test of a streaming job."""
+
+PLUGINS_OF_JOB_TEST: Final = 'pytest_plugins = ["muntin_engine.testing.streaming"]\n'
+"""The `conftest.py` beside it."""
+
+
 class Newcomer:
     """Somebody who works in a folder, and has Muntin but neither PySpark nor Java.
 
@@ -119,6 +141,9 @@ def take_first_steps(newcomer: Newcomer) -> None:
     package = "muntin-weather"
     newcomer.types("pip install --quiet --editable .[test,query]", "", inside=package)
     newcomer.types("pytest -q -p no:cacheprovider", " passed", inside=package)
+    newcomer.write("job/conftest.py", PLUGINS_OF_JOB_TEST)
+    newcomer.write("job/test_job.py", JOB_TEST)
+    newcomer.types("pytest -q -p no:cacheprovider test_job.py", "1 passed", inside="job")
     newcomer.types("mypy", "Success", inside=package)
     newcomer.types("muntin check muntin-weather", "worker", inside=package)
 

@@ -50,9 +50,10 @@ def rides(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         with (folder / "1.csv").open("w", newline="") as file:
             csv.writer(file).writerows([names, *ROWS])
     else:
-        columns = [[row[place] for row in ROWS] for place in range(3)]
-        columns[1] = [datetime.fromisoformat(str(time)) for time in columns[1]]
-        pq.write_table(pa.table(dict(zip(names, columns, strict=True))), folder / "1.parquet")
+        stations, times, lengths = zip(*ROWS, strict=True)
+        leaves = [datetime.fromisoformat(time) for time in times]
+        table = pa.table({"station": stations, "leaves": leaves, "km": lengths})
+        pq.write_table(table, folder / "1.parquet")
     return folder
 
 
@@ -292,7 +293,7 @@ def check_failure(done: Done, text: str, at: str, said: str) -> None:
     assert not at or done.errors.startswith(f"muntin: line {line + 1}, column {column + 1}: ")
 
 
-def test_queries_that_are_shown_to_newcomers_run(ask: Run, muntin: Run) -> None:
+def test_queries_that_are_shown_to_newcomers_run_on_both(ask: Run, muntin: Run, spark: SparkSession) -> None:
     shown = muntin("query", "--help").output
     assert "muntin query hours.sql --input rides" in shown
     texts = re.findall(r"SELECT.*?(?=\n\s*\n)", shown, re.DOTALL)
@@ -303,6 +304,8 @@ def test_queries_that_are_shown_to_newcomers_run(ask: Run, muntin: Run) -> None:
         done = ask(text)
         assert (done.code, done.errors) == (0, ""), text
         assert [line.split()[0] for line in sorted(done.output.splitlines())] == ["north", "south", "station"]
+        on_spark = ask(text, "--spark")
+        assert sorted(on_spark.output.splitlines()) == sorted(done.output.splitlines())
 
 
 def test_a_query_in_this_process_imports_no_spark(question: Path, folder: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from muntin import tumbling
 from muntin.testing import Script
 from muntin_stats import Sum
+from tests.cli.first_steps import JOB_TEST, PLUGINS_OF_JOB_TEST
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -90,6 +91,10 @@ class Python:
         """Return what the command prints, on either stream."""
         return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
 
+    def tests(self) -> str:
+        """Return what pytest prints of the tests in the folder."""
+        return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
+
     def _output(self, *arguments: str, code: int = 0) -> str:
         done = subprocess.run(
             [sys.executable, *arguments],
@@ -143,7 +148,7 @@ def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
     )
     assert set(printed.splitlines()) == {
         "muntin_engine.monitoring.metrics_listener pyspark",  # Spark calls it
-        "muntin_engine.testing.streaming pyspark",
+        "muntin_engine.testing.streaming.job_on_spark pyspark",
         "muntin_adapters.series pandas",  # its functions take and return Series
     }
 
@@ -169,6 +174,12 @@ def test_a_recording_is_replayed(python: Python, tmp_path: Path) -> None:
     recorded(scenario, "columnar", tmp_path / "recording")
     printed = python.command("replay", "recording")
     assert "2 results, no late rows, no rejected rows" in printed
+
+
+def test_a_streaming_job_is_tested(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(PLUGINS_OF_JOB_TEST, encoding="utf-8")
+    (tmp_path / "test_job.py").write_text(JOB_TEST, encoding="utf-8")
+    assert "1 passed" in python.tests()
 
 
 def test_the_command_runs(python: Python) -> None:

@@ -124,7 +124,7 @@ ENGINE = (
     Room("sinks.recordings", needs=ARRAYS),
     Room("backends", types=("pyarrow", "pyspark")),
     Room("backends.planning", needs=("pyarrow",)),
-    Room("backends.local", needs=(*ARRAYS, "duckdb", "sqlglot"), extras=("pandas", "polars")),
+    Room("backends.local", needs=(*ARRAYS, "cloudpickle", "duckdb", "loky", "sqlglot"), extras=("pandas", "polars")),
     Room("backends.spark", needs=("*",), avoids=("backends.local",)),
     Room("sql_text", needs=("sqlglot",)),
     Room("api", types=("pyarrow", "pyspark"), avoids=("backends.local", "backends.spark")),

@@ -1,4 +1,4 @@
-"""A scenario over tables in this process: its results are what the reference says, its refused rows those of a run."""
+"""A scenario over tables and as a job in this process: results as the reference has them, refused rows as a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from muntin import INFINITY, EarlyEmission, JoinKind
+from muntin import INFINITY, EarlyEmission
 from muntin.progress import Punctuated
 from muntin.testing import Batch
 from tests.scenarios.frame_kinds import kind_with_type
 from tests.scenarios.hostile import Hostile
+from tests.scenarios.job_run import JobRun
 from tests.scenarios.join import Join
 from tests.scenarios.known import Arrival
 from tests.scenarios.meaning import Windowed
@@ -22,6 +23,7 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import Run, differ
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.table_run import BatchRun, TableRun, as_one_arrival
+from tests.scenarios.written_query import is_refused_otherwise
 
 CLOSED = Batch((), INFINITY)
 """The end of a stream."""
@@ -54,6 +56,20 @@ def check_on_tables(scenario: Scenario | Hostile, seed: int, frame_kind: str, fo
             _check(scenario, run, evaluator, random)
 
 
+def check_job(scenario: Scenario) -> None:
+    """Run a scenario as a streaming job.
+
+    Raises:
+        AssertionError: The output is not what it must be.
+        QueryError: The query cannot be written over streams in this process.
+    """
+    run = JobRun(scenario.query)
+    if is_refused_otherwise(scenario.query):
+        run.process(as_one_arrival(scenario.scripts))
+        return
+    scenario.check_run(run, scenario.arriving)
+
+
 def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
     query = scenario.query
     # The watermark before the end says how far windows go that have no end of their own.
@@ -77,8 +93,8 @@ def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) ->
         meaning.known.add(arrival)
         arrival = Arrival(tuple(CLOSED for _ in scenario.scripts))
     meaning.check(arrival, run)
-    if isinstance(query, Join) and query.kind is JoinKind.CLIP:
-        return  # the events that clip are points in what a query writer writes, and refused as such
+    if is_refused_otherwise(query):
+        return
     known = meaning.known
     refused = Counter({"late": known.late, "shed": known.shed})
     refused["rejected"] = len(illegal_rows) + known.unknown + known.replaced
@@ -90,8 +106,8 @@ def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) ->
 
 def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
     """Compare the output over a table with that of a micro-batch over the same rows."""
-    if isinstance(run.query, Join) and run.query.kind is JoinKind.CLIP:
-        return  # the events that clip are points in what a query writer writes, and refused as such
+    if is_refused_otherwise(run.query):
+        return
     rows_by_stream = scenario.rows_by_stream(run)
     run.process_rows(rows_by_stream)
     meant = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)

@@ -193,6 +193,22 @@ class Run:
             "end": None if end == INFINITY else end,
         }
 
+    def stream_rows(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> list[list[Mapping[str, Any]]]:
+        """Return the rows of each stream in random order.
+
+        Args:
+            arrival: The changes and punctuation of each stream.
+            more: Further rows of the first stream, such as illegal ones.
+        """
+        places = list(self.query.places)
+        rows_by_place: dict[tuple[int, str], list[Mapping[str, Any]]] = {place: [] for place in places}
+        for place, batch in zip(places, arrival.batches, strict=True):
+            rows_by_place[place] += self._rows(batch.changes, places.index(place))
+        rows_by_place[places[0]] += more
+        for row in self._marks(arrival):
+            rows_by_place[row["side"], row["source"] or places[0][1]].append(row)
+        return [self._random.sample(rows, len(rows)) for rows in rows_by_place.values()]
+
     def _restart(self) -> None:
         """Continue in a new process, which may keep no state between micro-batches: its successor then reads all."""
         self.task = pickle.loads(cloudpickle.dumps(self.task))  # type: ignore[no-untyped-call]

@@ -135,8 +135,15 @@ class Scenario:
         return False
 
     def _run(self, evaluator: str, streams: tuple[Script, ...]) -> None:
+        self.check_run(Run(self.query, self.query.evaluators[evaluator], self.mishaps), streams)
+
+    def check_run(self, run: Run, streams: tuple[Script, ...]) -> None:
+        """Process the micro-batches of streams, and compare the output of a run with the reference after each.
+
+        Raises:
+            AssertionError: The output is not as it must be.
+        """
         query = self.query
-        run = Run(query, query.evaluators[evaluator], self.mishaps)
         random = Random(self.mishaps.seed)
         illegal = Counter[str]()
         meaning = query.expected if isinstance(query, Join) else Windowed(query)

@@ -64,22 +64,11 @@ class TableRun(Run):
         self._folder = folder
 
     def stream_rows(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> list[list[Mapping[str, Any]]]:
-        """Return the rows of each stream in random order.
-
-        Args:
-            arrival: The changes and punctuation of each stream.
-            more: Further rows of the first stream, such as illegal ones.
-        """
-        rows_by_place: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
-        places = list(self.query.places)
-        for stream, batch in enumerate(arrival.batches):
-            rows_by_place[places[stream]] = list(self._rows(batch.changes, stream))
-        rows_by_place[places[0]] += more
-        for row in self._marks(arrival):
-            if row["change"] != "close":  # a table ends without saying so
-                place = (row["side"], row["source"] or places[0][1])
-                rows_by_place[place].append(row)
-        return [self._random.sample(rows, len(rows)) for rows in rows_by_place.values()]
+        """Return the rows of each stream in random order; a table ends without a row that says so."""
+        rows_by_stream: list[list[Mapping[str, Any]]] = []
+        for rows in super().stream_rows(arrival, more):
+            rows_by_stream.append([row for row in rows if row["change"] != "close"])
+        return rows_by_stream
 
     def process_rows(self, rows_by_stream: StreamRows) -> None:
         """Evaluate the query over tables of these rows.

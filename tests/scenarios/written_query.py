@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 import muntin_engine
-from muntin import Module
+from muntin import JoinKind, Module
 from muntin_engine import EventStream, ModuleCall, condition, events, from_stream, module, union
 from muntin_engine.time.lifetimes import LifetimeChange
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of
@@ -67,6 +67,11 @@ def _table_of(query: Query, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     types |= {name: PAYLOAD[name][1] for name in payload_names}
     types |= dict.fromkeys(lengths, pa.int64())
     return pa.table({name: pa.array([row.get(name) for row in full_rows], of) for name, of in types.items()})
+
+
+def is_refused_otherwise(query: Query | Join) -> bool:
+    """True if the written query refuses other rows: the events that clip are points there, whatever they were."""
+    return isinstance(query, Join) and query.kind is JoinKind.CLIP and query.lifetimes[1] != "points"
 
 
 def written(query: Query | Join, frames: Sequence[Any], evaluator: str = "auto") -> muntin_engine.Query:

@@ -59,7 +59,7 @@ KINDS: Final = (
     ),
     Kind(
         "tables",
-        "Any query and stream as tables of every kind in this process, through the public API: as the reference.",
+        "Any query, over tables of every kind and as a job in this process, through the public API: as the reference.",
         Lane.PYTHON,
         4,
         "tests.torture.scenarios:tables",

@@ -7,8 +7,8 @@ from random import Random
 
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.frame_kinds import FRAME_MAKERS
-from tests.scenarios.on_tables import check_on_tables
-from tests.scenarios.refused_on_tables import refusal_of
+from tests.scenarios.on_tables import check_job, check_on_tables
+from tests.scenarios.scenario import Scenario
 from tests.scenarios.small import treated
 from tests.torture.kind import Figures, Trial
 
@@ -28,16 +28,16 @@ def of(*families: str) -> Trial:
 
 
 def tables(seed: int, folder: Path) -> Figures:
-    """Run a scenario over tables in this process."""
+    """Run a scenario over tables in this process, and as a streaming job."""
     random = Random(seed)
     scenario = drawn(random.choice(list(FAMILIES)), seed)
-    if refusal_of(scenario.query) is not None:
-        return {"refused": 1}
     frame_kind = random.choice(list(FRAME_MAKERS))
     with treated(seed):
         check_on_tables(scenario, seed, frame_kind, folder)
-    changes, _ = scenario.size
-    return {"streams": 1, "changes": changes}
+        if isinstance(scenario, Scenario):
+            check_job(scenario)
+    changes, batches = scenario.size
+    return {"streams": 1, "changes": changes, "batches": batches}
 
 
 scenarios = of(*FAMILIES)

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any, Final
-
-from packaging.requirements import Requirement
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.catalog import Catalog
 from muntin.errors import MuntinError
@@ -19,6 +17,9 @@ from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.processes import ask_python, worker_python
 from muntin_cli.survey import survey
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 _PROBE: Final = Path(__file__).parent / "probes" / "what_is_here.py"
 _OURS: Final = ("muntin-sdk", "muntin-engine", "muntin-cli")
@@ -116,6 +117,8 @@ def _check_queries_on_spark() -> Iterator[Sign]:
 
 def _check_requirements(package: str, extra: str = "") -> Iterator[Sign]:
     """Yield the requirements of a package, or of one of its extras, without our own packages."""
+    from packaging.requirements import Requirement  # of all commands this one alone reads any
+
     for requirement in map(Requirement, requires(package) or ()):
         if requirement.name in _OURS or not _belongs_to(requirement, extra):
             continue

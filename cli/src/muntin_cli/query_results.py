@@ -64,7 +64,7 @@ def write_rows(rows: pa.Table, path: Path) -> int:
     else:
         with new_file(path / "part-00000.parquet") as file:
             _write_file(rows, file, "parquet")
-    return rows.num_rows
+    return int(rows.num_rows)
 
 
 @contextmanager

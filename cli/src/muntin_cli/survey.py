@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +42,8 @@ def survey(catalog: Catalog) -> Listing:
 
     def load(name: str) -> Listing:
         return _load_in_process(name, distributions[name], path, seconds)
+
+    from concurrent.futures import ThreadPoolExecutor  # each command imports this file, and few need a survey
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         listings = list(pool.map(load, sorted(distributions)))

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Final
 
-from muntin_engine.needed import engine_module, needed
+from muntin_engine.needed import check_installed, engine_module, needed
 
 SPARK: Final = "muntin_engine.backends.spark.spark_backend"
 """The module of the backend that runs on Spark."""
@@ -22,6 +22,8 @@ LOCAL: Final = "muntin_engine.backends.local.local_backend"
 
 _MODULES: Final[Mapping[str, str]] = {"pyspark": SPARK}
 """The module of the backend, by the package whose types it takes; each has a constant `BACKEND`."""
+
+_WITHOUT_SPARK: Final = "a query without Spark"
 
 _FRAME_PACKAGES: Final = frozenset({"pandas", "polars", "pyarrow", "duckdb"})
 """The packages of tables that are read in this process."""
@@ -45,8 +47,8 @@ def input_module(thing: object) -> ModuleType | None:
     module = backend_module(type(thing))
     if module is not None or not _may_be_table(thing):
         return module
-    for package in ("duckdb", "sqlglot"):
-        needed(package, "a query without Spark", "local")
+    needed("duckdb", _WITHOUT_SPARK, "local")
+    check_installed("sqlglot", _WITHOUT_SPARK, "local")  # it is imported with the first expression in SQL
     return imported_backend(LOCAL)
 
 

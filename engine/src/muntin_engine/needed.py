@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Final
 
@@ -28,9 +29,22 @@ def needed(module: str, what: str, extra: str) -> ModuleType:
         package = module.partition(".")[0]
         if _missing_package(error) != package:
             raise
-        raise SetupError(
-            f"{what} needs {package}, which is not installed\n  install it: pip install 'muntin-engine[{extra}]'"
-        ) from error
+        raise _not_installed(package, what, extra) from error
+
+
+def check_installed(package: str, what: str, extra: str) -> None:
+    """Refuse to go on without a package that is imported later.
+
+    Args:
+        package: The name of the package.
+        what: The part of Muntin that needs it, as users call that.
+        extra: The extra of `muntin-engine` that brings it.
+
+    Raises:
+        SetupError: The package is not installed.
+    """
+    if find_spec(package) is None:
+        raise _not_installed(package, what, extra)
 
 
 def engine_module(module: str, what: str) -> ModuleType:
@@ -51,6 +65,13 @@ def engine_module(module: str, what: str) -> ModuleType:
         raise SetupError(
             f"{what} needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
         ) from error
+
+
+def _not_installed(package: str, what: str, extra: str) -> SetupError:
+    """Return the error about a package that is missing."""
+    return SetupError(
+        f"{what} needs {package}, which is not installed\n  install it: pip install 'muntin-engine[{extra}]'"
+    )
 
 
 def _missing_package(error: ModuleNotFoundError) -> str:

@@ -65,7 +65,7 @@ class RecordedRun(Run):
     def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         cut = self._random.randint(0, len(rows))
         recorded = self._rows_recording.of_task(self._number, next(self._partitions))
-        batches = [self._query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
+        batches = [self.query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
         return distribute(self.task, batches, recorded)
 
     def _cells_table(self) -> pa.Table:

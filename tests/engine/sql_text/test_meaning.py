@@ -102,9 +102,10 @@ def test_results_are_those_of_spark_over_rows_with_their_windows(
         meant = spark.sql(plain.replace(call, "c"), windowed=windowed[name])
     else:
         meant = spark.sql(text.replace(call, "{windowed}"), **tables)
-    assert Counter(map(tuple, sql(spark, text, rides=rides).results().collect())) == Counter(
-        map(tuple, meant.collect())
-    )
+    expected = Counter(map(tuple, meant.collect()))
+    assert Counter(map(tuple, sql(spark, text, rides=rides).results().collect())) == expected
+    in_this_process = sql(text, rides=rides.toArrow()).results()
+    assert Counter(map(tuple, spark.createDataFrame(in_this_process).collect())) == expected
 
 
 _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +13,6 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
-from muntin_cli.story_page.page import page_of
-from muntin_cli.story_page.serving import served_page
 
 if TYPE_CHECKING:
     from muntin_engine.recording.story import Story
@@ -41,7 +38,10 @@ def look(
 
     The page is one file that loads nothing from elsewhere. With --serve it follows a running query, until Ctrl-C.
     """
+    # A server of HTTP and the drawings of a page are for this command alone.
     from muntin_cli.recordings import opened, story_of
+    from muntin_cli.story_page.page import page_of
+    from muntin_cli.story_page.serving import served_page
 
     keys = key or []
 
@@ -75,7 +75,11 @@ def _version_of(folder: Path) -> tuple[int, int]:
 
 
 def _open(address: str, is_wanted: bool) -> None:
-    if is_wanted and not webbrowser.open(address):
+    if not is_wanted:
+        return
+    import webbrowser
+
+    if not webbrowser.open(address):
         show("no browser is installed to open it with")
 
 

@@ -32,19 +32,20 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
     def _repr_html_(self) -> str:
         """Return the explanation as a table for notebooks, after the tables of the queries whose results are read."""
-        return html_of(self.plan, self.plans[:-1])
+        return html_of(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
 
     @property
     def is_stream(self) -> bool:
         """True if the input is a stream, and False if it is static."""
         return is_stream(self.source.df)
 
-    def show(self, rows: int = 20, *, truncate: bool | int = True) -> None:
+    def show(self, rows: int = 20, *, truncate: bool | int = True, workers: int | None = None) -> None:
         """Print the first results of a static input, in the order of their windows, as `DataFrame.show` does.
 
         Args:
             rows: The number of results.
             truncate: True to cut long values, or the number of characters to cut them to.
+            workers: As for `results`.
 
         Raises:
             QueryError: The input is a stream; or as for `results`.
@@ -56,7 +57,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
                 "  write them: query.write(results='results', checkpoint='checkpoint'), or try the query on a part of\n"
                 "  the data: events(spark.read..., ...)"
             )
-        self._backend.show(self, rows, truncate=truncate)
+        self._backend.show(self._run_by(workers), rows, truncate=truncate)
 
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name for its metrics.
@@ -111,12 +112,12 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         return replace(self, selection=self._backend.select_results(self, None, condition))
 
     @overload
-    def results(self: Outputs[Path], watermark: str | None = None) -> pa.Table: ...
+    def results(self: Outputs[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
 
     @overload
-    def results(self, watermark: str | None = None) -> InputT: ...
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> InputT: ...
 
-    def results(self, watermark: str | None = None) -> Any:
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> Any:
         """Return the results: the key columns, `window` with `start` and `end`, and the results of the modules.
 
         A query without windows has a column `lifetime` in place of `window`. With timestamps other than `align` there
@@ -140,6 +141,10 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
                 before it. Where results may be retracted, Spark's operators see each change as a row, so their
                 expressions must take `change` into account. Do not call `withWatermark` on the results as well. Needs
                 timestamps, and results that are never revised to another end.
+            workers: The number of processes over which a query of tables in this process is spread if it takes longer
+                than a moment; without it, the cores that this process may use. The results are the same for any number.
+                Code of modules that prints, logs or counts does so in these processes. With 1 everything is in this
+                process. Spark has executors, and refuses it.
 
         Raises:
             QueryError: The input is a stream whose watermark nothing advances, or contains another query whose metrics
@@ -150,15 +155,15 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         """
         if watermark is not None:
             check_name("watermark", watermark)
-        return self._backend.results(self, watermark)
+        return self._backend.results(self._run_by(workers), watermark)
 
     @overload
-    def late_rows(self: Outputs[Path]) -> pa.Table: ...
+    def late_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
 
     @overload
-    def late_rows(self) -> InputT: ...
+    def late_rows(self, *, workers: int | None = None) -> InputT: ...
 
-    def late_rows(self) -> Any:
+    def late_rows(self, *, workers: int | None = None) -> Any:
         """Return the late rows, and rows that were shed: `reason`, `message`, the `row` as JSON and `late_by`.
 
         `late_by` is the distance from the sync time of the row, the earliest time that it changes, to the watermark: an
@@ -168,32 +173,38 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         A streaming query of these rows is a separate Spark query, with its own checkpoint and its own state: it
         evaluates the whole query again, from its rows (see `explain`). Its metrics are those of `results`.
 
+        Args:
+            workers: As for `results`.
+
         Raises:
             QueryError: The query drops late rows; or it must be evaluated over slices, which contain no rows, because
                 several windows share them or `evaluator` says so.
         """
-        return self._backend.refused_rows(self, "late_rows")
+        return self._backend.refused_rows(self._run_by(workers), "late_rows")
 
     @overload
-    def rejected_rows(self: Outputs[Path]) -> pa.Table: ...
+    def rejected_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
 
     @overload
-    def rejected_rows(self) -> InputT: ...
+    def rejected_rows(self, *, workers: int | None = None) -> InputT: ...
 
-    def rejected_rows(self) -> Any:
+    def rejected_rows(self, *, workers: int | None = None) -> Any:
         """Return the invalid rows: `reason`, `message`, the `row` as JSON, and null as `late_by`.
 
         As with `late_rows`, a streaming query of these rows evaluates the whole query again.
+
+        Args:
+            workers: As for `results`.
         """
-        return self._backend.refused_rows(self, "rejected_rows")
+        return self._backend.refused_rows(self._run_by(workers), "rejected_rows")
 
     @overload
-    def evicted_rows(self: Outputs[Path]) -> pa.Table: ...
+    def evicted_rows(self: Outputs[Path], *, workers: int | None = None) -> pa.Table: ...
 
     @overload
-    def evicted_rows(self) -> InputT: ...
+    def evicted_rows(self, *, workers: int | None = None) -> InputT: ...
 
-    def evicted_rows(self) -> Any:
+    def evicted_rows(self, *, workers: int | None = None) -> Any:
         """Return the second output of a `RowOperator`: the results of its `on_evict` for rows that left their window.
 
         It has the key columns, `partition` if rows are partitioned, `window` (the tick at which the rows left), and the
@@ -202,10 +213,20 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         As with `late_rows`, a streaming query of this output evaluates the whole query again;
         `write(results=..., evicted_rows=...)` evaluates it once for both.
 
+        Args:
+            workers: As for `results`.
+
         Raises:
             QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
         """
-        return self._backend.evicted_rows(self)
+        return self._backend.evicted_rows(self._run_by(workers))
+
+    def _run_by(self, workers: int | None) -> Self:
+        """Return the query as a number of processes run it; None for as many as the backend takes."""
+        if workers is None:
+            return self
+        self._backend.check_workers(workers)
+        return replace(self, workers=workers)
 
     @property
     def queries_by_name(self) -> Mapping[str, PlannedQuery]:
@@ -218,7 +239,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
-        evaluation = explain_plan(self.plan, self.plans[:-1])
+        evaluation = explain_plan(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
         if checkpoint is None:
             return evaluation
         return f"{evaluation}\n{self._explain_checkpoint(checkpoint)}"

@@ -163,16 +163,17 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
         return _planned(request, {})
 
     @overload
-    def results(self: EventStream[Path], watermark: str | None = None) -> pa.Table: ...
+    def results(self: EventStream[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
 
     @overload
-    def results(self, watermark: str | None = None) -> InputT: ...
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> InputT: ...
 
-    def results(self, watermark: str | None = None) -> Any:
+    def results(self, watermark: str | None = None, *, workers: int | None = None) -> Any:
         """Return the events as a table of the kind of the input, as `to_query().results()` does.
 
         Args:
             watermark: As for `Query.results`.
+            workers: As for `Query.results`.
 
         Raises:
             QueryError: As for `to_query` and `Query.results`.
@@ -182,7 +183,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
         Example:
             >>> rides.where("km > 20").results().show()  # doctest: +SKIP
         """
-        return self.to_query().results(watermark)
+        return self.to_query().results(watermark, workers=workers)
 
     def write(
         self, *, checkpoint: str | PathLike[str] | None = None, **options: Unpack[WriteOptions]

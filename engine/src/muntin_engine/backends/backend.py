@@ -243,6 +243,14 @@ class Backend(DistributedRows):
     # The output of a query as DataFrames
 
     @abstractmethod
+    def check_workers(self, workers: int) -> None:
+        """Refuse a number of processes that cannot evaluate a query.
+
+        Raises:
+            QueryError: It is no number of processes, or the backend has processes of its own.
+        """
+
+    @abstractmethod
     def results(self, query: PlannedQuery, watermark: str | None = None) -> Frame:
         """Return the results of a query; see `Query.results`.
 
@@ -270,6 +278,11 @@ class Backend(DistributedRows):
     @abstractmethod
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
+
+    def memory_in_words(self, query: PlannedQuery) -> str:
+        """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
+        del query
+        return ""
 
     # The output of a query in sinks
 

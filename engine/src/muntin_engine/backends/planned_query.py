@@ -108,6 +108,7 @@ class PlannedQuery:
         selection: The rows and columns of the results that it has.
         steps: The calls that made it.
         place_name: The name by which its tasks find where they record, if another query reads its results.
+        workers: The number of processes that evaluate it where Spark does not; None for the cores of this process.
     """
 
     sources: tuple[Projection, ...]
@@ -119,6 +120,7 @@ class PlannedQuery:
     selection: Selection = Selection()
     steps: tuple[Step, ...] = ()
     place_name: str = ""
+    workers: int | None = None
 
     @property
     def source(self) -> Projection:

@@ -54,7 +54,8 @@ class BucketCounts(NamedTuple):
             if blob.stream == ACCEPTED:
                 accepted += blob.rows
             elif blob.stream == REJECTED and blob.data is not None:
-                reasons.update(from_blob(blob.data).column("reason").to_pylist())
+                for reason_count in from_blob(blob.data).column("reason").value_counts().to_pylist():
+                    reasons[reason_count["values"]] += reason_count["counts"]
         return cls(accepted, dict(reasons), dict(skipped), dict(overflows))
 
 

@@ -15,7 +15,7 @@ from muntin_engine.plan import Input, ModulePlan, Plan
 from muntin_engine.plan.plan_words import spell_emission, spell_windows
 
 
-def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
+def explain_plan(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> str:
     """Return the evaluation of a query in words, a line per topic.
 
     The topics of every query, in order:
@@ -35,18 +35,25 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = ()) -> str:
     `order` (of events at one time), `where` (the conditions of a filter), `samples` (of one time), `events` (the
     changes of their lifetimes), `shedding` (the events at which a key is full), `join` or `results` (the pairs of two
     inputs, or the events themselves), `forgetting` (the silence after which a key is forgotten), `context` (the events
-    that windows follow from), `inputs` (the streams of a module that reads several), and `early` (the emission of open
-    windows).
+    that windows follow from), `inputs` (the streams of a module that reads several), `early` (the emission of open
+    windows), and `memory` (the data that a run without Spark keeps).
 
     Args:
         plan: The query.
         inner: The queries whose results it reads, each after those that it reads itself; they are explained as well.
+        memory: The data that a run keeps in memory, in words; empty where `state` says it.
     """
     explanations = []
     for query in (*inner, plan):
         lines = [f"{title:<12}{text}" for title, text in topics_of(query)]
         explanations.append("\n".join(lines))
+    if memory:
+        explanations[-1] += f"\n{MEMORY:<12}{memory}"
     return "\n\n".join(explanations)
+
+
+MEMORY: Final = "memory"
+"""The topic of the data that a run keeps in memory, which only queries without Spark have."""
 
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
@@ -389,9 +396,13 @@ def text_of(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def html_of(plan: Plan, inner: Sequence[Plan] = ()) -> str:
+def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> str:
     """Return a query for a notebook, with its explanation as a table, after those of the queries before it."""
-    tables = "".join(_table(topics_of(query)) for query in (*inner, plan))
+    tables = "".join(_table(topics_of(query)) for query in inner)
+    topics = topics_of(plan)
+    if memory:
+        topics.append((MEMORY, memory))
+    tables += _table(topics)
     return f"<div><pre>{escape(text_of(plan))}</pre>{tables}</div>"
 
 

@@ -227,7 +227,7 @@ def check_sources(column: object | None, sources: Sequence[str]) -> None:
         texts = [str(source) for source in sources]
         raise QueryError(
             "the names of sources are text, got {value!r}\n"
-            "  write {texts}, and cast the column if it is not text: source=F.col(...).cast('string')",
+            "  write {texts}, and cast the column if it is not text: source='CAST(... AS string)'",
             argument="sources",
             value=list(sources),
             texts=Argument("sources", texts),

@@ -126,7 +126,10 @@ class ExplainedQuery:
         """
         task = self.task
         self._notes.begin_batch()
-        sent = [row for part in parts for row in recorded_exchange(task, part)]
+        sent: list[dict[str, Any]] = []
+        for part in parts:
+            for batch in recorded_exchange(task, part):
+                sent += batch.to_pylist()
         arrivals = collect(sent, len(task.inputs))
         self._set_fates_of_bad_rows(arrivals, rows)
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
+from muntin_engine.backends.local.exchange import is_report
+from muntin_engine.backends.local.local_query import LocalQuery
 from muntin_engine.recording.live_table import Row
 from muntin_engine.recording.recording_folder import CellsOfBuckets
 from muntin_engine.recording.replayed import ReplayedBatch
+from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS
 from muntin_engine.tasks.recorded_rows import RecordedPart
-from muntin_engine.wire.shuffle import SIDE
+from muntin_engine.wire.shuffle import SIDE, exchange_batch
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -53,7 +57,7 @@ class Replay:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
         if self.task.plan.choice.keeps_state:
-            blobs = self._query.process_exchanged(row for part in parts for row in recorded_exchange(self.task, part))
+            blobs = self._query.process_exchanged(recorded_exchange(self.task, part) for part in parts)
         else:
             blobs = self._query.process(part.batches() for part in parts)
         return _replayed(number, run, BatchOutput.of_blobs(self.task, blobs))
@@ -63,15 +67,24 @@ class Replay:
         return _replayed(number, run, BatchOutput.of_blobs(self.task, self._query.close()))
 
 
-def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[dict[str, Any]]:
-    """Yield the rows that a map task sends to the buckets, with the progress that was recorded."""
-    report = part.report
-    for row in exchanged_rows(task, part.batches()):
-        is_progress = row["rows"] is None and row["evaluator_blobs"] is None
-        if is_progress and report.inputs:
-            side = row[SIDE] if len(task.inputs) > 1 else 0
-            row.update(report.inputs[side].columns(), signals=list(report.signals))
-        yield row
+def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.RecordBatch]:
+    """Yield what a map task sends to the buckets, with the progress that was recorded."""
+    for batch in distribute(task, part.batches()):
+        if part.report.inputs and is_report(batch):
+            yield _with_recorded_report(task, part, batch)
+        else:
+            yield batch
+
+
+def _with_recorded_report(task: TaskPayload, part: RecordedPart, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the report of a map task with the progress and the signals that were recorded."""
+    side = batch.column(SIDE)[0].as_py() if len(task.inputs) > 1 else 0
+    columns: dict[str, list[Any]] = {"signals": [list(part.report.signals)] * len(batch)}
+    for name, value in part.report.inputs[side].columns().items():
+        columns[name] = [value] * len(batch)
+    for name in ("durations", "row_counts"):
+        columns[name] = batch.column(name).to_pylist()
+    return exchange_batch(task, batch.column("bucket").to_pylist(), columns, side)
 
 
 def _replayed(number: int, run: int, output: BatchOutput) -> ReplayedBatch:

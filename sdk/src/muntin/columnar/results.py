@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 
@@ -121,6 +121,10 @@ def python_values(results: Array) -> list[object]:
     return [None if missing else _plain(value) for missing, value in zip(is_null, values, strict=True)]
 
 
+_PLAIN_SCALARS: Final = (np.bool_, np.integer, np.float64)
+"""The scalars of NumPy that are a number of Python's as they are."""
+
+
 def python_value(result: object) -> object:
     """Return a scalar or an array of NumPy's as plain Python: NaT and masked entries are None. All else stays.
 
@@ -128,7 +132,7 @@ def python_value(result: object) -> object:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)
         (1.5, [1, 2], None)
     """
-    if isinstance(result, np.bool_ | np.integer | np.float64):
+    if isinstance(result, _PLAIN_SCALARS):
         return result.item()
     if isinstance(result, np.ndarray) and result.ndim == 1:
         return python_values(result)

@@ -69,7 +69,7 @@ CASES: Final[Cases] = (
     (
         "stream_with(source='ride', sources=[1])",
         r"write (sources=\['1'\]), and cast",
-        "stream_with(source=F.col('ride').cast('string'), CODE)",
+        "stream_with(source='CAST(ride AS string)', CODE)",
     ),
     ("events(df, at='km')", r"has no next one: (.*)", "events(df, at=CODE, watermark=5).window(tumbling(10))"),
     (
@@ -97,8 +97,8 @@ CASES: Final[Cases] = (
     ("stream_with(key='statoin')", r"did you mean ('.*')\?", "stream_with(key=CODE)"),
     (
         "stream_with(key='tags')",
-        r"are equal where maps are: df(\..*)",
-        "events(dfCODE, at='t', key='tags', watermark='1 hour').window(hours)",
+        r"are equal where maps are: (key='.*')",
+        "events(df, at='t', CODE, watermark='1 hour').window(hours)",
     ),
     ("stream_with(key='spelling')", r"for example (F\.lower\(.*)", "stream_with(key=CODE)"),
     ("stream_with(key='spelling')", r"to tell them apart give (.*)", "stream_with(key=CODE)"),

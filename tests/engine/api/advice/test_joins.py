@@ -167,8 +167,8 @@ CASES: Final[Cases] = (
     ),
     (
         "union(a=keyed, b=stream_with(key='line'))",
-        r"for example df(\.withColumnRenamed\(.*\))",
-        "union(a=keyed, b=events(dfCODE, at='t', key='line', watermark='1 hour'))",
+        r"rename it before events\(\), for example to (\w+)",
+        "union(a=keyed, b=events(df.withColumnRenamed('station', 'CODE'), at='t', key='line', watermark='1 hour'))",
     ),
     (
         "union(a=keyed, b=events(df.drop('station'), at='t', key='ms', watermark='1 hour'))",

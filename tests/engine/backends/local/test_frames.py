@@ -122,6 +122,10 @@ def test_a_key_of_each_type_is_of_that_type_in_results_of_the_kind_of_the_input(
             "pandas column 'x' is of type object (its values are not of one type: Could not convert 'a' with type str",
         ),
         (
+            pd.DataFrame({"x": [b"a", "b"]}),
+            "pandas column 'x' is of type object (its values are not of one type: some of its values are text, and",
+        ),
+        (
             pd.DataFrame({"x": MIXED_ZONES}, dtype=object),
             "pandas column 'x' is of type object (its values are not of one type: some of its times have a zone",
         ),
@@ -184,6 +188,30 @@ def test_a_field_of_a_struct_is_read_beside_one_without_a_meaning() -> None:
     query = events(table, key="s.a", at="at").window(tumbling(10)).aggregate(n=module("stats.count"))
     rows: Any = query.results()
     assert {row["a"] for row in rows.to_pylist()} == {1, None}
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("'a'::ENUM('a', 'b')", "a"),
+        ("1::HUGEINT", Decimal(1)),
+        ("1::UBIGINT", Decimal(1)),
+        ("'1969-12-31 23:59:59.9999999'::TIMESTAMP_NS", datetime.fromisoformat("1969-12-31 23:59:59.999999")),
+        ("[1::UTINYINT]", [1]),
+        ("MAP {'a': 1.5::DECIMAL(4, 2)}", [("a", Decimal("1.50"))]),
+    ],
+)
+def test_a_column_of_duckdb_is_read_in_the_type_that_spark_has(sql: str, value: Any) -> None:
+    relation = duckdb.sql(f"SELECT {sql} AS x")
+    assert read(relation)["x"].to_pylist() == [value]
+
+
+def test_a_relation_of_a_closed_connection_is_refused() -> None:
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT 1 AS x")
+    connection.close()
+    with pytest.raises(QueryError, match="the input cannot be read: Connection Error"):
+        events(relation, at="x")
 
 
 def test_a_relation_of_a_connection_in_another_zone_is_read_in_utc() -> None:

@@ -114,12 +114,13 @@ def test_windows_of_such_events_are_those_of_spark(
 def test_changelogs_add_up_to_what_they_do_on_spark(spark: SparkSession) -> None:
     table = changelog().drop_columns("batch")
     df = spark.createDataFrame(table)
-    for call in (
+    calls: list[Callable[[Any], Any]] = [
         lambda changes: fold(changes, key="key"),
         lambda changes: net_changes(changes, key="key"),
         lambda changes: final_rows(changes, 50, key="key"),
-    ):
-        local: Any = call(table)
+    ]
+    for call in calls:
+        local = call(table)
         on_spark = call(df).toArrow()
         assert local.schema.names == on_spark.schema.names
         assert rows_of(local) == rows_of(on_spark)

@@ -254,6 +254,13 @@ def test_the_events_of_two_tables_are_joined() -> None:
     assert rows_of(query.results()) == [{"k": "a", "lifetime": {"start": 5, "end": 10}, "x": 1, "y": "in"}]
 
 
+def test_a_condition_that_is_a_column_goes_with_a_state() -> None:
+    """Its name is in the identity of the query, which a state has."""
+    table = pa.table({"at": [1, 2], "id": [1, 2], "change": ["insert"] * 2, "is_kept": [True, False], "x": [1, 2]})
+    stream = events(table, at="at", id="id", change="change").where("is_kept")
+    assert [row["x"] for row in rows_of(stream.results())] == [1]
+
+
 def test_a_join_that_reads_no_column_of_a_side_has_late_rows() -> None:
     left = events(pa.table({"start": [0], "end": [10], "x": [1]}), start="start", end="end")
     right = events(pa.table({"start": [5], "end": [15]}), start="start", end="end")

@@ -108,7 +108,7 @@ def rows_of(table: pa.Table) -> list[tuple[str | None, int, int | None, float]]:
 
 
 def test_a_fold_is_the_history_that_the_changes_mean() -> None:
-    table: Any = fold(changelog().drop_columns("batch"), key="key")  # type: ignore[arg-type]
+    table: Any = fold(changelog().drop_columns("batch"), key="key")
     assert table.column_names == ["key", "lifetime", "value"]
     assert rows_of(table) == live_rows()
     assert len(table) > 20
@@ -117,13 +117,14 @@ def test_a_fold_is_the_history_that_the_changes_mean() -> None:
 @pytest.mark.parametrize(("kind", "make"), [(pd.DataFrame, pa.Table.to_pandas), (pl.DataFrame, pl.from_arrow)])
 def test_a_fold_is_of_the_kind_of_its_changelog(kind: type, make: Any) -> None:
     table: Any = fold(make(changelog().drop_columns("batch")), key="key")
+    assert isinstance(table, pd.DataFrame | pl.DataFrame)
     assert isinstance(table, kind)
     assert len(table) == len(live_rows())
 
 
 def test_net_changes_are_those_that_the_driver_adds_up() -> None:
     names = ["batch", "key"]
-    net: Any = net_changes(changelog(), key=names)  # type: ignore[arg-type]
+    net: Any = net_changes(changelog(), key=names)
     expected = net_changes_on_driver(changelog(), [*names, "event_id"])
     assert net.schema == expected.schema
     assert in_order(net) == in_order(expected)
@@ -142,11 +143,11 @@ def test_changes_are_applied_to_a_table_of_live_rows() -> None:
 
 def test_rows_are_final_that_end_before_the_watermark() -> None:
     rows = live_rows()
-    final: Any = final_rows(changelog().drop_columns("batch"), 50, key="key")  # type: ignore[arg-type]
+    final: Any = final_rows(changelog().drop_columns("batch"), 50, key="key")
     assert rows_of(final) == [row for row in rows if row[2] is not None and row[2] < 50]
-    nothing: Any = final_rows(changelog(), None, key="key")  # type: ignore[arg-type]
+    nothing: Any = final_rows(changelog(), None, key="key")
     assert len(nothing) == 0
-    everything: Any = final_rows(changelog(), INFINITY, key="key")  # type: ignore[arg-type]
+    everything: Any = final_rows(changelog(), INFINITY, key="key")
     assert len(everything) == len(rows)
 
 
@@ -154,15 +155,16 @@ def test_early_results_are_final_by_their_start_and_others_at_once() -> None:
     window = pa.array([{"start": 0, "end": 10}, {"start": 10, "end": 20}], EXTENT)
     table = pa.table({"window": window, "n": [1, 2]})
     early = table.append_column("timing", pa.array(["early", "on time"]))
-    assert final_rows(early, 5).num_rows == 1  # type: ignore[arg-type, attr-defined]
-    assert final_rows(table, 5).num_rows == 2  # type: ignore[arg-type, attr-defined]
+    assert final_rows(early, 5).num_rows == 1
+    assert final_rows(table, 5).num_rows == 2
     with pytest.raises(QueryError, match="rows are final by their lifetimes, and these have none"):
-        final_rows(early.drop_columns("window"), 5)  # type: ignore[arg-type]
+        final_rows(early.drop_columns("window"), 5)
 
 
 def test_0_and_minus_0_are_one_key() -> None:
     rows = pa.table({"k": [0.0, -0.0], "change": ["insert", "retract"], "event_id": [1, 1]})
-    assert len(fold(rows, key="k")) == 0  # type: ignore[arg-type]
+    folded: Any = fold(rows, key="k")
+    assert len(folded) == 0
 
 
 def test_results_name_their_keys_also_in_files(tmp_path: Path) -> None:

@@ -122,6 +122,13 @@ def test_only_columns_that_a_query_reads_are_read() -> None:
     assert rows_of(totals(frame)) == TOTALS
 
 
+def test_rows_are_counted_where_no_column_is_read() -> None:
+    frame = ROWS.to_pandas()
+    frame.insert(0, "day", pd.period_range("2024", periods=3, freq="D"))
+    query = events(frame, at="CAST(5 AS BIGINT)").window(tumbling(10)).aggregate(n=module("stats.count"))
+    assert query.results()["n"].tolist() == [3]
+
+
 def test_queries_of_one_table_are_of_one_table() -> None:
     assert totals(ROWS).source.rows.df is totals(ROWS).source.rows.df
 

@@ -10,7 +10,8 @@ import pytest
 
 from muntin.progress import bounded_delay
 from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.local_query import LocalQuery, exchanged_rows
+from muntin_engine.backends.local.local_query import LocalQuery
+from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import rows, task_of
 
@@ -71,6 +72,6 @@ def test_a_query_goes_on_from_the_cells_of_another_and_after_a_restart() -> None
 
 def test_rows_that_were_sent_before_are_evaluated_as_if_they_came_from_a_map_task() -> None:
     task = task_of(is_static=True)
-    exchanged = list(exchanged_rows(task, [FIRST, SECOND]))
-    output = BatchOutput.of_blobs(task, LocalQuery(task).process_exchanged(exchanged))
+    exchanged = list(distribute(task, [FIRST, SECOND]))
+    output = BatchOutput.of_blobs(task, LocalQuery(task).process_exchanged([exchanged]))
     assert in_order(output) == WINDOWS

@@ -29,7 +29,8 @@ def rides(table: pa.Table = CHANGES) -> EventStream:
 
 
 def columns_of(stream: EventStream) -> dict[str, list[Any]]:
-    return pa.table(stream.df).to_pydict()
+    columns: dict[str, list[Any]] = pa.table(stream.df).to_pydict()
+    return columns
 
 
 def test_columns_are_computed_in_rows_that_have_a_payload() -> None:

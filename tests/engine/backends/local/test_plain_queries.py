@@ -98,9 +98,7 @@ def test_a_query_has_the_rows_names_and_types_of_spark(views: SparkSession, text
     rows = QueriedRows.of(text, {"rides": RIDES, "stations": STATIONS}).table()
     expected = views.sql(text).toArrow()
     assert rows.schema.names == expected.schema.names
-    assert [str(data_type) for data_type in rows.schema.types] == [
-        str(data_type) for data_type in expected.schema.types
-    ]
+    assert list(map(str, rows.schema.types)) == list(map(str, expected.schema.types))
     if text in ORDERED:
         assert rows_of(rows) == rows_of(expected)
     assert Counter(rows_of(rows)) == Counter(rows_of(expected))
@@ -157,8 +155,8 @@ def test_tables_of_all_kinds_are_read_twice_and_give_their_like(tmp_path: Path) 
         (pa.RecordBatchReader.from_batches(STATIONS.schema, STATIONS.to_batches()), pa.Table),
         (str(tmp_path / "s.parquet"), pa.Table),
         (frame, pd.DataFrame),
-        (pl.from_arrow(STATIONS), pl.DataFrame),
-        (pl.from_arrow(STATIONS).lazy(), pl.LazyFrame),
+        (pl.DataFrame(STATIONS), pl.DataFrame),
+        (pl.DataFrame(STATIONS).lazy(), pl.LazyFrame),
         (duckdb.connect().from_arrow(STATIONS), duckdb.DuckDBPyRelation),
         (QueriedRows.of("SELECT * FROM s", {"s": frame}), pd.DataFrame),
     ]

@@ -54,7 +54,7 @@ def test_the_times_of_a_heartbeat_are_those_of_the_events() -> None:
 def test_nothing_is_late_in_a_table_but_what_comes_after_its_punctuation() -> None:
     beats = pa.table({"at": [100]})
     query = events(pa.table({"at": [1]}), at="at").with_heartbeat(beats, at="at").window(tumbling(10))
-    assert query.aggregate(n=module("stats.count")).late_rows().num_rows == 0  # type: ignore[attr-defined]
+    assert query.aggregate(n=module("stats.count")).late_rows().num_rows == 0
 
 
 def test_a_table_of_readings_is_a_clock() -> None:

@@ -78,7 +78,7 @@ def test_heartbeats_of_a_stream_are_those_of_its_sources_of_the_union() -> None:
         (6, "bikes.south"),
         (8, "bikes.north"),
     ]
-    assert len(query.results()) == 2  # type: ignore[arg-type]
+    assert len(query.results()) == 2
 
 
 @pytest.mark.parametrize(

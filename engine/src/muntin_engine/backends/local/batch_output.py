@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,17 +34,25 @@ class BatchOutput:
     metrics: Mapping[str, int]
 
     @classmethod
-    def of_blobs(cls, task: TaskPayload, blobs: Iterable[BucketOutput]) -> BatchOutput:
-        """Read the blobs of a micro-batch of a query."""
+    def of_blobs(
+        cls, task: TaskPayload, blobs: Iterable[BucketOutput], outputs: Collection[str] = OUTPUTS
+    ) -> BatchOutput:
+        """Read the blobs of a micro-batch of a query.
+
+        Args:
+            task: The query.
+            blobs: The blobs.
+            outputs: The outputs that are read; blobs of the others are only counted.
+        """
         schemas = {RESULTS: task.results, EVICTED_ROWS: task.evicted}
-        tables: dict[str, list[pa.Table]] = {output: [] for output in OUTPUTS}
+        tables: dict[str, list[pa.Table]] = {output: [] for output in outputs}
         metrics: list[tuple[str, int]] = []
         for _, blob in blobs:
             metrics.append((blob.stream, blob.rows))
-            if blob.data is None:
+            output = _OUTPUT_OF.get(blob.stream)
+            if blob.data is None or output not in tables:
                 continue
-            output = _OUTPUT_OF[blob.stream]
             table = from_blob(blob.data)
             schema = schemas.get(output)
-            tables[output].append(table if schema is None else table.cast(schema))
+            tables[output].append(table if schema is None or table.schema == schema else table.cast(schema))
         return cls(tables, totals_of(metrics))

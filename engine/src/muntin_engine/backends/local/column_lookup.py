@@ -71,7 +71,7 @@ def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     expression = column_expression(frame, column, reader)
     name = str(column)
     if isinstance(column, str) and is_path(column):
-        name = column.rpartition(".")[2]
+        name = name.rpartition(".")[2]
     unread_part = _unread_part(expression.type)
     return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
 
@@ -143,7 +143,8 @@ def _column_name(frame: LocalFrame, text: str) -> str | None:
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
-    return alike[0]
+    name: str = alike[0]
+    return name
 
 
 def unquoted(text: str) -> str:

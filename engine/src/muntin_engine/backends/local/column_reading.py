@@ -13,16 +13,18 @@ import pyarrow as pa
 from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckdb_type, quoted
 
 
-class Reading(ABC):
-    """The way in which values of a type are read.
+class ColumnReading(ABC):
+    """The way in which values of a type are read."""
 
-    Attributes:
-        type: The Arrow type in which they are read; null in the place of each part that is not.
-        unread_part: The first part of the type that is not read, as DuckDB spells it; None if all are.
-    """
+    @property
+    @abstractmethod
+    def type(self) -> pa.DataType:
+        """The Arrow type in which they are read; null in the place of each part that is not."""
 
-    type: pa.DataType
-    unread_part: str | None
+    @property
+    @abstractmethod
+    def unread_part(self) -> str | None:
+        """The first part of the type that is not read, as DuckDB spells it; None if all are."""
 
     @property
     @abstractmethod
@@ -39,18 +41,26 @@ class Reading(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarReading(Reading):
+class ScalarReading(ColumnReading):
     """Values without parts.
 
     Attributes:
-        type: Their type.
+        scalar_type: Their type.
         template: The SQL that reads a value, with a place for the value; None if a cast does.
-        unread_part: Nothing, as they are read.
     """
 
-    type: pa.DataType
+    scalar_type: pa.DataType
     template: str | None = None
-    unread_part: str | None = None
+
+    @property
+    def type(self) -> pa.DataType:
+        """Their type."""
+        return self.scalar_type
+
+    @property
+    def unread_part(self) -> str | None:
+        """None: they are read."""
+        return None
 
     @property
     def is_cast(self) -> bool:
@@ -65,14 +75,14 @@ class ScalarReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class NoReading(Reading):
+class NoReading(ColumnReading):
     """Values of a type that has no meaning in a query.
 
     Attributes:
-        unread_part: The type, as DuckDB spells it.
+        spelled_type: The type, as DuckDB or the library of the table spells it.
     """
 
-    unread_part: str
+    spelled_type: str
 
     @property
     def type(self) -> pa.DataType:
@@ -80,9 +90,14 @@ class NoReading(Reading):
         return pa.null()
 
     @property
+    def unread_part(self) -> str:
+        """The type itself."""
+        return self.spelled_type
+
+    @property
     def is_of_nulls(self) -> bool:
         """True if all values are null, so that an expression may well read them."""
-        return self.unread_part == '"NULL"'
+        return self.spelled_type == '"NULL"'
 
     @property
     def is_cast(self) -> bool:
@@ -96,14 +111,14 @@ class NoReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class ListReading(Reading):
+class ListReading(ColumnReading):
     """Lists, or arrays of one size.
 
     Attributes:
         element: The reading of their elements.
     """
 
-    element: Reading
+    element: ColumnReading
 
     @property
     def type(self) -> pa.DataType:
@@ -128,14 +143,14 @@ class ListReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class StructReading(Reading):
+class StructReading(ColumnReading):
     """Structs.
 
     Attributes:
         fields: The readings of their fields, by name.
     """
 
-    fields: Mapping[str, Reading]
+    fields: Mapping[str, ColumnReading]
 
     @property
     def type(self) -> pa.DataType:
@@ -164,7 +179,7 @@ class StructReading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class MapReading(Reading):
+class MapReading(ColumnReading):
     """Maps.
 
     Attributes:
@@ -172,8 +187,8 @@ class MapReading(Reading):
         value: The reading of their values.
     """
 
-    key: Reading
-    value: Reading
+    key: ColumnReading
+    value: ColumnReading
 
     @property
     def type(self) -> pa.DataType:
@@ -237,7 +252,7 @@ _PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
 """The ids of types that have parts, or sizes."""
 
 
-def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = False) -> Reading:
+def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = False) -> ColumnReading:
     """Return the way in which a column of DuckDB's is read.
 
     Args:
@@ -262,7 +277,7 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
     if kind == "decimal":
         return ScalarReading(pa.decimal128(parts["precision"], parts["scale"]))
     parts.pop("size", None)  # of an array
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnReading] = {}
     for name, part in parts.items():
         readings[name] = reading_of(part, has_lengths=has_lengths)
     if kind == "struct":

@@ -19,6 +19,7 @@ import duckdb
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.file_parts import FilePart, parts_of
 from muntin_engine.backends.local.frame_kind import (
     FrameColumns,
     FrameKind,
@@ -173,7 +174,7 @@ class Files(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe the columns of the files."""
         path = os.fspath(frame)
-        paths, file_format = _files_of(path)
+        paths, file_format = _files_of(frame)
         columns = columns_of_relation(_rows(connection, path, paths, file_format), file_format.word)
         return replace(columns, refusals=_refusals(columns.names, columns.names, path, paths, file_format))
 
@@ -186,8 +187,10 @@ class Files(FrameKind):
             QueryError: A file cannot be read, or files have come that do not fit the others.
         """
         path = os.fspath(frame)
-        paths, file_format = _files_of(path)
+        paths, file_format = _files_of(frame)
         rows = _rows(connection, path, paths, file_format)
+        if isinstance(frame, FilePart) and frame.condition is not None:
+            rows = rows.filter(frame.condition)
         for name in names:
             if name not in rows.columns:
                 raise changed_since(f"{path!r} has no column {name!r} any more")
@@ -196,22 +199,34 @@ class Files(FrameKind):
             raise QueryError(refusal)
         return rows.project(", ".join(map(quoted, names)))
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a part of files."""
+        return frame.rows if isinstance(frame, FilePart) else None
+
+    def parts(self, frame: Any) -> list[FilePart]:
+        """Return parts of files of Parquet, which say where rows begin; others are read from their beginning."""
+        paths, file_format = _files_of(frame)
+        return parts_of(os.fspath(frame), paths) if isinstance(file_format, ParquetFiles) else []
+
     def subject(self, frame: Any) -> str:
         """Return the path."""
         return repr(os.fspath(frame))
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog names in its first file."""
-        paths, file_format = _files_of(os.fspath(frame))
+        paths, file_format = _files_of(frame)
         return file_format.keys_of_changelog(paths[0])
 
 
-def _files_of(path: str) -> tuple[list[str], FileFormat]:
+def _files_of(frame: str | os.PathLike[str]) -> tuple[list[str], FileFormat]:
     """Return the files that a path names, in the order of their names, and their format.
 
     Raises:
         QueryError: There is no file, or they are not of one format that is read.
     """
+    if isinstance(frame, FilePart):
+        return list(frame.files), _FORMATS[".parquet"]
+    path = os.fspath(frame)
     if os.path.isdir(path):
         paths = _paths_in(Path(path))
         if not paths:

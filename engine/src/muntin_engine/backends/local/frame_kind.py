@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.column_reading import Reading, reading_of
+from muntin_engine.backends.local.column_reading import ColumnReading, reading_of
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.planning.changelog_columns import EVENT_ID, KEYS
 
@@ -32,7 +32,7 @@ class FrameColumns:
         refusals: By name, the errors for columns that cannot be read, whatever their type.
     """
 
-    readings: tuple[tuple[str, Reading], ...]
+    readings: tuple[tuple[str, ColumnReading], ...]
     spelled_types: tuple[str, ...]
     read_types: Mapping[str, str]
     word: str
@@ -99,6 +99,16 @@ class FrameKind(ABC):
         del frame
         return None
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table; None if it takes more than a look at it."""
+        del frame
+        return None
+
+    def parts(self, frame: Any) -> Sequence[Any]:
+        """Return parts of a table that processes can read side by side; none if it has no such parts."""
+        del frame
+        return ()
+
     def result(self, rows: pa.Table) -> Any:
         """Return the rows of a result as a table of this kind."""
         return rows
@@ -134,7 +144,7 @@ def columns_of_relation(relation: duckdb.DuckDBPyRelation, word: str) -> FrameCo
         relation: The relation.
         word: The word for one of its columns.
     """
-    readings: list[tuple[str, Reading]] = []
+    readings: list[tuple[str, ColumnReading]] = []
     spelled_types: list[str] = []
     for name, data_type in zip(relation.columns, relation.types, strict=True):
         readings.append((name, reading_of(data_type)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, Final
 from weakref import WeakSet
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.column_reading import NoReading, Reading, reading_of
+from muntin_engine.backends.local.column_reading import ColumnReading, NoReading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.files import Files
 from muntin_engine.backends.local.frame_kind import (
@@ -92,6 +93,10 @@ class PandasFrame(FrameKind):
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
         return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
+    def row_count(self, frame: Any) -> int:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
         import pandas
@@ -145,6 +150,10 @@ class PolarsFrame(FrameKind):
         columns = [frame.get_column(name) for name in names]
         return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
 
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of its rows."""
+        return len(frame)
+
     def result(self, rows: pa.Table) -> Any:
         """Return a DataFrame."""
         import polars
@@ -179,6 +188,9 @@ class LazyPolarsFrame(PolarsFrame):
 
         return connection.from_arrow(_for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
 
+    def row_count(self, frame: Any) -> None:
+        """Return None, as its rows are not computed yet."""
+
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
         return super().result(rows).lazy()
@@ -194,9 +206,9 @@ class DuckdbRelation(FrameKind):
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe its columns."""
+        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        return columns_of_relation(frame, self.word)
+        return replace(columns_of_relation(frame, self.word), read_types={})
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -252,6 +264,10 @@ class ArrowData(FrameKind):
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""
         return keys_in(frame.schema)
+
+    def row_count(self, frame: Any) -> int | None:
+        """Return the number of rows of a table in memory."""
+        return frame.num_rows if isinstance(frame, pa.Table) else None
 
 
 class StreamUnderTest(ArrowData):
@@ -339,10 +355,13 @@ def _array_of_pandas(column: Any) -> Any:
             are of several types.
     """
     array = pa.Array.from_pandas(column)
-    if _holds_objects(column.dtype) and pa.types.is_timestamp(array.type):
-        has_zone = {value.tzinfo is not None for value in column.dropna()}
-        if len(has_zone) > 1:  # which Arrow would read as times of the zone of the first
-            raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    if not _holds_objects(column.dtype):
+        return array
+    # Arrow makes one type of these, and gives some of the values another meaning.
+    if pa.types.is_timestamp(array.type) and len({value.tzinfo is None for value in column.dropna()}) > 1:
+        raise pa.ArrowInvalid("some of its times have a zone, and others have none")
+    if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):
+        raise pa.ArrowInvalid("some of its values are text, and others are bytes")
     return array
 
 
@@ -403,7 +422,7 @@ def _columns_of_arrow(
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
 
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnReading] = {}
     read_types: dict[str, str] = {}
     if read_fields:
         # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
@@ -412,7 +431,7 @@ def _columns_of_arrow(
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
             readings[place_name] = reading_of(duckdb_type, has_lengths=True)
             read_types[names[int(place_name)]] = str(duckdb_type)
-    named_readings: list[tuple[str, Reading]] = []
+    named_readings: list[tuple[str, ColumnReading]] = []
     for place, name in enumerate(names):
         named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
     return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
+from muntin_engine.backends.local.cores import check_workers
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_changelogs import LocalChangelogs, with_keys
 from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
-from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+from muntin_engine.backends.local.memory_in_words import memory_in_words
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
 from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
@@ -75,6 +76,14 @@ class LocalBackend(Backend):
         rows = ResultEvents(query, output)
         self.inputs.look_up(rows, orders_by_name(order), {})
         return EventRows(rows, result_event_columns(query.plan, output))
+
+    def check_workers(self, workers: int) -> None:
+        """Refuse what is no number of processes."""
+        check_workers(workers)
+
+    def memory_in_words(self, query: PlannedQuery) -> str:
+        """Say what a run of a query keeps in memory."""
+        return memory_in_words(query.plan)
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> Any:
         """Return the results of a query, as a table of the kind of its first input."""
@@ -137,6 +146,9 @@ class LocalBackend(Backend):
 
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
+        # It imports sqlglot, which a query over a table itself does without.
+        from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+
         del session  # only Spark has one
         if isinstance(table, str):
             return table_named(table, tables)

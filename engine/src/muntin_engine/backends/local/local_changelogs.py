@@ -72,7 +72,7 @@ class LocalChangelogs(Changelogs):
         if table is None:
             return frame.kind.result(_Changelog.of(frame, key).live_rows())
         changes = _with_insertions(_table_of(frame), _table_of(opened(table)))
-        stored_keys = frame.kind.keys_of_changelog(frame.source) if key is None else key
+        stored_keys = frame.keys_of_changelog() if key is None else key
         return frame.kind.result(_Changelog.of(opened(changes), stored_keys).live_rows())
 
     def settled_rows(self, table: Any, watermark: int | None, *, is_revisable: bool) -> Any:
@@ -142,7 +142,7 @@ class _Changelog:
         Raises:
             QueryError: A column is missing, the keys are not known, or a type has no meaning.
         """
-        columns = ChangelogColumns.of(frame.schema.names, frame.kind.keys_of_changelog(frame.source), key)
+        columns = ChangelogColumns.of(frame.schema.names, frame.keys_of_changelog(), key)
         _check_types(frame)
         return cls(frame, columns)
 

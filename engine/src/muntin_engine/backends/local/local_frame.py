@@ -7,25 +7,33 @@ over frames, whose rows are computed when they are read.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from threading import get_ident
 from typing import Any, Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import NoReading
+from muntin_engine.backends.local.cores import available_cores
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since
+from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since, reason_of
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
+
+_BATCH_ROWS: Final = 100_000
+"""The number of rows that are in memory at once, besides what a table itself holds."""
 
 
 class LocalFrame(ABC):
@@ -68,6 +76,10 @@ class LocalFrame(ABC):
             name: The name of the column.
         """
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
         """True if no expression can read a column: each value of it would have to have a meaning."""
@@ -83,19 +95,44 @@ class LocalFrame(ABC):
             QueryError: The table cannot be read.
         """
 
+    @property
+    def runs_queries(self) -> bool:
+        """True if its rows are the results of a query, which runs while they are read."""
+        return False
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None
+
+    def parts(self) -> Sequence[LocalFrame]:
+        """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
+        return ()
+
     def names_in(self, *sqls: str) -> list[str]:
         """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
         names = dict.fromkeys(self.schema.names)
         return [name for name in names if any(quoted(name) in sql for sql in sqls)]
 
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the rows as Arrow data.
+
+        Args:
+            schema: The columns, of those that the table has.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        for relation in self.relations(schema.names):
+            for batch in relation.to_arrow_reader(_BATCH_ROWS):
+                yield batch.cast(schema)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the rows to any library that reads Arrow data."""
-        names = [name for name in self.schema.names if self.refusal(name) is None]
-        schema = pa.schema([self.schema.field(name) for name in names])
-        batches = (
-            batch.cast(schema) for relation in self.relations(names) for batch in relation.to_arrow_reader(100_000)
-        )
-        return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__(requested_schema)
+        """Offer the rows to any library that reads Arrow data, with all columns that have a meaning."""
+        readable_fields = [field for field in self.schema if self.refusal(field.name) is None]
+        schema = pa.schema(readable_fields)
+        reader = pa.RecordBatchReader.from_batches(schema, self.batches(schema))
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +174,15 @@ class OpenFrame(LocalFrame):
         """The micro-batch that its rows are of."""
         return self.kind.micro_batch(self.frame)
 
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, if the table knows it."""
+        return self.kind.row_count(self.frame)
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the table."""
+        return [OpenFrame(part) for part in self.kind.parts(self.frame)]
+
     @cached_property
     def source(self) -> Any:
         """The object that is read of the table.
@@ -153,7 +199,10 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read.
         """
-        return self.kind.columns(new_connection(), self.source)
+        try:
+            return self.kind.columns(new_connection(), self.source)
+        except duckdb.Error as error:
+            raise QueryError(f"{self.subject} cannot be read: {reason_of(error)}") from error
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -174,6 +223,10 @@ class OpenFrame(LocalFrame):
             f"query\n  expected: {_TYPES}; cast it before events()"
         )
 
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
+
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
         if name in self.columns.refusals:
@@ -185,14 +238,16 @@ class OpenFrame(LocalFrame):
         """Yield the rows as one relation."""
         readings = dict(self.columns.readings)
         columns = [f"{readings[name].sql(quoted(name))} AS {quoted(name)}" for name in names]
-        # Rows of which no column is read are counted all the same: by any column.
-        counted_names = names or self.columns.names[:1]
-        relation = self.kind.relation(new_connection(), self.source, counted_names)
+        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.read_types.get(name, data_type)
             if data_type != planned_type:
                 raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
         yield relation.project(", ".join(columns) or "1")
+
+    def _counted_names(self) -> list[str]:
+        """Return one column that can be read, for a query that reads none: its rows are counted all the same."""
+        return [name for name in self.columns.names if not self.is_hidden(name)][:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +284,20 @@ class ChangedFrame(LocalFrame):
     def micro_batch(self) -> MicroBatch | None:
         """The micro-batch of the other table."""
         return self.frame.micro_batch
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of the other table are the results of a query."""
+        return self.frame.runs_queries
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows of the other table."""
+        return self.frame.row_count
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the other table with the columns."""
+        return [replace(self, frame=part) for part in self.frame.parts()]
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -277,13 +346,47 @@ def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
 
 
 def new_connection() -> duckdb.DuckDBPyConnection:
-    """Return a connection to the database of this process."""
-    return _database().cursor()
+    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
+    connection = _database().cursor()
+    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
+    return connection
+
+
+def interrupt_thread(thread: int) -> None:
+    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+
+    Args:
+        thread: The id of the thread.
+    """
+    for connection in list(_CONNECTIONS.pop(thread, ())):
+        connection.interrupt()
+
+
+def limit_database(threads: int, memory_percent: int) -> None:
+    """Set what the database of this process may use.
+
+    Args:
+        threads: The number of its threads.
+        memory_percent: The memory, in percent of that of the machine.
+    """
+    connection = _database()
+    connection.execute(f"SET GLOBAL threads = {threads}")
+    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
+
+
+_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
+"""The connections that were made, by the thread that made them."""
+
+MEMORY_PERCENT: Final = 50
+"""The memory that databases may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
 
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC."""
-    connection = duckdb.connect(":memory:")
+    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
+    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET GLOBAL threads = {available_cores()}")
+    connection.execute(f"SET GLOBAL memory_limit = '{MEMORY_PERCENT}%'")
     return connection

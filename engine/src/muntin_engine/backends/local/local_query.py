@@ -1,28 +1,26 @@
 """A query in this process: its map tasks, the exchange and its buckets, one after the other, with the state in memory.
 
-    batches -> map task (rows to buckets) -> rows by bucket -> bucket task -> blobs of its outputs
+    batches -> map task (rows to buckets) -> exchange -> bucket task -> blobs of its outputs
 
-These are the tasks that Spark runs; what Spark does between them is done here by a dictionary.
+These are the tasks that Spark runs; what Spark does between them is done here by an `Exchange`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.exchange import BucketInput, Exchange
+from muntin_engine.backends.local.spilled_blobs import SpillFolder
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.output_blobs import OutputBlob
 from muntin_engine.tasks.stateless_task import run_task
-from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
-
-ExchangedRow: TypeAlias = Mapping[str, Any]
-"""A row that crosses the exchange, as `wire.shuffle` describes its columns."""
 
 CellsByBucket: TypeAlias = Mapping[int, Mapping[str, bytes]]
 """The bytes of cells, by bucket and by name."""
@@ -40,16 +38,8 @@ class BucketOutput(NamedTuple):
     blob: OutputBlob
 
 
-def exchanged_rows(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    """Run a map task over batches of projected rows, and yield what it sends to the buckets, a row at a time."""
-    for batch in distribute(task, batches):
-        yield from batch.to_pylist()
-
-
 class LocalQuery:
     """A query that runs in this process, micro-batch by micro-batch.
-
-    A static input is one micro-batch of a task whose `is_static` is true: it is closed after its rows.
 
     Attributes:
         cells: The state of each bucket.
@@ -81,32 +71,35 @@ class LocalQuery:
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
-        if not self._task.plan.choice.keeps_state:
-            for batches in map_tasks:
-                for blob in run_task(self._task, batches):
-                    yield BucketOutput(self._task.buckets[0], blob)
+        if self._task.plan.choice.keeps_state:
+            yield from self.process_exchanged(distribute(self._task, batches) for batches in map_tasks)
             return
-        yield from self.process_exchanged(row for batches in map_tasks for row in exchanged_rows(self._task, batches))
+        for batches in map_tasks:
+            for blob in run_task(self._task, batches):
+                yield BucketOutput(self._task.buckets[0], blob)
 
-    def process_exchanged(self, rows: Iterable[ExchangedRow]) -> Iterator[BucketOutput]:
+    def process_exchanged(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[BucketOutput]:
         """Evaluate a micro-batch of what map tasks sent; buckets that got nothing stay as they are.
+
+        Args:
+            map_tasks: The batches of `EXCHANGE` that each map task yields.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
-        rows_by_bucket: dict[int, list[ExchangedRow]] = {}
-        for row in rows:
-            rows_by_bucket.setdefault(row["bucket"], []).append(row)
-        for bucket in self._task.buckets:
-            if bucket in rows_by_bucket:
-                yield from self._run_bucket(self._task, bucket, rows_by_bucket[bucket])
+        with SpillFolder() as folder:
+            exchange = Exchange(self._task, folder)
+            for batches in map_tasks:
+                exchange.add_batches(batches)
+            for bucket in exchange.buckets():
+                yield from self._run_bucket(self._task, bucket, exchange.take(bucket))
 
     def close(self) -> Iterator[BucketOutput]:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
         closing_task = replace(self._task, is_static=True)
         for bucket in closing_task.buckets:
-            yield from self._run_bucket(closing_task, bucket, ())
+            yield from self._run_bucket(closing_task, bucket, BucketInput([], []))
 
-    def _run_bucket(self, task: TaskPayload, bucket: int, rows: Iterable[ExchangedRow]) -> Iterator[BucketOutput]:
-        for blob in run_bucket(task, bucket, self.cells[bucket], collect(rows, len(task.inputs))):
+    def _run_bucket(self, task: TaskPayload, bucket: int, bucket_input: BucketInput) -> Iterator[BucketOutput]:
+        for blob in run_bucket(task, bucket, self.cells[bucket], bucket_input.arrivals(len(task.inputs))):
             yield BucketOutput(bucket, blob)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -11,8 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translator import FAILURE
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import FailedRowError
@@ -60,6 +59,15 @@ class LocalRows:
             raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None if self.condition is not None or self.marks else self.frame.row_count
+
+    def parts(self) -> list[LocalRows]:
+        """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
+        return [] if self.marks else [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

@@ -21,7 +21,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, spelled
 from muntin_engine.backends.local.expressions.aggregates import aggregate_of, is_aggregate
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translation import translator_of
+from muntin_engine.backends.local.expressions.parsed_text import SparkText, translator_of
 from muntin_engine.backends.local.expressions.translator import Scope, UnknownColumnError, spark_text
 from muntin_engine.backends.local.local_frame import LocalFrame
 
@@ -111,7 +111,7 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
         QueryError: It cannot be read, or something in it has no translation of the same meaning.
     """
     try:
-        trees = [tree for tree in sqlglot.parse(text, read="spark") if tree is not None]
+        trees = [tree for tree in sqlglot.parse(text, read=SparkText) if tree is not None]
     except SqlglotError as error:
         reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]
         raise QueryError("{value!r} cannot be read as a query in SQL: {reason}", value=text, reason=reason) from error
@@ -580,7 +580,7 @@ class _QueryTranslator:
             except UnknownColumnError:
                 for item in items:
                     if isinstance(item, exp.Alias) and item.alias.casefold() == node.name.casefold():
-                        return item.this
+                        return _body(item)
         return node
 
     def _order(self, tree: exp.Select, columns: Sequence[_Item], scope: Scope) -> str:

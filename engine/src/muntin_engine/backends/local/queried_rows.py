@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
-from muntin_engine.backends.local.expressions.translator import FAILURE
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import LocalFrame, new_connection, opened
 from muntin_engine.backends.local.plain_queries import (

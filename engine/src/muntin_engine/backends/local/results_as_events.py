@@ -67,6 +67,11 @@ class ResultEvents(LocalFrame):
         """The micro-batch that the query reads."""
         return self._micro_batch
 
+    @property
+    def runs_queries(self) -> bool:
+        """True, as the query runs while its results are read."""
+        return True
+
     def refusal(self, name: str) -> None:
         """Return None: the types of results have a meaning."""
 

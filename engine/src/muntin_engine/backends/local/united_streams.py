@@ -53,6 +53,11 @@ class UnitedFrame(LocalFrame):
         """The micro-batch of the tables: all are of one, or all end."""
         return self.frames[0].micro_batch
 
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of one of the tables are the results of a query."""
+        return any(frame.runs_queries for frame in self.frames)
+
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that one of the tables has with a type without a meaning."""
         refusals = (frame.refusal(name) for frame in self.frames if name in frame.schema.names)
@@ -99,7 +104,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
-    rows = EventRows(united, union_columns.columns_of_events(conditions))  # type: ignore[arg-type]  # a local frame
+    rows = EventRows(united, union_columns.columns_of_events(conditions))
     return UnitedStreams(rows, tuple(source_rules(streams)), tuple(heartbeats))
 
 

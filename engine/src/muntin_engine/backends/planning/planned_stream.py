@@ -226,9 +226,9 @@ def _key_type(key: InputColumn) -> pa.DataType:
     """
     if "map<" in key.spelled_type:
         # Spark groups by maps, but gives no hash of one, by which keys are spread over buckets.
-        entries = "F.array_sort(F.map_entries(...)) in the place of the map"
+        entries = "array_sort(map_entries(...)) in the place of the map"
         if pa.types.is_map(key.type):
-            entries = f"df.withColumn({key.name!r}, F.array_sort(F.map_entries({key.name!r})))"
+            entries = f"key='array_sort(map_entries({key.name}))'"
         raise QueryError(
             f"the key {key.name} holds a map, and Spark gives no hash of maps, by which keys are spread over buckets\n"
             f"  make a key of its sorted entries, which are equal where maps are: {entries}"

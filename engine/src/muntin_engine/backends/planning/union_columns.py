@@ -102,7 +102,7 @@ class UnionColumns:
             elif name not in own_names:
                 raise QueryError(
                     "{stream} has a column {value}, which is a name of the union's own\n"
-                    "  rename it {before_events}, for example df.withColumnRenamed({value!r}, '{value}_')",
+                    "  rename it {before_events}, for example to {value}_",
                     value=name,
                     stream=stream_name,
                     before_events=Earlier("events"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from pyspark.sql import Column, DataFrame
 
+from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows, Inputs, UnitedStreams
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin import Duration, Function
-    from muntin.errors import QueryError
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
@@ -156,6 +156,16 @@ class SparkBackend(Backend):
     ) -> EventRows:
         """Return an output of a query as events of another one, in one query of Spark's."""
         return outputs.output_as_events(query, output, order)
+
+    def check_workers(self, workers: int) -> None:
+        """Refuse any number: Spark spreads a query over the cores of its executors."""
+        raise QueryError(
+            "{argument} is for tables in this process; the input is a DataFrame of Spark's, whose executors run it\n"
+            "  leave it out: the master of the session says how many cores there are, such as local[4], and\n"
+            "  events(..., buckets=...) and spark.sql.shuffle.partitions over how many tasks keys are spread",
+            argument="workers",
+            value=workers,
+        )
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> DataFrame:
         """Return the results of a query."""

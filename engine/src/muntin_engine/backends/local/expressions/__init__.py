@@ -5,5 +5,5 @@ no expression means one thing on Spark and another in this process. Where the tw
 writes what Spark does in its ANSI mode: integer division by zero is an error, a cast of a number truncates, an index
 begins at 0.
 
-`translation.translated` reads a text; each file of rules holds one family of expressions.
+`translation.translated` reads a text, by way of `parsed_text`; each file of rules holds one family of expressions.
 """

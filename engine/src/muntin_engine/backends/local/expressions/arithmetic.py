@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import LENGTH, duckdb_type
+from muntin_engine.backends.local.expressions.casts import attempted
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DIGITS,
     MOST_DIGITS,
     DuckdbExpression,
+    any_raises,
     cast,
     common_type,
     is_number,
@@ -18,6 +23,9 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
 from muntin_engine.backends.local.expressions.literals import number
 from muntin_engine.backends.local.expressions.times import moved, multiplied
 from muntin_engine.backends.local.expressions.translator import Translator, rule
+
+_OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
+"""The functions of DuckDB that are operators, by their signs."""
 
 
 @rule(exp.Add)
@@ -54,7 +62,9 @@ def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
-        sql = f"CAST(({left.sql} * {right.sql}) AS {duckdb_type(result)})"
+        # DuckDB multiplies in 64 bits unless an operand has more.
+        wide = pa.decimal128(MOST_DIGITS, left.type.scale)
+        sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
         return DuckdbExpression(unless_null(left, right, sql), result, True)
     return _arithmetic(left, "*", right, _common_number(translator, node, left, right))
 
@@ -82,7 +92,9 @@ def _(translator: Translator, node: exp.IntDiv) -> DuckdbExpression:
 @rule(exp.Mod)
 def _(translator: Translator, node: exp.Mod) -> DuckdbExpression:
     left, right = _numbers(translator, node)
-    if pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type):
+    has_decimal = pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type)
+    has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
+    if has_decimal and not has_double:
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast both to double")
     result = _common_number(translator, node, left, right)
     left, right = (cast(operand, result) for operand in (left, right))
@@ -107,8 +119,7 @@ def _divided(
 @rule(exp.Neg)
 def _(translator: Translator, node: exp.Neg) -> DuckdbExpression:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        value = number(translator, node, node.this.this)
-        return DuckdbExpression(f"(-{value.sql})", value.type)
+        return number(translator, node, f"-{node.this.this}")
     value = translator.of(node.this)
     if not (is_number(value.type) or value.type == LENGTH):
         raise translator.type_refusal(node, value)
@@ -155,8 +166,37 @@ def _common_number(
 
 def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, result: pa.DataType) -> DuckdbExpression:
     operands = [cast(operand, result).sql for operand in (left, right)]
-    sql = f"({operands[0]} {sign} {operands[1]})"
+    # By these names DuckDB does not compute it otherwise: it would make `a > 4` of `a + 1 > 5`, which cannot overflow.
+    sql = f"{_OPERATIONS[sign]}({operands[0]}, {operands[1]})"
     if pa.types.is_decimal(result):
         sql = f"CAST({sql} AS {duckdb_type(result)})"
     may_raise = not pa.types.is_floating(result) or left.may_raise or right.may_raise
     return DuckdbExpression(unless_null(left, right, sql), result, may_raise)
+
+
+@rule(exp.SafeAdd)
+def _(translator: Translator, node: exp.SafeAdd) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Add)
+
+
+@rule(exp.SafeSubtract)
+def _(translator: Translator, node: exp.SafeSubtract) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Sub)
+
+
+@rule(exp.SafeMultiply)
+def _(translator: Translator, node: exp.SafeMultiply) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Mul)
+
+
+@rule(exp.SafeDivide)
+def _(translator: Translator, node: exp.SafeDivide) -> DuckdbExpression:
+    return _attempt(translator, node, exp.Div)
+
+
+def _attempt(translator: Translator, node: exp.Func, kind: type[exp.Binary]) -> DuckdbExpression:
+    """Return an operation that is null where it fails, while a failure of its operands stays one."""
+    operands = [translator.of(node.this), translator.of(node.expression)]
+    if any_raises(*operands):
+        raise translator.refusal(node, "computes with what may fail itself", "compute with columns")
+    return attempted(translator.leniently().of(kind(this=node.this.copy(), expression=node.expression.copy())))

@@ -21,6 +21,12 @@ _INSTANT_TEXT: Final = (
 )
 _DATE_TEXT: Final = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*"
 
+_PAST_FLOAT: Final = "3.4028235677973366e38"
+"""The smallest double that rounds to no float."""
+
+_SPACES: Final = "E' \\t\\n\\r\\f'"
+"""The spaces around text that a cast leaves out, in DuckDB's SQL."""
+
 _NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
     exp.DType.TINYINT: pa.int8(),
     exp.DType.SMALLINT: pa.int16(),
@@ -49,7 +55,7 @@ def _(translator: Translator, node: exp.Cast) -> DuckdbExpression:
     if value.may_raise:
         raise translator.refusal(node, "casts what may fail itself", "cast a column")
     plain_value = DuckdbExpression(value.sql, value.type)  # a literal is read as any other text
-    return attempted(converted(translator, node, plain_value, wanted))
+    return attempted(converted(translator.leniently(), node, plain_value, wanted))
 
 
 def attempted(value: DuckdbExpression) -> DuckdbExpression:
@@ -116,6 +122,20 @@ class _SameCast(_Conversion):
         return f"CAST({value.sql} AS {duckdb_type(wanted)})"
 
 
+class _OtherFloat(_Conversion):
+    """Makes a double of a float; a double that is too large for a float is infinite, where DuckDB raises."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Cast what a float can hold."""
+        del translator, node
+        cast_value = f"CAST({value.sql} AS {duckdb_type(wanted)})"
+        if wanted == pa.float64():
+            return cast_value
+        infinite = f"CASE WHEN {value.sql} < 0 THEN CAST('-inf' AS FLOAT) ELSE CAST('inf' AS FLOAT) END"
+        is_past = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
+        return f"(CASE WHEN {is_past} THEN {infinite} ELSE {cast_value} END)"
+
+
 class _Truncation(_Conversion):
     """Cuts off what lies behind the point, where DuckDB rounds."""
 
@@ -138,6 +158,42 @@ class _RoundingOfDigits(_Conversion):
         return f"(CASE WHEN ISFINITE({value.sql}) THEN {digits} END)"
 
 
+class _Truth(_Conversion):
+    """Reads the words for true and false."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Look the word up."""
+        word = f"LOWER(TRIM({value.sql}, {_SPACES}))"
+        failure = translator.failure(node, _malformed(value, wanted))
+        return (
+            f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
+            f" WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN FALSE ELSE {failure} END)"
+        )
+
+
+class _WrittenTime(_Conversion):
+    """Writes a date or a time; of years with other than four digits the two systems write other text."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Write the date or the time in UTC."""
+        del wanted
+        time = value.sql if pa.types.is_date(value.type) else f"make_timestamp(epoch_us({value.sql}))"
+        has_four_digits = f"year({time}) BETWEEN 1 AND 9999"
+        failure = translator.failure(node, "'the year has other than four digits'")
+        written = f"CAST({time} AS VARCHAR)"
+        return f"(CASE WHEN {time} IS NULL THEN NULL WHEN {has_four_digits} THEN {written} ELSE {failure} END)"
+
+
+class _OtherZone(_Conversion):
+    """Takes a time on a clock as one in UTC, or the reverse."""
+
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+        """Keep the microseconds."""
+        del translator, node
+        function = "make_timestamptz" if wanted == INSTANT else "make_timestamp"
+        return f"{function}(epoch_us({value.sql}))"
+
+
 class _Reading(_Conversion):
     """Reads text that fits a pattern; other text is an error, also where one of the two systems would take it."""
 
@@ -147,12 +203,16 @@ class _Reading(_Conversion):
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
         """Cast what fits."""
         fits = f"regexp_full_match({value.sql}, {text_literal(self._pattern)})"
-        expected = f'\' of the type "STRING" cannot be cast to "{spelled(wanted).upper()}" because it is malformed'
-        start = text_literal("the value '")
-        fact = f"{start} || {value.sql} || {text_literal(expected)}"
-        number = f"CAST(TRIM({value.sql}, E' \\t\\n\\r\\f') AS {duckdb_type(wanted)})"
-        otherwise = translator.failure(node, fact)
+        number = f"CAST(TRIM({value.sql}, {_SPACES}) AS {duckdb_type(wanted)})"
+        otherwise = translator.failure(node, _malformed(value, wanted))
         return f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {fits} THEN {number} ELSE {otherwise} END)"
+
+
+def _malformed(value: DuckdbExpression, wanted: pa.DataType) -> str:
+    """Return, in SQL, what is wrong with text that is no value of a type."""
+    start = text_literal("the value '")
+    end = text_literal(f'\' of the type "STRING" cannot be cast to "{spelled(wanted).upper()}": it is malformed')
+    return f"{start} || {value.sql} || {end}"
 
 
 def _family(data_type: pa.DataType) -> str:
@@ -179,7 +239,7 @@ _CONVERSIONS: Final[Mapping[tuple[str, str], _Conversion]] = {
     ("integer", "decimal"): _SameCast(),
     ("integer", "text"): _SameCast(),
     ("integer", "boolean"): _SameCast(),
-    ("double", "double"): _SameCast(),
+    ("double", "double"): _OtherFloat(),
     ("double", "integer"): _Truncation(),
     ("double", "decimal"): _RoundingOfDigits(),
     ("decimal", "decimal"): _SameCast(),
@@ -193,7 +253,10 @@ _CONVERSIONS: Final[Mapping[tuple[str, str], _Conversion]] = {
     ("text", "decimal"): _Reading(_NUMBER),
     ("text", "date"): _Reading(_DATE_TEXT),
     ("text", "timestamp"): _Reading(_INSTANT_TEXT),
-    ("date", "text"): _SameCast(),
+    ("text", "boolean"): _Truth(),
+    ("date", "text"): _WrittenTime(),
+    ("timestamp", "text"): _WrittenTime(),
+    ("timestamp", "timestamp"): _OtherZone(),
     ("date", "timestamp"): _SameCast(),
     ("timestamp", "date"): _SameCast(),
 }

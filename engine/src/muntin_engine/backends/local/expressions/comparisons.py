@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import LOCAL_TIME, duckdb_type, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast, common_type, unless_null
-from muntin_engine.backends.local.expressions.translator import Translator, rule
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
 NULL_SAFE: Final = "IS NOT DISTINCT FROM"
+_NULL_SAFE_UNEQUAL: Final = "IS DISTINCT FROM"
 
 
 @rule(exp.EQ)
@@ -51,10 +52,27 @@ def _(translator: Translator, node: exp.NullSafeEQ) -> DuckdbExpression:
     return _compared(translator, node, NULL_SAFE)
 
 
+@rule(exp.NullSafeNEQ)
+def _(translator: Translator, node: exp.NullSafeNEQ) -> DuckdbExpression:
+    return _compared(translator, node, _NULL_SAFE_UNEQUAL)
+
+
+@function_rule("isnull")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
+
+
+@function_rule("isnotnull")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
+
+
 def _compared(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression:
     left, right = alike(translator, node, [node.this, node.expression])
     sql = f"({left.sql} {sign} {right.sql})"
-    if sign != NULL_SAFE:
+    if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
         sql = unless_null(left, right, sql)
     return DuckdbExpression(sql, pa.bool_(), left.may_raise or right.may_raise)
 
@@ -79,6 +97,9 @@ def _(translator: Translator, node: exp.In) -> DuckdbExpression:
 @rule(exp.Is)
 def _(translator: Translator, node: exp.Is) -> DuckdbExpression:
     value = translator.of(node.this)
+    if isinstance(node.expression, exp.Boolean) and pa.types.is_boolean(value.type):
+        word = "TRUE" if node.expression.this else "FALSE"
+        return DuckdbExpression(f"({value.sql} IS {word})", pa.bool_(), value.may_raise)
     if not isinstance(node.expression, exp.Null):
         raise translator.refusal(node, "is a comparison with more than NULL", "write x = true, or x IS NULL")
     return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)

@@ -19,6 +19,9 @@ DIGITS: Final[Mapping[pa.DataType, int]] = {pa.int8(): 3, pa.int16(): 5, pa.int3
 MOST_DIGITS: Final = 38
 """The digits that a decimal has at most."""
 
+FAILURE: Final = "\x1f"
+"""Stands in the message of a row's failure before the part of the text that failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class DuckdbExpression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pyarrow as pa
@@ -32,18 +33,21 @@ def _(translator: Translator, node: exp.Literal) -> DuckdbExpression:
 
 def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpression:
     """Give a number the type that Spark gives it: what has a point is a decimal, what has an exponent a double."""
-    if re.fullmatch(r"[0-9]+", digits):
+    if re.fullmatch(r"-?[0-9]+", digits):
         for integer in (pa.int32(), pa.int64()):
-            if int(digits) < 2 ** (integer.bit_width - 1):
+            first_too_large = 2 ** (integer.bit_width - 1)
+            if -first_too_large <= int(digits) < first_too_large:
                 return DuckdbExpression(f"CAST({digits} AS {duckdb_type(integer)})", integer)
         return _decimal(translator, node, digits, 0)
-    if re.fullmatch(r"[0-9]*\.[0-9]*", digits):
+    if re.fullmatch(r"-?[0-9]*\.[0-9]*", digits):
         return _decimal(translator, node, digits, len(digits.partition(".")[2]))
+    if math.isinf(float(digits)):
+        raise translator.refusal(node, "is no double", "expected: a number of at most 1.8e308")
     return DuckdbExpression(f"CAST({digits} AS DOUBLE)", pa.float64())
 
 
 def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) -> DuckdbExpression:
-    whole = digits.partition(".")[0].lstrip("0")
+    whole = digits.partition(".")[0].lstrip("-0")
     precision = max(len(whole) + scale, 1)
     if precision > MOST_DIGITS:
         raise translator.refusal(node, f"has {precision} digits", f"expected: at most {MOST_DIGITS}")

@@ -61,6 +61,13 @@ def _(translator: Translator, node: exp.If) -> DuckdbExpression:
     return chosen([(test, choices[0])], choices[1])
 
 
+@rule(exp.Nvl2)
+def _(translator: Translator, node: exp.Nvl2) -> DuckdbExpression:
+    value = translator.of(node.this)
+    choices = alike(translator, node, [node.args["true"], node.args["false"]])
+    return chosen([(is_there(value), choices[0])], choices[1])
+
+
 @rule(exp.Case)
 def _(translator: Translator, node: exp.Case) -> DuckdbExpression:
     branches: list[exp.If] = node.args["ifs"]

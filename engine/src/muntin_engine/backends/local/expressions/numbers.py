@@ -2,15 +2,169 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast, is_number
-from muntin_engine.backends.local.expressions.translator import Translator, rule
+from muntin_engine.backends.local.duckdb_types import duckdb_type
+from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    MOST_DIGITS,
+    DuckdbExpression,
+    any_raises,
+    cast,
+    is_number,
+    unless_null,
+)
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
-_PAST_INT64: Final = "CAST(9223372036854775808 AS DOUBLE)"
+_NAN: Final = "CAST('NaN' AS DOUBLE)"
+_MOST_DECIMALS: Final = 15
+_WHOLE_FROM: Final = "1e15"
+"""Doubles of this size and above have no digits behind the point that rounding could change."""
+
+_OF_DOUBLES: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Sqrt: f"(CASE WHEN {{0}} < 0 THEN {_NAN} ELSE SQRT({{0}}) END)",
+    exp.Exp: "EXP({0})",
+    exp.Ln: "(CASE WHEN {0} > 0 THEN LN({0}) END)",
+    exp.Cbrt: "CBRT({0})",
+    exp.Sin: f"(CASE WHEN ISFINITE({{0}}) THEN SIN({{0}}) WHEN {{0}} IS NOT NULL THEN {_NAN} END)",
+    exp.Cos: f"(CASE WHEN ISFINITE({{0}}) THEN COS({{0}}) WHEN {{0}} IS NOT NULL THEN {_NAN} END)",
+    exp.Tan: f"(CASE WHEN ISFINITE({{0}}) THEN TAN({{0}}) WHEN {{0}} IS NOT NULL THEN {_NAN} END)",
+    exp.Asin: f"(CASE WHEN ABS({{0}}) <= 1 THEN ASIN({{0}}) WHEN {{0}} IS NOT NULL THEN {_NAN} END)",
+    exp.Acos: f"(CASE WHEN ABS({{0}}) <= 1 THEN ACOS({{0}}) WHEN {{0}} IS NOT NULL THEN {_NAN} END)",
+    exp.Atan: "ATAN({0})",
+    exp.Radians: "RADIANS({0})",
+    exp.Degrees: "DEGREES({0})",
+    exp.Sign: (
+        "(CASE WHEN ISNAN({0}) OR {0} = 0 THEN {0} WHEN {0} > 0 THEN CAST(1 AS DOUBLE)"
+        " WHEN {0} < 0 THEN CAST(-1 AS DOUBLE) END)"
+    ),
+}
+"""Functions of one double in DuckDB's SQL: not a number, or null, where Spark says so and DuckDB raises."""
+
+
+@rule(*_OF_DOUBLES)
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    value = cast(number_in(translator, node), pa.float64())
+    return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), value.may_raise)
+
+
+@rule(exp.Pi)
+def _(translator: Translator, node: exp.Pi) -> DuckdbExpression:
+    del translator, node
+    return DuckdbExpression("PI()", pa.float64())
+
+
+@rule(exp.Log)
+def _(translator: Translator, node: exp.Log) -> DuckdbExpression:
+    base, value = _doubles(translator, node)
+    sql = f"(CASE WHEN {base.sql} > 0 AND {value.sql} > 0 THEN LN({value.sql}) / LN({base.sql}) END)"
+    if isinstance(node.this, exp.Literal) and node.this.name == "10":
+        sql = f"(CASE WHEN {value.sql} > 0 THEN LOG10({value.sql}) END)"
+    return DuckdbExpression(sql, pa.float64(), any_raises(base, value))
+
+
+@rule(exp.Pow)
+def _(translator: Translator, node: exp.Pow) -> DuckdbExpression:
+    return _of_two_doubles(translator, node, "POW")
+
+
+@rule(exp.Atan2)
+def _(translator: Translator, node: exp.Atan2) -> DuckdbExpression:
+    return _of_two_doubles(translator, node, "ATAN2")
+
+
+def _of_two_doubles(translator: Translator, node: exp.Expr, function: str) -> DuckdbExpression:
+    left, right = _doubles(translator, node)
+    sql = unless_null(left, right, f"{function}({left.sql}, {right.sql})")
+    return DuckdbExpression(sql, pa.float64(), any_raises(left, right))
+
+
+def _doubles(translator: Translator, node: exp.Expr) -> tuple[DuckdbExpression, DuckdbExpression]:
+    left = translator.of(node.this)
+    right = translator.of(node.expression)
+    if not (is_number(left.type) and is_number(right.type)):
+        raise translator.type_refusal(node, left, right)
+    return cast(left, pa.float64()), cast(right, pa.float64())
+
+
+@rule(exp.Round)
+def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
+    value = number_in(translator, node)
+    decimals = node.args.get("decimals") or exp.Literal.number(0)
+    is_count = isinstance(decimals, exp.Literal) and decimals.this.isdigit() and int(decimals.this) <= _MOST_DECIMALS
+    if not is_count or value.type == pa.float32():
+        raise translator.refusal(
+            node, "rounds a float, or to no digits behind the point", "write ROUND(x, 2), and cast x to double"
+        )
+    count = int(decimals.this)
+    if pa.types.is_integer(value.type):
+        return value
+    if pa.types.is_decimal(value.type):
+        scale = min(value.type.scale, count)
+        result = pa.decimal128(min(value.type.precision - value.type.scale + 1 + scale, MOST_DIGITS), scale)
+        return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, value.may_raise)
+    # Spark rounds the digits that a double is written with.
+    digits = f"CAST(CAST({value.sql} AS VARCHAR) AS DECIMAL({MOST_DIGITS},{count}))"
+    is_whole = f"NOT ISFINITE({value.sql}) OR ABS({value.sql}) >= {_WHOLE_FROM}"
+    sql = f"(CASE WHEN {is_whole} THEN {value.sql} ELSE CAST(CAST({digits} AS VARCHAR) AS DOUBLE) END)"
+    return DuckdbExpression(sql, pa.float64(), value.may_raise)
+
+
+@function_rule("pmod")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    left, right = alike(translator, node, node.expressions)
+    if not pa.types.is_integer(left.type):
+        raise translator.type_refusal(node, left, right)
+    zero = translator.failure(node, "'division by zero'")
+    remainder = f"({left.sql} % {right.sql})"
+    positive = f"(CASE WHEN {remainder} < 0 THEN ({remainder} + {right.sql}) % {right.sql} ELSE {remainder} END)"
+    is_null = f"{left.sql} IS NULL OR {right.sql} IS NULL"
+    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {positive} END)"
+    return DuckdbExpression(f"CAST({sql} AS {duckdb_type(left.type)})", left.type, True)
+
+
+@rule(exp.BitwiseAnd)
+def _(translator: Translator, node: exp.BitwiseAnd) -> DuckdbExpression:
+    return _of_bits(translator, node, "({} & {})")
+
+
+@rule(exp.BitwiseOr)
+def _(translator: Translator, node: exp.BitwiseOr) -> DuckdbExpression:
+    return _of_bits(translator, node, "({} | {})")
+
+
+@rule(exp.BitwiseXor)
+def _(translator: Translator, node: exp.BitwiseXor) -> DuckdbExpression:
+    return _of_bits(translator, node, "xor({}, {})")
+
+
+def _of_bits(translator: Translator, node: exp.Binary, template: str) -> DuckdbExpression:
+    left, right = alike(translator, node, [node.this, node.expression])
+    if not pa.types.is_integer(left.type):
+        raise translator.type_refusal(node, left, right)
+    sql = unless_null(left, right, template.format(left.sql, right.sql))
+    return DuckdbExpression(sql, left.type, any_raises(left, right))
+
+
+@rule(exp.BitwiseNot)
+def _(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
+    value = translator.of(node.this)
+    if not pa.types.is_integer(value.type):
+        raise translator.type_refusal(node, value)
+    return DuckdbExpression(f"(~{value.sql})", value.type, value.may_raise)
+
+
+@rule(exp.Nanvl)
+def _(translator: Translator, node: exp.Nanvl) -> DuckdbExpression:
+    value, other = alike(translator, node, [node.this, node.expression])
+    if not pa.types.is_floating(value.type):
+        raise translator.type_refusal(node, value, other)
+    sql = f"(CASE WHEN ISNAN({value.sql}) THEN {other.sql} ELSE {value.sql} END)"
+    return DuckdbExpression(sql, value.type, any_raises(value, other))
 
 
 @rule(exp.Abs)
@@ -31,29 +185,15 @@ def _(translator: Translator, node: exp.Floor) -> DuckdbExpression:
 
 def _rounded(translator: Translator, node: exp.Ceil | exp.Floor, function: str) -> DuckdbExpression:
     value = number_in(translator, node)
-    if node.args.get("decimals") is not None or pa.types.is_decimal(value.type):
+    if node.args.get("decimals") is not None:
         raise translator.type_refusal(node, value)
+    if pa.types.is_decimal(value.type):
+        result = pa.decimal128(min(value.type.precision - value.type.scale + 1, MOST_DIGITS), 0)
+        return DuckdbExpression(f"CAST({function}({value.sql}) AS {duckdb_type(result)})", result, value.may_raise)
     sql = f"CAST({function}({value.sql}) AS BIGINT)"
     if pa.types.is_floating(value.type):
-        # Spark takes the nearest whole number of 64 bits where there is none, and 0 of NaN.
-        below, above = f"{value.sql} < -{_PAST_INT64}", f"{value.sql} >= {_PAST_INT64}"
-        sql = (
-            f"(CASE WHEN ISNAN({value.sql}) THEN 0 WHEN {below} THEN -9223372036854775807 - 1"
-            f" WHEN {above} THEN 9223372036854775807 ELSE {sql} END)"
-        )
-    return DuckdbExpression(sql, pa.int64(), value.may_raise)
-
-
-@rule(exp.Sqrt)
-def _(translator: Translator, node: exp.Sqrt) -> DuckdbExpression:
-    value = cast(number_in(translator, node), pa.float64())
-    return DuckdbExpression(f"SQRT({value.sql})", pa.float64(), value.may_raise)
-
-
-@rule(exp.Exp)
-def _(translator: Translator, node: exp.Exp) -> DuckdbExpression:
-    value = cast(number_in(translator, node), pa.float64())
-    return DuckdbExpression(f"EXP({value.sql})", pa.float64(), value.may_raise)
+        sql = f"(CASE WHEN ISNAN({value.sql}) THEN 0 ELSE {sql} END)"
+    return DuckdbExpression(sql, pa.int64(), value.may_raise or pa.types.is_floating(value.type))
 
 
 def number_in(translator: Translator, node: exp.Expr) -> DuckdbExpression:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, any_raises
-from muntin_engine.backends.local.expressions.translator import Translator, rule
+from muntin_engine.backends.local.duckdb_types import text_literal
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, any_raises, cast
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+
+_NO_PLAIN_CAPITALS: Final = (
+    r"[\x{149}\x{19B}\x{1F0}\x{264}\x{390}\x{3B0}\x{587}\x{1C8A}\x{1E96}-\x{1E9A}\x{1F50}-\x{1FFF}\x{A7CD}-\x{A7DB}"
+    r"\x{FB00}-\x{FB17}\x{10D70}-\x{10D85}\x{16EBB}-\x{16ED3}]"
+)
+"""Letters whose capitals are several letters, which DuckDB does not write, and letters that it does not know yet."""
+
+_NO_PLAIN_SMALL_LETTERS: Final = r"[\x{130}\x{3A3}\x{1C89}\x{A7CB}-\x{A7DC}\x{10D50}-\x{10D65}\x{16EA0}-\x{16EB8}]"
+"""Capitals whose small letters are several, follow from what is beside them, or are not known to DuckDB yet."""
 
 
 @rule(exp.Upper)
 def _(translator: Translator, node: exp.Upper) -> DuckdbExpression:
-    return _of_text(translator, node, "UPPER")
+    return _in_case(translator, node, "UPPER", _NO_PLAIN_CAPITALS)
 
 
 @rule(exp.Lower)
 def _(translator: Translator, node: exp.Lower) -> DuckdbExpression:
-    return _of_text(translator, node, "LOWER")
+    return _in_case(translator, node, "LOWER", _NO_PLAIN_SMALL_LETTERS)
 
 
 @rule(exp.Length)
@@ -59,6 +71,22 @@ def _joined(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]
     return DuckdbExpression(f"({sql})", pa.string(), any_raises(*values))
 
 
+def _in_case(translator: Translator, node: exp.Expr, function: str, other_letters: str) -> DuckdbExpression:
+    """Return a text in capitals or in small letters; a row is an error where Spark may write other ones."""
+    value = text_in(translator, node, node.this)
+    failure = translator.failure(node, "'the text has letters that have no single letter in the other case'")
+    sql = (
+        f"(CASE WHEN strlen({value.sql}) = LENGTH({value.sql}) THEN {function}({value.sql})"
+        f" WHEN regexp_matches({value.sql}, {text_literal(other_letters)}) THEN {failure}"
+        f" ELSE {function}(replace({value.sql}, '\u00df', {_SHARP_S[function]})) END)"
+    )
+    return DuckdbExpression(sql, pa.string(), True)
+
+
+_SHARP_S: Final[Mapping[str, str]] = {"UPPER": "'SS'", "LOWER": "'\u00df'"}
+"""What becomes of the letter that is common in German and has two capitals, in DuckDB's SQL."""
+
+
 def _of_text(translator: Translator, node: exp.Expr, function: str) -> DuckdbExpression:
     value = text_in(translator, node, node.this)
     return DuckdbExpression(f"{function}({value.sql})", pa.string(), value.may_raise)
@@ -76,3 +104,204 @@ def text_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
     if not pa.types.is_string(value.type):
         raise translator.type_refusal(node, value)
     return value
+
+
+# ------------------------------------------------------------------------------------------------------ parts of a text
+
+
+@rule(exp.Trim)
+def _(translator: Translator, node: exp.Trim) -> DuckdbExpression:
+    function = _TRIMS[node.args.get("position") or "BOTH"]
+    value = text_in(translator, node, node.this)
+    characters = DuckdbExpression("' '", pa.string())  # and no other space, as DuckDB would
+    if node.expression is not None:
+        characters = text_in(translator, node, node.expression)
+    return DuckdbExpression(f"{function}({value.sql}, {characters.sql})", pa.string(), any_raises(value, characters))
+
+
+_TRIMS: Final[Mapping[str, str]] = {"BOTH": "TRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}
+"""The functions of DuckDB by the ends of a text that they trim."""
+
+
+@function_rule("btrim")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    operands = list(node.expressions)
+    return translator.of(exp.Trim(this=operands[0], expression=operands[1] if len(operands) > 1 else None))
+
+
+@rule(exp.Substring)
+def _(translator: Translator, node: exp.Substring) -> DuckdbExpression:
+    return _part(translator, node, node.args["start"], node.args.get("length"))
+
+
+@rule(exp.Left)
+def _(translator: Translator, node: exp.Left) -> DuckdbExpression:
+    return _part(translator, node, exp.Literal.number(1), node.expression)
+
+
+@rule(exp.Right)
+def _(translator: Translator, node: exp.Right) -> DuckdbExpression:
+    value = text_in(translator, node, node.this)
+    count = _count_in(translator, node, node.expression)
+    sql = f"(CASE WHEN {count.sql} <= 0 THEN LEFT({value.sql}, 0) ELSE RIGHT({value.sql}, {count.sql}) END)"
+    return DuckdbExpression(sql, pa.string(), any_raises(value, count))
+
+
+def _part(
+    translator: Translator, node: exp.Expr, start_node: exp.Expr, length_node: exp.Expr | None
+) -> DuckdbExpression:
+    """Return a part of a text, whose characters are counted from 1 on, or from the end; 0 is 1."""
+    value = text_in(translator, node, node.this)
+    start = _count_in(translator, node, start_node)
+    length = None if length_node is None else _count_in(translator, node, length_node)
+    first = (
+        f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
+        f" ELSE LENGTH({value.sql}) + {start.sql} END)"
+    )
+    if length is None:
+        sql = f"substring({value.sql}, GREATEST({first}, 0) + 1)"
+        sql = f"(CASE WHEN {start.sql} IS NOT NULL THEN {sql} END)"
+        return DuckdbExpression(sql, pa.string(), any_raises(value, start))
+    # A part that begins before the text has less of it.
+    count = f"({first} + {length.sql} - GREATEST({first}, 0))"
+    is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
+    sql = (
+        f"(CASE WHEN {is_null} THEN NULL"
+        f" ELSE substring({value.sql}, GREATEST({first}, 0) + 1, GREATEST({count}, 0)) END)"
+    )
+    return DuckdbExpression(sql, pa.string(), any_raises(value, start, length))
+
+
+def _count_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    """Return an operand that counts characters, in a type that holds sums of them."""
+    value = translator.of(operand)
+    if not pa.types.is_integer(value.type) or value.type == pa.int64():
+        raise translator.type_refusal(node, value)
+    return cast(value, pa.int64())
+
+
+@rule(exp.Replace)
+def _(translator: Translator, node: exp.Replace) -> DuckdbExpression:
+    replacement_node = node.args.get("replacement") or exp.Literal.string("")
+    values = [text_in(translator, node, operand) for operand in (node.this, node.expression, replacement_node)]
+    value, searched, replacement = values
+    replaced = f"replace({value.sql}, {searched.sql}, {replacement.sql})"
+    is_null = f"{searched.sql} IS NULL OR {replacement.sql} IS NULL"
+    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {searched.sql} = '' THEN {value.sql} ELSE {replaced} END)"
+    return DuckdbExpression(sql, pa.string(), any_raises(*values))
+
+
+@rule(exp.ConcatWs)
+def _(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
+    separator, *values = (text_in(translator, node, operand) for operand in node.expressions)
+    listed = ", ".join(value.sql for value in (separator, *values))
+    sql = f"concat_ws({listed})" if values else f"LEFT({separator.sql}, 0)"
+    return DuckdbExpression(sql, pa.string(), any_raises(separator, *values))
+
+
+@rule(exp.StrPosition)
+def _(translator: Translator, node: exp.StrPosition) -> DuckdbExpression:
+    if node.args.get("position") is not None:
+        raise translator.refusal(node, "begins at a place", "look in a part: INSTR(SUBSTRING(s, 3), 'a')")
+    value = text_in(translator, node, node.this)
+    searched = text_in(translator, node, node.args["substr"])
+    sql = (
+        f"(CASE WHEN {searched.sql} = '' THEN 1 + 0 * LENGTH({value.sql}) ELSE instr({value.sql}, {searched.sql}) END)"
+    )
+    return DuckdbExpression(f"CAST({sql} AS INTEGER)", pa.int32(), any_raises(value, searched))
+
+
+@rule(exp.Repeat)
+def _(translator: Translator, node: exp.Repeat) -> DuckdbExpression:
+    value = text_in(translator, node, node.this)
+    count = _count_in(translator, node, node.args["times"])
+    times = f"(CASE WHEN {count.sql} < 0 THEN 0 ELSE {count.sql} END)"
+    return DuckdbExpression(f"repeat({value.sql}, {times})", pa.string(), any_raises(value, count))
+
+
+@rule(exp.MD5)
+def _(translator: Translator, node: exp.MD5) -> DuckdbExpression:
+    return _of_text(translator, node, "md5")
+
+
+@rule(exp.SHA2)
+def _(translator: Translator, node: exp.SHA2) -> DuckdbExpression:
+    length = node.args.get("length")
+    if length is None or length.name not in ("0", "256"):
+        raise translator.refusal(node, "has another length", "write SHA2(s, 256)")
+    return _of_text(translator, node, "sha256")
+
+
+@rule(exp.Hex)
+def _(translator: Translator, node: exp.Hex) -> DuckdbExpression:
+    value = translator.of(node.this)
+    if pa.types.is_integer(value.type):
+        # A negative number has the digits of its two's complement.
+        number = f"CAST({value.sql} AS HUGEINT)"
+        digits = f"hex(CASE WHEN {value.sql} < 0 THEN {number} + 18446744073709551616 ELSE {number} END)"
+        return DuckdbExpression(f"UPPER({digits})", pa.string(), value.may_raise)
+    if not pa.types.is_string(value.type):
+        raise translator.type_refusal(node, value)
+    return DuckdbExpression(f"hex({value.sql})", pa.string(), value.may_raise)
+
+
+# ------------------------------------------------------------------------------------------------------------ patterns
+
+
+@rule(exp.Like)
+def _(translator: Translator, node: exp.Like) -> DuckdbExpression:
+    return _like(translator, node, text_in(translator, node, node.this))
+
+
+def _like(translator: Translator, node: exp.Binary, value: DuckdbExpression) -> DuckdbExpression:
+    pattern = node.expression
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string) or "\\" in pattern.this:
+        raise translator.refusal(node, "has an escape, or a pattern that is no text", "write LIKE 'north%'")
+    return DuckdbExpression(f"({value.sql} LIKE {text_literal(pattern.this)})", pa.bool_(), value.may_raise)
+
+
+@rule(exp.RegexpLike)
+def _(translator: Translator, node: exp.RegexpLike) -> DuckdbExpression:
+    value = text_in(translator, node, node.this)
+    pattern = node.expression
+    is_literal = isinstance(pattern, exp.Literal) and pattern.is_string
+    if not is_literal or not _PLAIN_PATTERN.fullmatch(pattern.this):
+        raise translator.refusal(
+            node,
+            "has a pattern that is not known to mean the same without Spark",
+            "write one of letters, digits, ., [a-z], (a|b), *, + and ?, perhaps after ^ and before $",
+        )
+    searched = _ANY_OR_CLASS.sub(_any_of_java, pattern.this.removesuffix("$"))
+    if pattern.this.endswith("$"):
+        searched = f"(?:{searched}){_END_OF_JAVA}"
+    sql = f"regexp_matches({value.sql}, {text_literal(searched)})"
+    return DuckdbExpression(sql, pa.bool_(), value.may_raise)
+
+
+_PLAIN_PATTERN: Final = re.compile(
+    r"\^?(?:[\w .,:;@#%&='\"!<>~/-]|\[\^?(?:\w-\w|[\w .,:;@#%='\"!<>~/])+-?\]|[|*+]|\((?!\?)|\)|(?<![?*+(|^])\?)*\$?"
+)
+"""The patterns that mean the same in Java and in DuckDB, but for `.` and `$`."""
+
+_ANY_OR_CLASS: Final = re.compile(r"\[[^\]]*\]|\.")
+_ANY_OF_JAVA: Final = r"[^\n\r\x{85}\x{2028}\x{2029}]"
+_END_OF_JAVA: Final = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
+"""The end of a text, or of its last line, as Java has it."""
+
+
+def _any_of_java(match: re.Match[str]) -> str:
+    """Return a class of characters as it is, and any character but the ends of lines for a point."""
+    return _ANY_OF_JAVA if match[0] == "." else match[0]
+
+
+@rule(exp.RegexpSplit)
+def _(translator: Translator, node: exp.RegexpSplit) -> DuckdbExpression:
+    value = text_in(translator, node, node.this)
+    separator = node.expression
+    is_literal = isinstance(separator, exp.Literal) and separator.is_string
+    is_plain = is_literal and re.fullmatch(r"[\w ,;:/#@=&%-]+", separator.this) is not None
+    if not is_plain or node.args.get("limit") is not None:
+        raise translator.refusal(node, "has a pattern or a limit", "write SPLIT(s, ',')")
+    return DuckdbExpression(
+        f"string_split({value.sql}, {text_literal(separator.this)})", pa.list_(pa.string()), value.may_raise
+    )

@@ -83,13 +83,8 @@ _PARTS_BY_NAME: Final[Mapping[str, type[exp.Expr]]] = {
 # ---------------------------------------------------------------------------------------------------- parts of a time
 
 
-@rule(*_DATE_PARTS)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
-    return _part(translator, node, node.this, type(node))
-
-
-@rule(*_TIME_PARTS)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+@rule(*_DATE_PARTS, *_TIME_PARTS)
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     return _part(translator, node, node.this, type(node))
 
 
@@ -236,7 +231,9 @@ def _(translator: Translator, node: exp.UnixSeconds) -> DuckdbExpression:
 def _(translator: Translator, node: exp.StrToUnix) -> DuckdbExpression:
     if node.this is None or isinstance(node.this, exp.CurrentTimestamp):
         raise translator.refusal(node, "reads the clock", "compute the column before events()")
-    return _ticks(translator, node, node.this, _SECOND)
+    moment = _instant_in(translator, node, node.this)
+    # Unlike `unix_seconds`, it has the second after a moment before 1970.
+    return DuckdbExpression(f"(epoch_us({moment.sql}) // {_SECOND})", pa.int64(), moment.may_raise)
 
 
 def _ticks(translator: Translator, node: exp.Expr, operand: exp.Expr, length: int) -> DuckdbExpression:
@@ -267,7 +264,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbExpression:
     count = cast(_whole_number_in(translator, node, node.expressions[0]), pa.int64())
-    return DuckdbExpression(f"make_timestamptz({count.sql} * CAST({length} AS BIGINT))", INSTANT, True)
+    return DuckdbExpression(f"make_timestamptz(multiply({count.sql}, CAST({length} AS BIGINT)))", INSTANT, True)
 
 
 @function_rule("make_date")
@@ -381,7 +378,8 @@ def moved(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpressi
         sql = f"({left.sql} {sign} to_microseconds({right.sql}))"
         return DuckdbExpression(unless_null(left, right, sql), left.type, True)
     if right.type == LENGTH and left.type == LENGTH:
-        return DuckdbExpression(unless_null(left, right, f"({left.sql} {sign} {right.sql})"), LENGTH, True)
+        function = "add" if sign == "+" else "subtract"
+        return DuckdbExpression(unless_null(left, right, f"{function}({left.sql}, {right.sql})"), LENGTH, True)
     if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(right_node):
         sql = f"({left.sql} {sign} CAST({right.sql} // {_DAY} AS INTEGER))"
         return DuckdbExpression(sql, pa.date32(), True)
@@ -432,7 +430,7 @@ def multiplied(translator: Translator, node: exp.Mul) -> DuckdbExpression | None
     if not is_number(number.type):
         raise translator.type_refusal(node, left, right)
     if pa.types.is_integer(number.type):
-        sql = f"({length.sql} * CAST({number.sql} AS BIGINT))"
+        sql = f"multiply({length.sql}, CAST({number.sql} AS BIGINT))"
     elif pa.types.is_floating(number.type):
         sql = f"CAST(ROUND(CAST({length.sql} AS DOUBLE) * CAST({number.sql} AS DOUBLE)) AS BIGINT)"
     elif number.type.precision <= 19:

@@ -1,23 +1,10 @@
-"""Translates a text of an expression."""
+"""Translates a text of an expression. sqlglot is imported with the first text: named columns do without it."""
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from muntin.errors import QueryError
-from muntin_engine.backends.local.expressions import (  # noqa: F401  # they register the rules of their families
-    arithmetic,
-    logic,
-    numbers,
-    texts,
-)
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.expressions.translator import SchemaScope, Scope, Translator, spark_text
 
 
 def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
@@ -35,21 +22,6 @@ def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
         >>> translated("km > 2 AND km IS NOT NULL", columns).sql
         '((("km" > CAST(2 AS INTEGER))) AND (("km" IS NOT NULL)))'
     """
-    try:
-        node = sqlglot.parse_one(text, read="spark")
-    except SqlglotError as error:
-        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]
-        raise QueryError(
-            "{value!r} cannot be read as an expression in SQL: {reason}", value=text, reason=reason
-        ) from error
-    return Translator(text, SchemaScope(columns)).of(node)
+    from muntin_engine.backends.local.expressions.parsed_text import parsed_and_translated
 
-
-def translator_of(node: exp.Expr, scope: Scope) -> Translator:
-    """Return what translates an expression of a query.
-
-    Args:
-        node: The expression.
-        scope: The columns that it may read.
-    """
-    return Translator(spark_text(node), scope)
+    return parsed_and_translated(text, columns)

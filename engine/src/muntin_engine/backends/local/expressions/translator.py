@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin.errors import QueryError
+from muntin.catalog import installed
+from muntin.errors import MuntinError, QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
 from muntin_engine.backends.local.refusals import NeedsSparkError
 
 _REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
@@ -19,9 +20,6 @@ _REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
 
 ON_SPARK: Final = "compute the column before events(), or run the query on Spark"
 """What to do about an expression that has no translation."""
-
-FAILURE: Final = "\x1f"
-"""Stands in the message of a row's failure before the part of the text that failed."""
 
 Node = TypeVar("Node", bound=exp.Expr)
 Rule: TypeAlias = "Callable[[Translator, Any], DuckdbExpression]"
@@ -115,9 +113,21 @@ class Translator:
         text: The expression.
     """
 
-    def __init__(self, text: str, scope: Scope) -> None:
+    def __init__(self, text: str, scope: Scope, *, is_lenient: bool = False) -> None:
+        """Begin a translation.
+
+        Args:
+            text: The expression.
+            scope: The columns that it may read.
+            is_lenient: True if what a row cannot compute is null in place of an error.
+        """
         self.text = text
         self._scope = scope
+        self._is_lenient = is_lenient
+
+    def leniently(self) -> Translator:
+        """Return a translator of the same expression for which what a row cannot compute is null."""
+        return Translator(self.text, self._scope, is_lenient=True)
 
     def of(self, node: exp.Expr) -> DuckdbExpression:
         """Translate a node.
@@ -135,8 +145,21 @@ class Translator:
             name = node.key
             function = _RULES.get(type(node))
         if function is None:
-            raise self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+            raise self._unknown_function(node, name)
         return function(self, node)
+
+    def _unknown_function(self, node: exp.Expr, name: str) -> QueryError:
+        """Return the error for a node that has no rule."""
+        function_name = name.replace("_", ".", 1)
+        try:
+            installed().function(function_name)
+        except MuntinError:
+            return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+        return self.refusal(
+            node,
+            f"calls {function_name}, a function of a plugin, which only Spark calls in SQL",
+            "call it in Python for a column before events(), or run the query on Spark",
+        )
 
     def column(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
         """Return a column, or a field of it, by its path."""
@@ -183,14 +206,15 @@ class Translator:
             node, f"takes {types}, and is not known to mean the same without Spark", "cast its parts to one type"
         )
 
-    @staticmethod
-    def failure(node: exp.Expr, fact: str) -> str:
+    def failure(self, node: exp.Expr, fact: str) -> str:
         """Return, in SQL, the error that a row raises.
 
         Args:
             node: The node that cannot be computed.
             fact: The error, in SQL.
         """
+        if self._is_lenient:
+            return "NULL"
         return f"error({fact} || {text_literal(FAILURE + spark_text(node))})"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.local_query import CellsByBucket, LocalQuery
-from muntin_engine.backends.local.local_results import input_batches
+from muntin_engine.backends.local.run_input import input_batches
 from muntin_engine.backends.planning.closed_streams import check_closes
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.errors import StateError

@@ -1,81 +1,16 @@
-"""Pickle code itself, instead of a reference by which it is imported."""
+"""Pickle code itself, with the cloudpickle that Spark pickles with."""
 
 from __future__ import annotations
 
-import inspect
-import io
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from threading import RLock
-from types import FunctionType, ModuleType
-from typing import Any, Final
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from types import ModuleType
 
 from pyspark import cloudpickle
 
-_PICKLER: Final[Any] = cloudpickle
-_LOCK: Final = RLock()
-_ANNOTATIONS: Final = "__annotations__"
-
-_STATE: Final = 2
-"""The place, in what pickle's reducers return, of the state of the object: a dict, or several in a tuple."""
+from muntin_engine.packages import pickled_code
 
 
-@contextmanager
-def by_value(modules: Iterable[ModuleType]) -> Iterator[None]:
-    """Pickle the classes and functions of some modules whole, in a block.
-
-    Code of the main program is pickled whole in any case. One thread at a time can be in such a block.
-    """
-    with _LOCK:
-        registered_before = _PICKLER.list_registry_pickle_by_value()
-        new_modules = [module for module in modules if module.__name__ not in registered_before]
-        for module in new_modules:
-            _PICKLER.register_pickle_by_value(module)
-        try:
-            yield
-        finally:
-            for module in new_modules:
-                _PICKLER.unregister_pickle_by_value(module)
-
-
-def pickled(value: object, modules: Iterable[ModuleType]) -> bytes:
-    """Return a value as bytes, with the code of some modules whole."""
-    buffer = io.BytesIO()
-    with by_value(modules):
-        _TypedPickler(buffer).dump(value)
-    return buffer.getvalue()
-
-
-class _TypedPickler(_PICKLER.CloudPickler):  # type: ignore[misc]  # it has no types
-    """Pickles annotations that are text as the types that they name.
-
-    Code that travels whole leaves its module behind, and with it the names by which text could be looked up later.
-    """
-
-    def reducer_override(self, value: object) -> object:
-        """Reduce a class or a function for `pickle`, with annotations that are types."""
-        reduced = super().reducer_override(value)
-        types = _types_of(value) if isinstance(value, type | FunctionType) else None
-        if types is None or not isinstance(reduced, tuple) or len(reduced) <= _STATE:
-            return reduced
-        state: list[object] = []
-        for part in reduced[_STATE]:
-            has_annotations = isinstance(part, dict) and _ANNOTATIONS in part
-            state.append({**part, _ANNOTATIONS: types} if has_annotations else part)
-        return (*reduced[:_STATE], tuple(state), *reduced[_STATE + 1 :])
-
-
-def _types_of(value: type | FunctionType) -> dict[str, object] | None:
-    """Return the types that the annotations of a class or a function name.
-
-    None if no annotation is text, or if one names a type that does not exist here.
-    """
-    annotations = vars(value).get(_ANNOTATIONS) if isinstance(value, type) else value.__annotations__
-    if not isinstance(annotations, dict):
-        return None
-    if not any(isinstance(annotation, str) for annotation in annotations.values()):
-        return None
-    try:
-        return inspect.get_annotations(value, eval_str=True)
-    except Exception:  # a name that is imported for type checkers alone
-        return None
+def by_value(modules: Iterable[ModuleType]) -> AbstractContextManager[None]:
+    """Pickle the classes and functions of some modules whole, in a block."""
+    return pickled_code.by_value(cloudpickle, modules)

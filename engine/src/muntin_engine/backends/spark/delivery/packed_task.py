@@ -14,10 +14,9 @@ from typing import Final
 from pyspark import cloudpickle
 
 from muntin.errors import MuntinError
-from muntin_engine.backends.spark.delivery.by_value import pickled
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.packages.archives import find_fetched_archives
-from muntin_engine.packages.local_code import local_modules
+from muntin_engine.packages.pickled_code import pickled_with_local_code
 from muntin_engine.wire.task_payload import TaskPayload
 
 MOST_BYTES: Final = 900_000
@@ -51,14 +50,11 @@ def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
 
 
 def _pickled(task: TaskPayload) -> bytes:
-    failures: list[Exception] = []
-    for modules in (local_modules(), []):
-        try:
-            return pickled((_labels(task), task), modules)
-        except Exception as error:
-            failures.append(error)
-    reason = f"the query's modules cannot travel to the workers: {failures[0]}"
-    raise ShippingError(reason, task.modules) from failures[0]
+    try:
+        return pickled_with_local_code(cloudpickle, (_labels(task), task))
+    except Exception as error:
+        reason = f"the query's modules cannot travel to the workers: {error}"
+        raise ShippingError(reason, task.modules) from error
 
 
 @lru_cache(_MOST_OPEN)

@@ -27,7 +27,7 @@ def table_of(session: AnySession | None, table: str | Mapping[str, str], given: 
     Raises:
         QueryError: Spark refuses it.
     """
-    spark: Any = next(iter(given.values())).sparkSession if session is None else session
+    spark: AnySession = next(iter(given.values())).sparkSession if session is None else session
     try:
         with unlogged():
             if isinstance(table, str):

@@ -119,21 +119,33 @@ def first_places(codes: IntArray, size: int) -> IntArray:
 def stable_order(codes: IntArray, size: int) -> IntArray:
     """Return the places of codes from the smallest to the largest, those of equal codes in their order.
 
-    Cost: NumPy sorts numbers of 16 bits by counting, an order of magnitude faster than larger ones; so codes of up to
-    32 bits are sorted by their lower halves and then by their upper ones.
+    Cost: NumPy orders numbers of 16 bits by counting, an order of magnitude faster than larger ones; of these, it sorts
+    the numbers themselves as fast, but not their places.
     """
-    if size > 1 << 32:
-        return np.argsort(codes, kind="stable")
-    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
     if size <= 1 << 16:
-        return order
-    return order[np.argsort((codes >> 16).astype(np.uint16)[order], kind="stable")]
+        return np.argsort(codes.astype(np.uint16), kind="stable")
+    return _order_of_numbers(codes, size)
+
+
+def _order_of_numbers(numbers: IntArray, size: int) -> IntArray:
+    """Return the places of numbers below a size from the smallest to the largest, those of equal ones in their order.
+
+    Cost: a number and its place are sorted as one, several times as fast as places by their numbers.
+    """
+    bits = len(numbers).bit_length()
+    if size << bits >= LARGEST_CODE:
+        return np.argsort(numbers, kind="stable")
+    order: IntArray = numbers << bits
+    order |= np.arange(len(numbers))
+    order.sort()
+    order &= (1 << bits) - 1
+    return order
 
 
 def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     """Return the places of stretches in the order of keys and then of starts.
 
-    Cost: as one number both are sorted faster, and with the place in the same number twice as fast again.
+    Cost: as one number both are sorted faster.
     """
     if not len(keys):
         return np.empty(0, np.int64)
@@ -141,17 +153,9 @@ def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     largest = int(lows.max())
     width = largest - least + 1
     size = width * (int(keys.max()) + 1)
-    bits = len(keys).bit_length()
     if size >= LARGEST_CODE:
         return np.lexsort((lows, keys))
-    codes = keys * width + (lows - least)
-    if size << bits >= LARGEST_CODE:
-        return np.argsort(codes, kind="stable")
-    codes <<= bits
-    codes |= np.arange(len(codes))
-    codes.sort()
-    codes &= (1 << bits) - 1
-    return codes
+    return _order_of_numbers(keys * width + (lows - least), size)
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,0 +1,145 @@
+"""Arrays, maps and structs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    DuckdbExpression,
+    any_raises,
+    cast,
+    common_type,
+    unless_null,
+)
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+
+
+@rule(exp.Bracket)
+def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
+    container = translator.of(node.this)
+    (place_node,) = node.expressions
+    if pa.types.is_map(container.type):
+        return _value_at(translator, node, container, place_node)
+    place = translator.of(place_node)
+    if not (pa.types.is_list(container.type) and pa.types.is_integer(place.type)):
+        raise translator.type_refusal(node, container, place)
+    place = cast(place, pa.int64())
+    length = f"len({container.sql})"
+    outside = translator.failure(node, f"'the index ' || {place.sql} || ' is outside of an array of ' || {length}")
+    if not node.args.get("offset"):
+        is_outside = f"{place.sql} < 0 OR {place.sql} >= {length}"
+        position = f"{place.sql} + 1"
+    else:
+        # An array of `element_at` is counted from 1 on, or from its end.
+        zero = translator.failure(node, "'the index 0 is invalid: elements are counted from 1 on'")
+        is_outside = f"ABS({place.sql}) > {length}"
+        position = f"(CASE WHEN {place.sql} = 0 THEN {zero} ELSE {place.sql} END)"
+        if node.args.get("safe"):
+            outside = "NULL"
+    element = f"({container.sql})[{position}]"
+    is_null = f"{container.sql} IS NULL OR {place.sql} IS NULL"
+    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {is_outside} THEN {outside} ELSE {element} END)"
+    return DuckdbExpression(sql, container.type.value_type, True)
+
+
+@function_rule("get")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    container, place = (translator.of(operand) for operand in node.expressions)
+    if not (pa.types.is_list(container.type) and pa.types.is_integer(place.type)):
+        raise translator.type_refusal(node, container, place)
+    place = cast(place, pa.int64())
+    is_inside = f"{place.sql} >= 0 AND {place.sql} < len({container.sql})"
+    sql = f"(CASE WHEN {is_inside} THEN ({container.sql})[{place.sql} + 1] END)"
+    return DuckdbExpression(sql, container.type.value_type, any_raises(container, place))
+
+
+def _value_at(
+    translator: Translator, node: exp.Expr, container: DuckdbExpression, key_node: exp.Expr
+) -> DuckdbExpression:
+    """Return the value of a map at a key; null if it has no such key."""
+    key = translator.of(key_node)
+    if common_type(container.type.key_type, key.type) != container.type.key_type:
+        raise translator.type_refusal(node, container, key)
+    key = cast(key, container.type.key_type)
+    sql = f"map_extract_value({container.sql}, {key.sql})"
+    return DuckdbExpression(unless_null(container, key, sql), container.type.item_type, any_raises(container, key))
+
+
+@rule(exp.ArraySize)
+def _(translator: Translator, node: exp.ArraySize) -> DuckdbExpression:
+    return _size(translator, node, node.this)
+
+
+@function_rule("cardinality")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    return _size(translator, node, node.expressions[0])
+
+
+def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    container = translator.of(operand)
+    if pa.types.is_map(container.type):
+        length = f"cardinality({container.sql})"
+    elif pa.types.is_list(container.type):
+        length = f"len({container.sql})"
+    else:
+        raise translator.type_refusal(node, container)
+    sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN CAST({length} AS INTEGER) END)"
+    return DuckdbExpression(sql, pa.int32(), container.may_raise)
+
+
+@rule(exp.ArrayContains)
+def _(translator: Translator, node: exp.ArrayContains) -> DuckdbExpression:
+    container = translator.of(node.this)
+    value = translator.of(node.expression)
+    is_list = pa.types.is_list(container.type)
+    if not is_list or common_type(container.type.value_type, value.type) != container.type.value_type:
+        raise translator.type_refusal(node, container, value)
+    value = cast(value, container.type.value_type)
+    has_nulls = f"list_count({container.sql}) < len({container.sql})"
+    sql = (
+        f"(CASE WHEN {container.sql} IS NULL OR {value.sql} IS NULL THEN NULL"
+        f" WHEN list_contains({container.sql}, {value.sql}) THEN TRUE WHEN {has_nulls} THEN NULL ELSE FALSE END)"
+    )
+    return DuckdbExpression(sql, pa.bool_(), any_raises(container, value))
+
+
+@rule(exp.Array)
+def _(translator: Translator, node: exp.Array) -> DuckdbExpression:
+    values = _of_one_type(translator, node, node.expressions)
+    listed = ", ".join(value.sql for value in values)
+    return DuckdbExpression(f"[{listed}]", pa.list_(values[0].type), any_raises(*values))
+
+
+@rule(exp.VarMap)
+def _(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
+    keys = _of_one_type(translator, node, node.args["keys"].expressions)
+    values = _of_one_type(translator, node, node.args["values"].expressions)
+    listed_keys = ", ".join(key.sql for key in keys)
+    listed_values = ", ".join(value.sql for value in values)
+    return DuckdbExpression(f"MAP([{listed_keys}], [{listed_values}])", pa.map_(keys[0].type, values[0].type), True)
+
+
+def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
+    if not operands:
+        raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")
+    return alike(translator, node, operands)
+
+
+@rule(exp.Struct)
+def _(translator: Translator, node: exp.Struct) -> DuckdbExpression:
+    fields: dict[str, DuckdbExpression] = {}
+    for part in node.expressions:
+        if not isinstance(part, exp.PropertyEQ):
+            raise translator.refusal(node, "has a field without a name", "write named_struct('km', km)")
+        name = part.this.name
+        if name in fields:
+            raise translator.refusal(node, f"has several fields {name}", "rename all but one of them")
+        fields[name] = translator.of(part.expression)
+    listed = ", ".join(f"{quoted(name)} := {value.sql}" for name, value in fields.items())
+    data_type = pa.struct([(name, value.type) for name, value in fields.items()])
+    return DuckdbExpression(f"struct_pack({listed})", data_type, any_raises(*fields.values()))

@@ -1,0 +1,84 @@
+"""Rows that are read by a thread, so that Ctrl-C reaches the thread that waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Final
+
+import pyarrow as pa
+
+_POLL_SECONDS: Final = 0.1
+"""The time after which a wait looks at Ctrl-C, which Windows has no other moment for."""
+
+_JOIN_SECONDS: Final = 2.0
+"""The time in which a thread ends that was interrupted. One that does not is left behind, and ends with the process."""
+
+
+class RowReader:
+    """Reads batches in a thread, two ahead of whoever takes them."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], interrupt: Callable[[int], None]) -> None:
+        """Start to read.
+
+        Args:
+            batches: The batches, which are computed as they are taken.
+            interrupt: Interrupts the computation in the thread of an id.
+        """
+        self._batches = batches
+        self._interrupt = interrupt
+        self._read: Queue[pa.RecordBatch | BaseException | None] = Queue(1)
+        self._is_stopped = Event()
+        self._thread = Thread(target=self._run, name="muntin-reader", daemon=True)
+
+    def batches(self) -> Generator[pa.RecordBatch]:
+        """Yield the batches; whatever ends this early interrupts the thread.
+
+        Raises:
+            Exception: What the computation of a batch raised.
+        """
+        self._thread.start()
+        try:
+            while True:
+                batch = self._next()
+                if batch is None:
+                    return
+                if isinstance(batch, BaseException):
+                    raise batch
+                yield batch
+        finally:
+            self._stop()
+
+    def _next(self) -> pa.RecordBatch | BaseException | None:
+        """Wait for a batch, an error, or None for the end."""
+        while True:
+            try:
+                return self._read.get(timeout=_POLL_SECONDS)
+            except Empty:
+                continue
+
+    def _stop(self) -> None:
+        self._is_stopped.set()
+        if self._thread.is_alive():
+            self._interrupt(self._thread.ident or 0)
+            self._thread.join(_JOIN_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            for batch in self._batches:
+                self._hand_over(batch)
+                if self._is_stopped.is_set():
+                    return
+        except BaseException as error:  # it is raised in the thread that takes the batches
+            self._hand_over(error)
+        else:
+            self._hand_over(None)
+
+    def _hand_over(self, batch: pa.RecordBatch | BaseException | None) -> None:
+        while not self._is_stopped.is_set():
+            try:
+                self._read.put(batch, timeout=_POLL_SECONDS)
+            except Full:
+                continue
+            return

@@ -1,0 +1,141 @@
+"""Worker processes that evaluate parts of a query side by side.
+
+The processes are loky's: they are started anew and not forked, which macOS and Windows need, without importing the main
+program, so that scripts without a guard, notebooks and programs from standard input can have them. They stay for the
+next query, and end when they had nothing to do for a while, or with this process.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import TimeoutError as NotYetError
+from concurrent.futures.process import BrokenProcessPool
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from muntin_engine.backends.local.worker_jobs import JobFailure, begin_worker, run_job
+from muntin_engine.errors import SetupError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from loky import ProcessPoolExecutor
+
+IDLE_SECONDS: Final = 30
+"""The time after which a worker without a job ends."""
+
+_POLL_SECONDS: Final = 0.1
+"""The time after which a wait for a worker looks at Ctrl-C, which Windows has no other moment for, and at progress."""
+
+_JOBS_AHEAD: Final = 2
+"""The number of jobs for each worker that wait or run, or have results that nobody has taken yet."""
+
+
+class Job(NamedTuple):
+    """A piece of work for a worker.
+
+    Attributes:
+        function: The function that does it.
+        arguments: Its arguments.
+        amount: The amount of work, as its stage counts it.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    amount: int
+
+
+class WorkerPool:
+    """The worker processes of this process, which all queries share."""
+
+    _lock: ClassVar[Lock] = Lock()
+    _shared: ClassVar[WorkerPool | None] = None
+
+    def __init__(self, workers: int) -> None:
+        """Start processes.
+
+        Args:
+            workers: The number of processes.
+        """
+        import loky  # it takes as long to import as a small query takes
+
+        self.workers = workers
+        self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
+            workers, timeout=IDLE_SECONDS, initializer=begin_worker, initargs=(workers,)
+        )
+
+    @classmethod
+    def started(cls, workers: int) -> WorkerPool:
+        """Return the pool with a number of processes, which is started unless it runs."""
+        with cls._lock:
+            pool = cls._shared
+            if pool is None or pool.workers != workers:
+                if pool is not None:
+                    pool._executor.shutdown(wait=False)  # its queries go on
+                pool = cls(workers)
+                cls._shared = pool
+            return pool
+
+    @classmethod
+    def is_running(cls, workers: int) -> bool:
+        """True if a pool with a number of processes runs, so that nobody waits for its start."""
+        with cls._lock:
+            return cls._shared is not None and cls._shared.workers == workers
+
+    def kill(self) -> None:
+        """End the processes at once, whatever they do."""
+        with self._lock:
+            if WorkerPool._shared is self:
+                WorkerPool._shared = None
+        self._executor.shutdown(wait=True, kill_workers=True)
+
+    def results(self, jobs: Iterable[Job], wait: Callable[[], None]) -> Iterator[tuple[Job, Any]]:
+        """Run jobs, and yield each with its result, in their order.
+
+        Args:
+            jobs: The jobs. No more are taken than the workers need.
+            wait: A function that is called again and again while nothing else is to do.
+
+        Raises:
+            SetupError: A worker process was killed.
+            Exception: What a job raised; of several, that of the first.
+        """
+        running: deque[tuple[Job, Future[Any]]] = deque()
+        for job in jobs:
+            running.append((job, self._submit(job)))
+            if len(running) == self.workers * _JOBS_AHEAD:
+                first_job, future = running.popleft()
+                yield first_job, self._result(future, wait)
+        for job, future in running:
+            yield job, self._result(future, wait)
+
+    def _submit(self, job: Job) -> Future[Any]:
+        try:
+            return self._executor.submit(run_job, job.function, *job.arguments)
+        except BrokenProcessPool as error:
+            raise _killed(error) from error
+
+    @staticmethod
+    def _result(future: Future[Any], wait: Callable[[], None]) -> Any:
+        while True:
+            try:
+                result = future.result(_POLL_SECONDS)
+            except NotYetError:
+                wait()
+                continue
+            except BrokenProcessPool as error:
+                raise _killed(error) from error
+            if isinstance(result, JobFailure):
+                raise result.raised()
+            return result
+
+
+def _killed(error: BrokenProcessPool) -> SetupError:
+    """Return the error for a worker process that ended in the middle of a job."""
+    return SetupError(
+        "a worker process of the query was killed, or died in code that is not Python's\n"
+        f"  {str(error).splitlines()[0] if str(error) else 'it left no message'}\n"
+        "  nothing was returned; often the machine had no memory left: try fewer processes, such as\n"
+        "  results(workers=1), in which an error of a module shows itself as well"
+    )

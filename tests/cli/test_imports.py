@@ -1,0 +1,26 @@
+"""What `muntin --help` imports: commands import what they need when they run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Final
+
+NEVER: Final = frozenset(
+    {
+        *("pyspark", "muntin_engine", "pyarrow", "numpy", "pandas", "duckdb", "sqlglot"),
+        *("http.server", "ssl", "webbrowser", "asyncio", "concurrent.futures", "packaging.requirements"),
+    }
+)
+
+
+def test_help_imports_no_engine_and_nothing_of_a_single_command() -> None:
+    script = (
+        "import sys; sys.argv = ['muntin', '--help']\n"
+        "from muntin_cli.app import app\n"
+        "try:\n    app()\n"
+        "finally:\n    print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Usage: muntin" in run.stdout
+    assert set(run.stderr.split()) & NEVER == set()

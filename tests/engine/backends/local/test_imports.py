@@ -1,0 +1,89 @@
+"""What a query over a table in this process imports: what it uses, and nothing besides."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+SCRIPT: Final = """
+import sys
+{before}
+from muntin import tumbling
+from muntin_engine import events, module
+
+def spread(values):
+    return max(values) - min(values)
+
+windows = events({path!r}, key="key", at="at"{arguments}).window(tumbling("1 minute"))
+results = windows.aggregate(spread=module(spread, {column!r}, returns=float)).results()
+assert results.column("spread").to_pylist() == [3.0], results
+print(*sorted(sys.modules))
+"""
+
+WITHOUT_PANDAS: Final = """
+class WithoutPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, WithoutPandas())
+"""
+"""pyarrow tries to import pandas for the first array from Python or NumPy, and goes on without it; Muntin does not."""
+
+NEVER: Final = frozenset(
+    {
+        *("pyspark", "py4j", "polars", "sqlglot", "pandas", "loky"),  # of other backends and kinds of tables
+        *("asyncio", "multiprocessing", "unittest", "pytest", "rich", "typer", "yaml"),
+        *("sqlite3", "psycopg", "deltalake", "pyiceberg", "confluent_kafka"),  # of sinks
+        *("packaging.requirements", "subprocess", "tarfile"),  # of installed packages
+        *("muntin_stats", "muntin_patterns", "muntin_adapters"),  # plugins whose modules it does not name
+    }
+)
+"""Modules and packages that a query of a function over columns does not use."""
+
+NEVER_OF_OURS: Final = (
+    "muntin_engine.backends.spark",
+    "muntin_engine.monitoring",
+    "muntin_engine.recording",
+    "muntin_engine.sinks.changelog_table",
+    "muntin_engine.sinks.databases",
+    "muntin_engine.packages.distributions",
+    "muntin_engine.sql_text",
+    "muntin_engine.testing",
+)
+
+
+def imported(script: str) -> set[str]:
+    """Run a script in a process of its own, and return the names of the modules that it has imported."""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    file = tmp_path / "rows.parquet"
+    times = pa.array([0, 10_000_000], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"key": [1, 1], "at": times, "value": [1.0, 4.0]}), file)
+    return str(file)
+
+
+def test_a_query_of_a_function_imports_what_it_uses(path: str) -> None:
+    modules = imported(SCRIPT.format(before=WITHOUT_PANDAS, path=path, column="value", arguments=""))
+    assert modules & NEVER == set()
+    ours = {name for name in modules if name.startswith("muntin")}
+    needless = {name for name in ours if any(name == other or name.startswith(f"{other}.") for other in NEVER_OF_OURS)}
+    assert needless == set()
+
+
+def test_expressions_in_sql_import_their_parser(path: str) -> None:
+    for column, arguments in (("value + 0", ""), ("value", ", rows='value > 0'")):
+        modules = imported(SCRIPT.format(before="", path=path, column=column, arguments=arguments))
+        assert "sqlglot" in modules
+        assert "pyspark" not in modules
