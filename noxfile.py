@@ -199,7 +199,7 @@ def editable(ours: list[Distribution]) -> list[str]:
 
 def install_all(session: nox.Session, *packages: str) -> None:
     """Install our distributions and what they and the tests require, with packages of certain versions."""
-    extras = ["--editable=./engine[spark,jre,connect]", "--requirement=requirements-dev.txt"]
+    extras = ["--editable=./engine[local,spark,jre,connect,sql]", "--requirement=requirements-dev.txt"]
     session.install(*editable(our_distributions()), *extras, *packages)
     session.install("--no-deps", "--editable=./bundle")
 
