@@ -45,8 +45,8 @@ TESTS: Final = (
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 
 LIBRARY_TESTS: Final = (
-    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
-    # sketches, and what the command checks.
+    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables,
+    # brokers, exporters, sketches, and what the command checks.
     "tests/engine/backends/local",
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/evaluators/arrays/stretches/test_bound_form.py",
