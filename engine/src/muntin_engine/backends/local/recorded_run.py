@@ -65,8 +65,14 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
     running = LocalQuery(task)
     rows_output = _recorded_output(query, running, writer)
     writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _metrics(rows_output))
-    if task.plan.choice.keeps_state:
-        writer.commit(_END_BATCH, _NO_SPARK_QUERY, _metrics(running.close()), is_end=True)
+    if not task.plan.choice.keeps_state:
+        return
+    metrics: list[tuple[str, int]] = []
+    try:
+        metrics = _metrics(running.close())
+    finally:
+        # Also if a module fails when windows close: a replay then closes them too, and fails as the run did.
+        writer.commit(_END_BATCH, _NO_SPARK_QUERY, metrics, is_end=True)
 
 
 def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
