@@ -45,8 +45,8 @@ TESTS: Final = (
 """The fewest that would find a break of what Muntin uses of Spark: 30 tests."""
 
 LIBRARY_TESTS: Final = (
-    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables, brokers, exporters,
-    # sketches, and what the command checks.
+    # What other packages are used for: queries in this process, SQL's texts, arrays, sinks in databases and tables,
+    # brokers, exporters, sketches, and what the command checks.
     "tests/engine/backends/local",
     "tests/engine/sql_text/test_meaning.py",
     "tests/engine/evaluators/arrays/stretches/test_bound_form.py",
@@ -199,7 +199,7 @@ def editable(ours: list[Distribution]) -> list[str]:
 
 def install_all(session: nox.Session, *packages: str) -> None:
     """Install our distributions and what they and the tests require, with packages of certain versions."""
-    extras = ["--editable=./engine[spark,jre,connect]", "--requirement=requirements-dev.txt"]
+    extras = ["--editable=./engine[local,spark,jre,connect,sql]", "--requirement=requirements-dev.txt"]
     session.install(*editable(our_distributions()), *extras, *packages)
     session.install("--no-deps", "--editable=./bundle")
 

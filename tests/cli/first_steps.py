@@ -50,6 +50,19 @@ except RuntimeError as error:
     print(error)
 """
 
+RIDES: Final = """\
+{"station": "north", "leaves": "2024-05-01T08:05:00Z", "km": 3.0}
+{"station": "north", "leaves": "2024-05-01T08:40:00Z", "km": 7.5}
+{"station": "south", "leaves": "2024-05-01T09:10:00Z", "km": 2.0}
+"""
+"""A file of JSON."""
+
+HOURS: Final = """
+SELECT station, window_start, MAX(km) - MIN(km) AS spread, COUNT(*) AS rides
+FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+GROUP BY station, window_start, window_end
+"""
+"""A query over the file."""
 
 JOB_TEST: Final = """
 from muntin import tumbling
@@ -98,10 +111,10 @@ class Newcomer:
         """Run a program of Python, which prints what is expected."""
         self._run(step, [str(self._python), "-c", program], expected, inside)
 
-    def types(self, command: str, expected: str, inside: str = ".") -> None:
-        """Run a command of the environment, which prints what is expected among other lines."""
+    def types(self, command: str, expected: str, inside: str = ".", code: int = 0) -> None:
+        """Run a command of the environment, which prints what is expected among other lines, and ends with a code."""
         program, *arguments = command.split()
-        self._run(command, [str(self._python.parent / program), *arguments], expected, inside)
+        self._run(command, [str(self._python.parent / program), *arguments], expected, inside, code)
 
     def write(self, name: str, text: str) -> None:
         """Write a file into the folder."""
@@ -109,7 +122,7 @@ class Newcomer:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def _run(self, step: str, command: list[str], expected: str, inside: str) -> None:
+    def _run(self, step: str, command: list[str], expected: str, inside: str, code: int = 0) -> None:
         begin = monotonic()
         done = subprocess.run(
             command,
@@ -122,7 +135,7 @@ class Newcomer:
             check=False,
         )
         self.seconds[step] = monotonic() - begin
-        if done.returncode != 0 or expected not in done.stdout:
+        if done.returncode != code or expected not in done.stdout:
             sys.exit(f"{step}: code {done.returncode}, expected {expected!r}, got\n{done.stdout}")
 
 
@@ -137,6 +150,11 @@ def take_first_steps(newcomer: Newcomer) -> None:
     newcomer.types("muntin modules", "stats.count")
     newcomer.types("muntin describe stats.average", "hopping, points")
     newcomer.types("muntin doctor", "no troubles")
+    newcomer.write("rides.json", RIDES)
+    newcomer.write("hours.sql", HOURS)
+    newcomer.types("muntin query hours.sql --input rides.json", "north    2024-05-01 08:00:00  4.5     2")
+    newcomer.types("muntin query hours.sql --input rides.json --follow", "--spark", code=2)
+    newcomer.types("muntin query hours.sql --input rides.json --spark", "pip install 'muntin[spark]'", code=3)
     newcomer.types("muntin new weather", "muntin-weather is a working package")
     package = "muntin-weather"
     newcomer.types("pip install --quiet --editable .[test,query]", "", inside=package)

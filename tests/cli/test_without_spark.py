@@ -18,7 +18,7 @@ import pytest
 from muntin import tumbling
 from muntin.testing import Script
 from muntin_stats import Sum
-from tests.cli.first_steps import JOB_TEST, PLUGINS_OF_JOB_TEST
+from tests.cli.first_steps import HOURS, JOB_TEST, PLUGINS_OF_JOB_TEST, RIDES
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -45,7 +45,7 @@ OF_SPARK: Final = {
 }
 """The names of the engine that PySpark is needed for."""
 
-RIDES: Final = """
+QUERY: Final = """
 from datetime import datetime
 
 import pyarrow as pa
@@ -154,13 +154,13 @@ def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
 
 
 def test_a_query_over_a_table_runs(python: Python) -> None:
-    printed = python.program(f"{RIDES}\nprint(spreads(query.results()))")
+    printed = python.program(f"{QUERY}\nprint(spreads(query.results()))")
     assert printed == "[('north', 4.5), ('south', 0.0)]\n"
 
 
 def test_a_query_as_data_runs(python: Python) -> None:
     printed = python.program(
-        f"""{RIDES}
+        f"""{QUERY}
 km = hours.aggregate(spread=module("stats.sum", "km")).to_dict(rides=rides)
 print(spreads(query_from_dict(km, {{"rides": rides}}).results()))
 """
@@ -189,10 +189,29 @@ def test_the_command_runs(python: Python) -> None:
     assert "no troubles" in python.command("doctor")
 
 
+def test_a_question_in_sql_is_answered(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "rides.csv").write_text("station,leaves,km\nnorth,2024-05-01T08:05:00Z,3\n")
+    (tmp_path / "hours.sql").write_text(
+        "SELECT station, window_start, SUM(km) AS km FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
+        " GROUP BY station, window_start, window_end"
+    )
+    assert "north    2024-05-01 08:00:00  3" in python.command("query", "hours.sql", "--input", "rides")
+    (tmp_path / "plain.sql").write_text("SELECT station, COUNT(*) AS n FROM rides GROUP BY station")
+    assert "north    1" in python.command("query", "plain.sql", "--input", "rides")
+    assert TO_INSTALL in python.command("query", "plain.sql", "--input", "rides", "--spark", code=3)
+
+
 def test_a_package_is_made_and_checked(python: Python) -> None:
     assert "pip install --editable '.[test]'" in python.command("new", "weather")
     checked = python.command("check", "muntin-patterns")
     assert "opened 7 modules in an empty folder" in checked
+
+
+def test_a_query_in_sql_over_files_runs(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "rides.json").write_text(RIDES, encoding="utf-8")
+    (tmp_path / "hours.sql").write_text(HOURS, encoding="utf-8")
+    assert "north    2024-05-01 08:00:00  4.5     2" in python.command("query", "hours.sql", "--input", "rides.json")
+    assert TO_INSTALL in python.command("query", "hours.sql", "--input", "rides.json", "--spark", code=3)
 
 
 def test_a_command_that_needs_spark_says_what_to_install(python: Python) -> None:

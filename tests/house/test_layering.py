@@ -182,8 +182,8 @@ LAYERS = (
     Layer(
         "muntin_cli",
         (*SDK, "muntin.testing", "muntin_cli", "rich", "typer"),
-        in_functions=("muntin_engine", "pyarrow", "pyspark", "yaml"),
-        for_types=("muntin_engine", "pyspark"),
+        in_functions=("duckdb", "muntin_engine", "pyarrow", "pyspark", "yaml"),
+        for_types=("muntin_engine", "pyarrow", "pyspark"),
     ),
     Layer("muntin_cli.probes", (*SDK, "pytest")),
     Layer("muntin_adapters", (*SDK, "muntin_adapters", "numpy", "pandas"), never=TESTING),

@@ -47,6 +47,7 @@ def test_two_classes_of_one_name_are_found() -> None:
 
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "now", "utcnow", "today", "localtime", "gmtime"}
 READERS = {
+    "muntin_engine/backends/local/streams/clock.py": "the one reading a micro-batch of a stream in this process",
     "muntin_engine/backends/spark/inputs/clock_source.py": "the one reading a micro-batch that becomes a row",
     "muntin_engine/workers/traces.py": "when a task of a worker began and ended",
     "muntin_engine/workers/traces_folder.py": "how long a task has run, and how long ago a worker that died had one",

@@ -24,8 +24,8 @@ def _pandas_frame(rows: pa.Table, folder: Path) -> pd.DataFrame:
     return rows.to_pandas(types_mapper=nullable.get)
 
 
-def _polars_frame(rows: pa.Table, folder: Path) -> Any:
-    return pl.from_arrow(rows)
+def _polars_frame(rows: pa.Table, folder: Path) -> pl.DataFrame:
+    return pl.DataFrame(rows)
 
 
 def _lazy_polars_frame(rows: pa.Table, folder: Path) -> pl.LazyFrame:

@@ -73,8 +73,9 @@ def check_job(scenario: Scenario) -> None:
 def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
     query = scenario.query
     # The watermark before the end says how far windows go that have no end of their own.
-    is_punctuated = isinstance(query, Query) and isinstance(query.progress, Punctuated)
-    says_watermark = is_punctuated and not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
+    says_watermark = False
+    if isinstance(query, Query) and isinstance(query.progress, Punctuated):
+        says_watermark = not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
     arrival = as_one_arrival(scenario.scripts, is_closed=not says_watermark)
     if query.has_clock and random.random() < 0.5:
         arrival = replace(arrival, clock=random.randint(0, 40))

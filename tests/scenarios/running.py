@@ -245,7 +245,7 @@ class Run:
         for name in arrival.signals:
             yield mark(0) | {"change": "signal", "signal": name}
 
-    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[dict[str, Any]]:
+    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[Mapping[str, Any]]:
         """Yield the changes of a stream in a micro-batch as rows of the projection."""
         change_counts = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
         for step in changes:

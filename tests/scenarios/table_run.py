@@ -131,5 +131,5 @@ class BatchRun(Run):
         super().__init__(query, query.plan(None if evaluator == "auto" else evaluator), AS_IT_IS)
         self._rows_by_stream = rows_by_stream
 
-    def _rows(self, changes: object, stream: int) -> Iterator[Mapping[str, Any]]:
+    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[Mapping[str, Any]]:
         yield from self._rows_by_stream[stream]

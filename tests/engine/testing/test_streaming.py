@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from muntin import session, tumbling
 from muntin.errors import ModuleFailedError, QueryError
-from muntin_engine import Query, StateError, StateMismatchError, events, module
+from muntin.progress import bounded_delay
+from muntin_engine import Query, StateError, StateMismatchError, events, module, union
 from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.testing.streaming import StartsJob, assert_rows
 from muntin_engine.testing.streaming import streaming as any_streaming
@@ -184,6 +185,30 @@ def test_results_that_are_retracted_are_retracted_in_the_query_after(streaming: 
         job.feed(*((tick,) for tick in ticks))
     assert [(row["start"], sorted(row["all"])) for row in job.results] == [(0, [2, 3]), (30, [1])]
     assert job.late_rows == []
+
+
+def test_a_union_a_heartbeat_and_a_clock_are_streams_of_the_job(streaming: StartsJob) -> None:
+    def united(rides: Any, walks: Any, beats: Any, clock: Any) -> Query:
+        ridden = events(rides, key="k", at="at").with_heartbeat(beats, at="at", delay="1 minute").with_clock(clock)
+        walked = events(walks, key="k", at="at", watermark="1 minute")
+        return union(rides=ridden, walks=walked).window(tumbling("1 hour")).aggregate(n=module(Count))
+
+    schema = "k string, at timestamp"
+    job = streaming(united, rides=schema, walks=schema, beats="at timestamp", clock="now timestamp")
+    job.feed(rides=[("a", "2024-05-01T08:05:00Z")], clock=[("2024-05-01T08:06:00Z",)])
+    job.feed(walks=[("a", "2024-05-01T08:10:00Z"), ("a", "2024-05-01T09:01:00Z")])
+    assert_rows(job.feed(beats=[("2024-05-01T09:01:00Z",)]), [{"k": "a", "start": "2024-05-01T08:00:00Z", "n": 2}])
+
+
+def test_the_clock_of_the_machine_is_read_in_each_micro_batch(streaming: StartsJob) -> None:
+    def counted_by_the_clock(rows: Any) -> Query:
+        idle = bounded_delay("1 hour").with_idle("1 ms", lag="1 minute")
+        stream = events(rows, key="k", at="at", watermark=idle).with_clock(every="1 ms")
+        return stream.window(tumbling("1 hour")).aggregate(n=module(Count))
+
+    job = streaming(counted_by_the_clock, "k string, at timestamp")
+    # The source falls silent in the past: by the clock of this machine it is idle, and its windows are over.
+    assert_rows([*job.feed(("a", "2024-05-01T08:05:00Z")), *job.feed()], [{"k": "a", "n": 1}])
 
 
 def test_another_version_goes_on_with_the_state_or_is_refused(

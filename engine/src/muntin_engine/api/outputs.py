@@ -15,7 +15,7 @@ from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, html_of, text_of
 from muntin_engine.plan.steps import step
-from muntin_engine.sinks.recordings.recorder import RecordLike
+from muntin_engine.sinks.recordings.recorder import Recorder, RecordLike
 from muntin_engine.sinks.sink import SinkLike
 
 if TYPE_CHECKING:
@@ -220,6 +220,29 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
             QueryError: The query has no second output: its module is not a `RowOperator`, or declares None for it.
         """
         return self._backend.evicted_rows(self._run_by(workers))
+
+    def record(self, record: RecordLike) -> None:
+        """Run the query over its tables in this process, and record it, so that `Recording(...)` tells its story.
+
+        The recording has the rows as the query reads them, and is explained as that of a stream: which rows made each
+        result, and the fate of each row. It is a stream of one micro-batch, which then ends. A stream on Spark is
+        recorded while it runs, by `write(record=...)`.
+
+        Args:
+            record: A folder for the recording, which has none yet; or a `Recorder`, which can limit the keys.
+
+        Raises:
+            QueryError: The input is a DataFrame of Spark's, or something is no place for a recording.
+            RecordingError: The folder has a recording.
+            ModuleFailedError: A module raised an exception. The recording has the rows up to it.
+
+        Cost: that of the query in one process, and its rows on disk.
+
+        Example:
+            >>> query.record("wrong_number")  # doctest: +SKIP
+            >>> print(Recording("wrong_number").story(keys=["north"]))  # doctest: +SKIP
+        """
+        self._backend.record(self, Recorder.of(record))
 
     def _run_by(self, workers: int | None) -> Self:
         """Return the query as a number of processes run it; None for as many as the backend takes."""

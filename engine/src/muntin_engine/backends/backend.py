@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
     from muntin_engine.plan.request import ColumnLike, Frame, Heartbeat, InputRequest, WindowRequest
+    from muntin_engine.sinks.recordings.recorder import Recorder
     from muntin_engine.time.source_rules import SourceRules
 
 
@@ -283,6 +284,10 @@ class Backend(DistributedRows):
         """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
         del query
         return ""
+
+    @abstractmethod
+    def record(self, query: PlannedQuery, recorder: Recorder) -> None:
+        """Run a query over tables and record it; see `Query.record` for its errors."""
 
     # The output of a query in sinks
 

@@ -70,12 +70,14 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
     places = np.arange(len(rows)) % count
     places[is_good] = buckets_of(keys, len(good_rows), count)
 
-    order = np.argsort(places, kind="stable")
+    # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
+    order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
     ordered = rows.take(pa.array(order)).combine_chunks()
-    buckets, starts = np.unique(places[order], return_index=True)
-    stops = [*starts[1:], len(rows)]
-    for bucket, start, stop in zip(buckets.tolist(), starts, stops, strict=True):
-        yield bucket, ordered.slice(start, stop - start)
+    start = 0
+    for bucket, row_count in enumerate(np.bincount(places).tolist()):
+        if row_count:
+            yield bucket, ordered.slice(start, row_count)
+            start += row_count
 
 
 def _hashes(column: pa.Array) -> Hashes:

@@ -14,6 +14,7 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
+from muntin_engine.backends.local import file_parts
 from muntin_engine.backends.local.local_frame import opened
 
 ROWS = pa.table({"k": ["a", "b"], "at": [1, 2], "x": [3, 4]})
@@ -137,6 +138,14 @@ def test_what_files_do_not_have_in_common_matters_where_it_is_read(tmp_path: Pat
 def test_whole_numbers_of_several_sizes_are_one_column(tmp_path: Path) -> None:
     small = ROWS.set_column(2, "x", pa.array([5, 6], pa.int8()))
     assert rows_of(two_parquet(tmp_path, small)) == {"a": [3, 5], "b": [4, 6]}
+
+
+def test_parts_of_files_have_the_columns_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_parts, "PART_ROWS", 2)
+    frame = opened(two_parquet(tmp_path, ROWS))
+    parts = frame.parts()
+    assert [part.schema for part in parts] == [frame.schema] * 2
+    assert pa.concat_tables(map(pa.table, parts)).equals(pa.table(frame))
 
 
 def test_columns_of_csv_may_come_in_another_order(tmp_path: Path) -> None:

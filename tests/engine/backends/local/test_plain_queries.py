@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,8 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import muntin_engine.testing.streaming
 from muntin.errors import QueryError
+from muntin_engine import Query, sql
 from muntin_engine.backends.local.queried_rows import QueriedRows
+from muntin_engine.testing.streaming import StartsJob, assert_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,6 +75,11 @@ TEXTS: Final = (
     "SELECT station FROM rides UNION SELECT station FROM stations",
     "SELECT riders * INTERVAL '1' MINUTE AS lasts, leaves + riders * INTERVAL 1 SECOND AS ends FROM rides",
     "SELECT 1 AS x, 'a' AS y, NULL AS z",
+    "SELECT station, -riders AS riders FROM rides GROUP BY station, riders HAVING riders > 0",
+    "SELECT station, SUM(riders) AS riders FROM rides WHERE riders < 100 GROUP BY station HAVING MAX(riders) > 1",
+    "SELECT KM, rides.Station, BIKE.Gears FROM rides",
+    "SELECT 1 AS x FROM rides HAVING COUNT(*) > 3",
+    "SELECT a.station FROM rides a JOIN rides b ON a.km = b.km",
     "SELECT i FROM (SELECT CAST(station AS INT) AS i FROM rides WHERE riders > 99999999999) WHERE i > 3",
 )
 
@@ -144,6 +153,11 @@ def test_a_row_that_cannot_be_computed_is_an_error(text: str, message: str) -> N
         QueriedRows.of(text, {"rides": RIDES}).table()
 
 
+streaming = muntin_engine.testing.streaming.streaming
+"""The fixture that runs a job."""
+
+RIDES_OF_STREAM: Final = "station string, leaves timestamp, km double"
+
 SELF_JOIN: Final = "SELECT a.city FROM s AS a JOIN s AS b ON a.size = b.size + 1"
 
 
@@ -165,3 +179,24 @@ def test_tables_of_all_kinds_are_read_twice_and_give_their_like(tmp_path: Path) 
         result = rows.table()
         assert isinstance(result, kind)
     assert rows.table()["city"].tolist() == ["B", "B2", "none", "D"]
+
+
+def _hours(query: str) -> Callable[[Any], Query[Any]]:
+    text = f"""
+        SELECT station, window_start, SUM(twice) AS km
+        FROM TUMBLE(TABLE ({query}) WATERMARK DELAY OF INTERVAL '0' MINUTES, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
+        GROUP BY station, window_start, window_end
+    """
+    return lambda rides: sql(text, rides=rides)
+
+
+def test_a_query_of_the_rows_of_a_stream_is_one_of_each_micro_batch(streaming: StartsJob) -> None:
+    job = streaming(_hours("SELECT *, km * 2 AS twice FROM rides WHERE km > 1"), RIDES_OF_STREAM)
+    assert job.feed(("a", "2024-05-01T08:05:00Z", 3.0), ("a", "2024-05-01T08:40:00Z", 0.5)) == []
+    assert_rows(job.feed(("a", "2024-05-01T09:40:00Z", 2.0)), [{"station": "a", "km": 6.0}])
+    assert_rows(job.close(), [{"station": "a", "km": 4.0}])
+
+
+def test_a_query_over_several_rows_of_a_stream_is_refused(streaming: StartsJob) -> None:
+    with pytest.raises(QueryError, match="a query of a stream's rows that joins, groups or orders them"):
+        streaming(_hours("SELECT *, km AS twice FROM rides ORDER BY km"), RIDES_OF_STREAM, backend="local").close()

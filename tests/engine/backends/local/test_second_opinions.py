@@ -296,8 +296,8 @@ def random_stays(seed: int, stations: int) -> pa.Table:
 
 def test_snapshots_are_sums_over_what_begins_and_ends() -> None:
     stays = random_stays(3, stations=1_000)
-    query = events(stays, key="station", start="low", end="high").window(snapshot())
-    query = query.aggregate(n=module("stats.count"), guests=module("stats.sum", "guests"))
+    snapshots = events(stays, key="station", start="low", end="high").window(snapshot())
+    query = snapshots.aggregate(n=module("stats.count"), guests=module("stats.sum", "guests"))
     connection = duckdb.connect()
     connection.register("stays", stays)
     steps = """

@@ -8,7 +8,7 @@ import os
 from muntin.errors import QueryError
 
 
-def check_workers(workers: int) -> None:
+def check_workers(workers: object) -> None:
     """Refuse what is no number of processes.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-PART_ROWS: Final = 1_000_000
+PART_ROWS: Final = 500_000
 """The number of rows at which a part ends. A map task merges more of them than it does of a batch."""
 
 PART_BYTES: Final = 128 * 2**20

@@ -20,6 +20,7 @@ from muntin_engine.backends.local.local_frame import opened, relation_of
 from muntin_engine.backends.local.local_inputs import LocalInputs
 from muntin_engine.backends.local.local_results import output_table, selected
 from muntin_engine.backends.local.memory_in_words import memory_in_words
+from muntin_engine.backends.local.recorded_run import record_run
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
 from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
     from muntin_engine.plan.request import WindowRequest
+    from muntin_engine.sinks.recordings.recorder import Recorder
 
 
 _WIDTH: Final = 20
@@ -113,6 +115,11 @@ class LocalBackend(Backend):
         first_rows = selected(ordered, query.selection).slice(0, rows)
         widest = _WIDTH if truncate is True else int(truncate) or _NO_WIDTH
         relation_of(first_rows).show(max_rows=rows, max_width=_NO_WIDTH, max_col_width=widest)
+
+    def record(self, query: PlannedQuery, recorder: Recorder) -> None:
+        """Run a query and record it."""
+        self._check_end(query, "record()")
+        record_run(query, recorder)
 
     def _check_end(self, query: PlannedQuery, call: str) -> None:
         """Refuse to run a query over a stream: only the fixture that feeds the stream does so.

@@ -32,6 +32,9 @@ from muntin_engine.backends.local.micro_batch import MicroBatch
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
 """The types that have a meaning in a query, for messages."""
 
+_SIZES: Final = (frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}), frozenset({"FLOAT", "DOUBLE"}))
+"""The types of numbers of several sizes, as DuckDB spells them, which a cast makes alike."""
+
 _BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once, besides what a table itself holds."""
 
@@ -141,9 +144,11 @@ class OpenFrame(LocalFrame):
 
     Attributes:
         frame: The table.
+        known_columns: The columns, if they are known, as those of a part of a table are; None to describe them.
     """
 
     frame: Any
+    known_columns: FrameColumns | None = None
 
     @property
     def origin(self) -> Any:
@@ -180,8 +185,8 @@ class OpenFrame(LocalFrame):
         return self.kind.row_count(self.frame)
 
     def parts(self) -> list[LocalFrame]:
-        """Return parts of the table."""
-        return [OpenFrame(part) for part in self.kind.parts(self.frame)]
+        """Return parts of the table, whose columns are those of the table: a file alone may have smaller numbers."""
+        return [OpenFrame(part, self.columns) for part in self.kind.parts(self.frame)]
 
     @cached_property
     def source(self) -> Any:
@@ -199,6 +204,8 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read.
         """
+        if self.known_columns is not None:
+            return self.known_columns
         try:
             return self.kind.columns(new_connection(), self.source)
         except duckdb.Error as error:
@@ -241,7 +248,7 @@ class OpenFrame(LocalFrame):
         relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.read_types.get(name, data_type)
-            if data_type != planned_type:
+            if data_type != planned_type and not any({data_type, planned_type} <= sizes for sizes in _SIZES):
                 raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
         yield relation.project(", ".join(columns) or "1")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from muntin_engine.backends.backend import Inputs, UnitedStreams
 from muntin_engine.backends.local.column_reader import LocalColumnReader
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.payload_columns import with_payload
-from muntin_engine.backends.local.refusals import NeedsSparkError, not_yet
+from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.local.streams.clock import clock_stream
 from muntin_engine.backends.local.united_streams import unite
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
 from muntin_engine.plan.request import SqlExpression
@@ -84,7 +85,8 @@ class LocalInputs(LocalColumnReader, Inputs):
         """Make one stream of several."""
         return unite(streams)
 
-    def clock(self, df: Any, every: Duration) -> NoReturn:
-        """Refuse the clock of this machine: the call refuses it first for tables, which have ended."""
-        del df, every
-        raise not_yet("a clock")
+    def clock(self, df: Any, every: Duration) -> Any:
+        """Return the reading of this machine's clock in a micro-batch; the call refuses it for tables, which end."""
+        micro_batch = opened(df).micro_batch
+        assert micro_batch is not None, "a table has no clock"
+        return clock_stream(every, micro_batch)

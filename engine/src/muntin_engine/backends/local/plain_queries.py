@@ -32,6 +32,11 @@ _SELECT_PARTS: Final = frozenset(
 )
 """The parts of a SELECT that are translated, as sqlglot calls them."""
 
+_OVER_SEVERAL_ROWS: Final = (
+    *(exp.Join, exp.Union, exp.Group, exp.AggFunc, exp.Having, exp.Distinct, exp.Order, exp.Limit, exp.Offset),
+)
+"""The nodes of queries in which a row follows from several rows."""
+
 _JOIN_PARTS: Final = frozenset(("this", "side", "kind", "on", "using"))
 
 _JOINS: Final[Mapping[str, str]] = {
@@ -76,10 +81,12 @@ class QueryOverTables:
     Attributes:
         sql: Its text. It reads each table under the name that `table_view` returns for its number.
         columns: Its columns, in order.
+        keeps_rows: True if a row of the result follows from several rows, as in joins and groups.
     """
 
     sql: str
     columns: tuple[TableColumn, ...]
+    keeps_rows: bool = False
 
     def reads(self, number: int) -> int:
         """Return how often the query reads a table, by the number of the table."""
@@ -121,7 +128,8 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
     for number, (name, columns) in enumerate(tables.items()):
         names = ", ".join(quoted(column.name) if column.refusal is None else _unread(column) for column in columns)
         queries[name.casefold()] = QueryOverTables(f"SELECT {names} FROM {quoted(table_view(number))}", tuple(columns))
-    return _QueryTranslator(queries, tuple(tables)).query(trees[0])
+    query = _QueryTranslator(queries, tuple(tables)).query(trees[0])
+    return replace(query, keeps_rows=trees[0].find(*_OVER_SEVERAL_ROWS) is not None)
 
 
 @dataclass(frozen=True)
@@ -284,7 +292,7 @@ _SelectItem: TypeAlias = "exp.Expr | _SourceColumn"
 
 
 @dataclass(frozen=True)
-class _Item:
+class _OutputColumn:
     """A column of a SELECT.
 
     Attributes:
@@ -526,13 +534,13 @@ class _QueryTranslator:
             raise self._refusal(tree, "has no columns")
         return items
 
-    def _item(self, node: _SelectItem, scope: Scope, sources: _FromClause) -> _Item:
+    def _item(self, node: _SelectItem, scope: Scope, sources: _FromClause) -> _OutputColumn:
         """Translate a column of a SELECT."""
         if isinstance(node, _SourceColumn):
             if isinstance(scope, _GroupScope):
                 raise QueryError("a grouped SELECT has '*'\n  name the columns")
             column = node.column
-            return _Item(column.name, DuckdbExpression(node.sql, column.type), column)
+            return _OutputColumn(column.name, DuckdbExpression(node.sql, column.type), column)
         body = node.unalias()
         name = node.alias or _spark_name(body)
         if not name:
@@ -540,11 +548,11 @@ class _QueryTranslator:
         if isinstance(body, exp.Column) and isinstance(scope, _SourceScope):
             passed = _passed_column(body, sources)
             if passed is not None:
-                return _Item(name, DuckdbExpression(passed.sql, passed.column.type), passed.column)
+                return _OutputColumn(name, DuckdbExpression(passed.sql, passed.column.type), passed.column)
         value = translator_of(body, scope).of(body)
         if pa.types.is_null(value.type):
             value = DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(value.type)})", value.type)
-        return _Item(name, value)
+        return _OutputColumn(name, value)
 
     def _groups(
         self, tree: exp.Select, items: Sequence[_SelectItem], scope: _SourceScope, condition: DuckdbExpression | None
@@ -583,7 +591,7 @@ class _QueryTranslator:
                         return _body(item)
         return node
 
-    def _order(self, tree: exp.Select, columns: Sequence[_Item], scope: Scope) -> str:
+    def _order(self, tree: exp.Select, columns: Sequence[_OutputColumn], scope: Scope) -> str:
         order = tree.args.get("order")
         if order is None:
             return ""
@@ -615,7 +623,7 @@ class _QueryTranslator:
             sql += f" {word} {number.this}"
         return sql
 
-    def _is_distinct(self, tree: exp.Select, columns: Sequence[_Item]) -> bool:
+    def _is_distinct(self, tree: exp.Select, columns: Sequence[_OutputColumn]) -> bool:
         distinct = tree.args.get("distinct")
         if distinct is None:
             return False
@@ -627,7 +635,7 @@ class _QueryTranslator:
                 raise self._refusal(tree, f"compares {column.name}, a float", "GROUP BY it instead")
         return True
 
-    def _check_names(self, tree: exp.Select, columns: Sequence[_Item]) -> None:
+    def _check_names(self, tree: exp.Select, columns: Sequence[_OutputColumn]) -> None:
         names = [column.name.casefold() for column in columns]
         for column in columns:
             if names.count(column.name.casefold()) > 1:
@@ -671,7 +679,7 @@ def _passed_column(node: exp.Column, sources: _FromClause) -> _SourceColumn | No
     return None if fields else column
 
 
-def _guarded(item: _Item, condition: DuckdbExpression) -> _Item:
+def _guarded(item: _OutputColumn, condition: DuckdbExpression) -> _OutputColumn:
     return replace(item, value=_guarded_value(item.value, condition))
 
 

@@ -16,6 +16,7 @@ from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import LocalFrame, new_connection, opened
+from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.plain_queries import (
     QueryOverTables,
     TableColumn,
@@ -24,7 +25,7 @@ from muntin_engine.backends.local.plain_queries import (
     table_view,
     translated_query,
 )
-from muntin_engine.backends.local.refusals import FailedRowError
+from muntin_engine.backends.local.refusals import FailedRowError, not_yet
 
 _BATCH_ROWS: Final = 100_000
 
@@ -58,6 +59,8 @@ class QueriedRows(LocalFrame):
         for number, frame in enumerate(frames.values()):
             if query.reads(number):
                 read_tables[number] = frame
+        if query.keeps_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
+            raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
         return cls(query, read_tables)
 
     @property
@@ -65,6 +68,19 @@ class QueriedRows(LocalFrame):
         """The kind of the first table that the query reads; that of Arrow data if it reads none."""
         first_frame = next(iter(self.tables.values()), None)
         return opened(pa.table({})).kind if first_frame is None else first_frame.kind
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the stream that the query reads; None if it reads tables."""
+        for frame in self.tables.values():
+            if frame.micro_batch is not None:
+                return frame.micro_batch
+        return None
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if a table has the results of a query, which runs while they are read."""
+        return any(frame.runs_queries for frame in self.tables.values())
 
     @cached_property
     def schema(self) -> pa.Schema:

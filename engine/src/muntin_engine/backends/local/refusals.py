@@ -64,9 +64,10 @@ class FailedRowError(QueryError):
             error: The error.
             separator: Stands in its text before the part of the query that failed, if that is known.
         """
-        kind_and_fact, _, part = reason_of(error).partition(separator)
-        self.fact = kind_and_fact
+        kind_and_fact, _, part = str(error).partition(separator)
+        self.fact = reason_of(error)
         if part:
-            self.fact = kind_and_fact.removeprefix("Invalid Input Error: ")
+            self.fact = " ".join(kind_and_fact.removeprefix("Invalid Input Error: ").splitlines())
+            part = part.splitlines()[0]
         within = f", in {part!r}" if part else ""
         super().__init__("{what}: {fact}{within}", value=part, what=what, fact=self.fact, within=within)

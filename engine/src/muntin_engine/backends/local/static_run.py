@@ -73,13 +73,13 @@ class StaticRun:
         """
         keeps_state = self._task.plan.choice.keeps_state
         with self._folder, self._progress:
+            is_failed = True  # also after Ctrl-C, or when the caller wants no more
             try:
                 yield from self._outputs_of_buckets() if keeps_state else self._outputs_without_state()
-            except BaseException:
-                # Also after Ctrl-C, or when the caller wants no more: nobody waits for what workers still do.
+                is_failed = False
+            finally:
                 if self._pool is not None:
-                    self._pool.kill()
-                raise
+                    self._pool.release(is_failed=is_failed)
 
     def _outputs_of_buckets(self) -> Iterator[TaskOutput]:
         exchange = Exchange(self._task, self._folder)
@@ -165,4 +165,4 @@ class StaticRun:
             return
         self._task_file = self._folder.path / "task"
         self._task_file.write_bytes(packed_task)
-        self._pool = WorkerPool.started(self._workers)
+        self._pool = WorkerPool.acquire(self._workers)

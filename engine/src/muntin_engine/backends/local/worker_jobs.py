@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import pyarrow as pa
 
 from muntin_engine.backends.local.exchange import BucketInput, SentBlobs
@@ -65,6 +64,8 @@ def run_job(job: Callable[..., Any], *arguments: Any) -> Any:
 
 def failure_of(error: Exception) -> JobFailure:
     """Return an error as it travels to another process, as text where it cannot."""
+    import cloudpickle
+
     trace = "".join(traceback.format_exception(error)).rstrip()
     for failure in (JobFailure(error, error.__cause__, trace), JobFailure(error, None, trace)):
         try:

@@ -47,10 +47,10 @@ class Job(NamedTuple):
 
 
 class WorkerPool:
-    """The worker processes of this process, which all queries share."""
+    """A number of worker processes. Queries that run at one time, in several threads, share those of their number."""
 
     _lock: ClassVar[Lock] = Lock()
-    _shared: ClassVar[WorkerPool | None] = None
+    _pools: ClassVar[dict[int, WorkerPool]] = {}
 
     def __init__(self, workers: int) -> None:
         """Start processes.
@@ -61,34 +61,46 @@ class WorkerPool:
         import loky  # it takes as long to import as a small query takes
 
         self.workers = workers
+        self._users = 0
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
             workers, timeout=IDLE_SECONDS, initializer=begin_worker, initargs=(workers,)
         )
 
     @classmethod
-    def started(cls, workers: int) -> WorkerPool:
-        """Return the pool with a number of processes, which is started unless it runs."""
+    def acquire(cls, workers: int) -> WorkerPool:
+        """Return a number of processes for a query, which releases them; they are started unless they run."""
         with cls._lock:
-            pool = cls._shared
-            if pool is None or pool.workers != workers:
-                if pool is not None:
-                    pool._executor.shutdown(wait=False)  # its queries go on
-                pool = cls(workers)
-                cls._shared = pool
+            if workers not in cls._pools:
+                cls._pools[workers] = cls(workers)
+            pool = cls._pools[workers]
+            pool._users += 1
             return pool
 
     @classmethod
     def is_running(cls, workers: int) -> bool:
-        """True if a pool with a number of processes runs, so that nobody waits for its start."""
+        """True if a number of processes runs, so that nobody waits for their start."""
         with cls._lock:
-            return cls._shared is not None and cls._shared.workers == workers
+            return workers in cls._pools
 
-    def kill(self) -> None:
-        """End the processes at once, whatever they do."""
+    def release(self, *, is_failed: bool) -> None:
+        """Leave the processes to other queries.
+
+        Args:
+            is_failed: True if they may still do what the query asked for. They are ended at once unless others use
+                them.
+        """
         with self._lock:
-            if WorkerPool._shared is self:
-                WorkerPool._shared = None
-        self._executor.shutdown(wait=True, kill_workers=True)
+            self._users -= 1
+            is_unused = is_failed and not self._users
+        if is_unused:
+            self._forget()
+            self._executor.shutdown(wait=True, kill_workers=True)
+
+    def _forget(self) -> None:
+        """Let the next query start processes of its own."""
+        with self._lock:
+            if self._pools.get(self.workers) is self:
+                del self._pools[self.workers]
 
     def results(self, jobs: Iterable[Job], wait: Callable[[], None]) -> Iterator[tuple[Job, Any]]:
         """Run jobs, and yield each with its result, in their order.
@@ -112,12 +124,12 @@ class WorkerPool:
 
     def _submit(self, job: Job) -> Future[Any]:
         try:
-            return self._executor.submit(run_job, job.function, *job.arguments)
+            future: Future[Any] = self._executor.submit(run_job, job.function, *job.arguments)
         except BrokenProcessPool as error:
-            raise _killed(error) from error
+            raise self._killed(error) from error
+        return future
 
-    @staticmethod
-    def _result(future: Future[Any], wait: Callable[[], None]) -> Any:
+    def _result(self, future: Future[Any], wait: Callable[[], None]) -> Any:
         while True:
             try:
                 result = future.result(_POLL_SECONDS)
@@ -125,17 +137,18 @@ class WorkerPool:
                 wait()
                 continue
             except BrokenProcessPool as error:
-                raise _killed(error) from error
+                raise self._killed(error) from error
             if isinstance(result, JobFailure):
                 raise result.raised()
             return result
 
-
-def _killed(error: BrokenProcessPool) -> SetupError:
-    """Return the error for a worker process that ended in the middle of a job."""
-    return SetupError(
-        "a worker process of the query was killed, or died in code that is not Python's\n"
-        f"  {str(error).splitlines()[0] if str(error) else 'it left no message'}\n"
-        "  nothing was returned; often the machine had no memory left: try fewer processes, such as\n"
-        "  results(workers=1), in which an error of a module shows itself as well"
-    )
+    def _killed(self, error: BrokenProcessPool) -> SetupError:
+        """Return the error for a worker process that ended in the middle of a job."""
+        self._forget()
+        lines = str(error).splitlines()
+        return SetupError(
+            "a worker process of the query was killed, or died in code that is not Python's\n"
+            f"  {lines[0] if lines else 'it left no message'}\n"
+            "  nothing was returned; often the machine had no memory left: try fewer processes, such as\n"
+            "  results(workers=1), in which an error of a module shows itself as well"
+        )

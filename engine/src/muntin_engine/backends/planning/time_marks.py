@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin import Axis
-from muntin.errors import QueryError
+from muntin import Axis, Duration
+from muntin.axis import ticks
+from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Argument
 
 if TYPE_CHECKING:
@@ -51,3 +52,18 @@ def check_clock(scale: AxisScale) -> None:
             "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
             change=Argument("change", "clock"),
         )
+
+
+def period_of(every: Duration) -> int:
+    """Return the period in which a clock is read, in microseconds.
+
+    Raises:
+        PolicyError: The period is not above zero, or a number without a unit.
+        DurationError: It cannot be read.
+    """
+    period = ticks(every)
+    if period <= 0:
+        raise PolicyError(
+            "a clock is read every so often, got {argument}\n  give a time above zero", argument="every", value=every
+        )
+    return period

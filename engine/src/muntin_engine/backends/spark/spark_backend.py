@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn
 
 from pyspark.sql import Column, DataFrame
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
     from muntin_engine.plan.request import ColumnLike, InputRequest, WindowRequest
+    from muntin_engine.sinks.recordings.recorder import Recorder
 
 
 class SparkInputs(SparkColumnReader, Inputs):
@@ -182,6 +183,19 @@ class SparkBackend(Backend):
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
         outputs.show(query, rows, truncate=truncate)
+
+    def record(self, query: PlannedQuery, recorder: Recorder) -> NoReturn:
+        """Refuse to record a run of its own: streams are recorded while they run."""
+        del recorder
+        if query.source.df.isStreaming:
+            raise QueryError(
+                "record() runs a query over a table, and the input is a stream\n"
+                "  record it while it runs: query.write(checkpoint='checkpoint', results='results', record='recording')"
+            )
+        raise QueryError(
+            "record() runs a query in this process, and the input is a DataFrame of Spark's\n"
+            "  give events() its rows: events(df.toArrow(), ...)"
+        )
 
     def write(self, request: WriteRequest) -> StreamingQuery:
         """Start a streaming query that writes to sinks."""

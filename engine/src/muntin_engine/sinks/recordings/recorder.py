@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from muntin.errors import QueryError
 from muntin_engine.sinks.addresses import local_path
@@ -43,6 +43,22 @@ class Recorder:
         self.folder  # noqa: B018  # raises if `path` is not on this machine
         if isinstance(self.keys, str):
             raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """Return the recorder of an argument `record`: the recorder itself, or one of a folder.
+
+        Raises:
+            QueryError: It is neither.
+        """
+        if isinstance(record, cls):
+            return record
+        if isinstance(record, str | PathLike):
+            return cls(record)
+        raise QueryError(
+            f"record={record!r:.80} is no place for a recording\n"
+            "  expected: the path of a folder, or Recorder('<path>', ...)"
+        )
 
     @property
     def folder(self) -> Path:

@@ -61,7 +61,7 @@ class JobInProcess(StreamingJob):
         Raises:
             Exception: Any exception that its function raises.
         """
-        return self._query_over(self._micro_batch({}))
+        return self._query_over({}, MicroBatch())
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
         tables = {name: table_of(stream_rows, self._schemas[name]) for name, stream_rows in rows.items()}
@@ -79,8 +79,8 @@ class JobInProcess(StreamingJob):
         """Run what waits: a micro-batch that failed comes again before the next one, as on Spark."""
         while self._waiting:
             fed_batch = self._waiting[0]
-            micro_batch = self._micro_batch(fed_batch.rows)
-            query: PlannedQuery = self._query_over(micro_batch)
+            micro_batch = MicroBatch()
+            query: PlannedQuery = self._query_over(fed_batch.rows, micro_batch)
             if fed_batch.watermark is not None:
                 query = punctuated(query, fed_batch.watermark)
             if has_late_rows(query):
@@ -95,14 +95,12 @@ class JobInProcess(StreamingJob):
     def _check(self) -> None:
         self._stored.check(self.make_query())
 
-    def _query_over(self, micro_batch: MicroBatch) -> Query:
-        streams = {name: LocalStream(name, micro_batch) for name in self._schemas}
+    def _query_over(self, rows: Mapping[str, pa.Table], micro_batch: MicroBatch) -> Query:
+        """Start the job over the rows of a micro-batch; streams that are not named have none."""
+        streams: dict[str, LocalStream] = {}
+        for name, schema in self._schemas.items():
+            streams[name] = LocalStream(rows.get(name, schema.empty_table()), micro_batch)
         return self._query(streams)
-
-    def _micro_batch(self, rows: Mapping[str, pa.Table]) -> MicroBatch:
-        """Return a micro-batch of rows; streams without any have none."""
-        empty_tables = {name: schema.empty_table() for name, schema in self._schemas.items()}
-        return MicroBatch({**empty_tables, **rows})
 
     def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
         """Keep the rows of the outputs of a micro-batch."""

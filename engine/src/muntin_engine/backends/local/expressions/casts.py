@@ -105,7 +105,7 @@ def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
     return wanted
 
 
-class _Conversion(ABC):
+class _CastRule(ABC):
     """Makes values of one family of another."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class _Conversion(ABC):
         """Return the value in its new type, in DuckDB's SQL."""
 
 
-class _SameCast(_Conversion):
+class _SameCast(_CastRule):
     """The cast of DuckDB, which is that of Spark too."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -122,7 +122,7 @@ class _SameCast(_Conversion):
         return f"CAST({value.sql} AS {duckdb_type(wanted)})"
 
 
-class _OtherFloat(_Conversion):
+class _OtherFloat(_CastRule):
     """Makes a double of a float; a double that is too large for a float is infinite, where DuckDB raises."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -136,7 +136,7 @@ class _OtherFloat(_Conversion):
         return f"(CASE WHEN {is_past} THEN {infinite} ELSE {cast_value} END)"
 
 
-class _Truncation(_Conversion):
+class _Truncation(_CastRule):
     """Cuts off what lies behind the point, where DuckDB rounds."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -145,7 +145,7 @@ class _Truncation(_Conversion):
         return f"CAST(TRUNC({value.sql}) AS {duckdb_type(wanted)})"
 
 
-class _RoundingOfDigits(_Conversion):
+class _RoundingOfDigits(_CastRule):
     """Rounds the digits that a float is written with, as Spark does, and not the number that it is exactly.
 
     What is not finite is null, also in Spark.
@@ -158,7 +158,7 @@ class _RoundingOfDigits(_Conversion):
         return f"(CASE WHEN ISFINITE({value.sql}) THEN {digits} END)"
 
 
-class _Truth(_Conversion):
+class _Truth(_CastRule):
     """Reads the words for true and false."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -171,7 +171,7 @@ class _Truth(_Conversion):
         )
 
 
-class _WrittenTime(_Conversion):
+class _WrittenTime(_CastRule):
     """Writes a date or a time; of years with other than four digits the two systems write other text."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -184,7 +184,7 @@ class _WrittenTime(_Conversion):
         return f"(CASE WHEN {time} IS NULL THEN NULL WHEN {has_four_digits} THEN {written} ELSE {failure} END)"
 
 
-class _OtherZone(_Conversion):
+class _OtherZone(_CastRule):
     """Takes a time on a clock as one in UTC, or the reverse."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
@@ -194,7 +194,7 @@ class _OtherZone(_Conversion):
         return f"{function}(epoch_us({value.sql}))"
 
 
-class _Reading(_Conversion):
+class _TextCast(_CastRule):
     """Reads text that fits a pattern; other text is an error, also where one of the two systems would take it."""
 
     def __init__(self, pattern: str) -> None:
@@ -233,7 +233,7 @@ _FAMILIES: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
     "timestamp": pa.types.is_timestamp,
 }
 
-_CONVERSIONS: Final[Mapping[tuple[str, str], _Conversion]] = {
+_CONVERSIONS: Final[Mapping[tuple[str, str], _CastRule]] = {
     ("integer", "integer"): _SameCast(),
     ("integer", "double"): _SameCast(),
     ("integer", "decimal"): _SameCast(),
@@ -248,11 +248,11 @@ _CONVERSIONS: Final[Mapping[tuple[str, str], _Conversion]] = {
     ("decimal", "text"): _SameCast(),
     ("boolean", "integer"): _SameCast(),
     ("boolean", "text"): _SameCast(),
-    ("text", "integer"): _Reading(_WHOLE_NUMBER),
-    ("text", "double"): _Reading(_NUMBER),
-    ("text", "decimal"): _Reading(_NUMBER),
-    ("text", "date"): _Reading(_DATE_TEXT),
-    ("text", "timestamp"): _Reading(_INSTANT_TEXT),
+    ("text", "integer"): _TextCast(_WHOLE_NUMBER),
+    ("text", "double"): _TextCast(_NUMBER),
+    ("text", "decimal"): _TextCast(_NUMBER),
+    ("text", "date"): _TextCast(_DATE_TEXT),
+    ("text", "timestamp"): _TextCast(_INSTANT_TEXT),
     ("text", "boolean"): _Truth(),
     ("date", "text"): _WrittenTime(),
     ("timestamp", "text"): _WrittenTime(),

@@ -21,28 +21,28 @@ class LocalStream:
         micro_batch: The micro-batch.
     """
 
-    def __init__(self, name: str, micro_batch: MicroBatch) -> None:
+    def __init__(self, rows: pa.Table, micro_batch: MicroBatch) -> None:
         """Make a stream.
 
         Args:
-            name: Its name in the micro-batch.
+            rows: The rows that it has in the micro-batch.
             micro_batch: The micro-batch.
         """
         self.micro_batch = micro_batch
-        self._name = name
+        self._rows = rows
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns, as a DataFrame of Spark's has them."""
-        return list(self.table().schema.names)
+        return list(self._rows.schema.names)
 
     def table(self) -> pa.Table:
         """Return the rows of the micro-batch."""
-        return self.micro_batch.rows[self._name]
+        return self._rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""
-        return self.table().__arrow_c_stream__(requested_schema)
+        return self._rows.__arrow_c_stream__(requested_schema)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what only a DataFrame of Spark's has.

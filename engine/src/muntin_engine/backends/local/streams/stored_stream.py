@@ -87,8 +87,8 @@ class StoredStream:
         """Evaluate a micro-batch; unless it fails, the state is the one after it.
 
         Args:
-            query: The query, made anew.
-            micro_batch: The rows that its inputs read.
+            query: The query, made anew over the rows of a micro-batch.
+            micro_batch: That micro-batch.
 
         Raises:
             StateMismatchError: The query cannot go on with the state.

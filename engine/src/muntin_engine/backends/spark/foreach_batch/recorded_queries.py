@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -69,7 +69,7 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
     recorders: dict[str, Recorder] = {}
     if isinstance(record, Mapping):
         for name, place in record.items():
-            recorders[name] = _recorder(place)
+            recorders[name] = Recorder.of(place)
         for name in recorders:
             if name not in queries:
                 raise QueryError(
@@ -77,21 +77,10 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
                 )
         return recorders
 
-    recorder = _recorder(record)
+    recorder = Recorder.of(record)
     for name in queries:
         recorders[name] = replace(recorder, path=Path(fspath(recorder.path)) / name) if name else recorder
     return recorders
-
-
-def _recorder(record: object) -> Recorder:
-    if isinstance(record, Recorder):
-        return record
-    if isinstance(record, str | PathLike):
-        return Recorder(record)
-    raise QueryError(
-        f"record={record!r:.80} is no place for a recording\n"
-        "  expected: the path of a folder, or Recorder('<path>', ...)"
-    )
 
 
 def _queries_before(query: PlannedQuery) -> dict[str, PlannedQuery]:

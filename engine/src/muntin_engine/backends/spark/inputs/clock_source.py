@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from muntin import Duration, moment, ticks
-from muntin.errors import PolicyError
+from muntin import Duration, moment
+from muntin_engine.backends.planning.time_marks import period_of
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.kinds import AnySession
 
@@ -41,12 +41,9 @@ def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame
         PolicyError: The period is not above zero, or a number without a unit.
         DurationError: It cannot be read.
     """
-    if ticks(every) <= 0:
-        raise PolicyError(
-            "a clock is read every so often, got {argument}\n  give a time above zero", argument="every", value=every
-        )
+    period = period_of(every)
     spark.dataSource.register(ClockSource)
-    return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(ticks(every))).load()
+    return spark.readStream.format(ClockSource.name()).option(_PERIOD, str(period)).load()
 
 
 class ClockSource(DataSource):

@@ -119,8 +119,8 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
         store: The store, with the events before the batch and the rows that wait.
         watermark: The watermark of the batches before; a row that changes anything before it is late.
     """
-    # Rows of one event have one hash; sorted by it, they are neighbours.
-    order = np.argsort(rows.hashes, kind="stable")
+    # Rows of one event have one hash; sorted by it, they are neighbours, in any order: of a plain event two differ.
+    order = np.argsort(rows.hashes)
     hashes = rows.hashes[order]
     is_insertion = rows.is_insertion[order]
     is_first = np.empty(len(order), np.bool_)

@@ -95,7 +95,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         keys = key_columns(store.keys.take(events.keys))
         inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
         event_rows = RowsToLift(1, events.parts[START].array, events.high, keys, inputs)
-        components = row_parts(self._components.forms, event_rows, events.high, np.arange(len(events)))
+        components = row_parts(self._components.forms, event_rows, np.arange(len(events)), events.high)
         store.live.add(replace(events, parts={**events.parts, **components}))
 
     def completed(

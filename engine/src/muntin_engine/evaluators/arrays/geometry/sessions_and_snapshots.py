@@ -28,7 +28,9 @@ def sessions_of(stretches: StretchTable) -> Groups:
     is_other_key = _are_first(keys)
 
     # A session begins with a key, and after all stretches of the key before have ended.
-    reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+    reached = ends
+    if not (is_other_key[1:] | (ends[1:] >= ends[:-1])).all():  # of points the one that starts last ends last
+        reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
     is_first = is_other_key
     is_first[1:] |= starts[1:] > reached[:-1]
     firsts = np.flatnonzero(is_first)

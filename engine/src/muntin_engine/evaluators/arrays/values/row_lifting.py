@@ -7,7 +7,7 @@ row that is in time would be lost with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import INFINITY, Window
-from muntin.columnar.arrays import BoolArray, IntArray
+from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm, failing_row
 from muntin_engine.evaluators.arrays.stretches.coding import (
@@ -280,17 +280,18 @@ def lift_each(
         return
     keys = SpreadKeys.of(rows)
     order = stable_order(keys.buckets[keys.codes], rows.buckets)
-    until = counted_until(rows.starts, rows.ends, gap)
+    starts = rows.starts[order]
+    until = counted_until(starts, None if rows.ends is None else rows.ends[order], gap)
     parts: dict[Part, Values]
     if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
         parts = {ROWS: RowValues(pa.table(columns), order)}
     else:
-        parts = row_parts(forms, rows, until, order)
+        parts = row_parts(forms, rows, order, until)
     if with_rows:
         parts[LISTS] = rows.lists().take(order)
     weight = np.ones(len(rows), np.int8)
-    stretches = StretchTable(keys.codes[order], rows.starts[order], until[order], weight, parts)
+    stretches = StretchTable(keys.codes[order], starts, until, weight, parts)
     yield from keys.blobs(stretches, packed)
 
 
@@ -308,14 +309,14 @@ def counted_until(starts: IntArray, ends: IntArray | None, gap: int) -> IntArray
     return until
 
 
-def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, until: IntArray, order: IntArray) -> dict[Part, Values]:
+def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, until: IntArray) -> dict[Part, Values]:
     """Return the components of each row, in some order.
 
     Args:
         forms: The forms of the query.
         rows: The rows.
-        until: The end of the stretch of each.
         order: The places of the rows.
+        until: The end of the stretch of each, in that order.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -323,20 +324,24 @@ def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, until: IntArray, ord
     """
 
     def located_at(row: int) -> tuple[Key, Window]:
-        return rows.key(row), Window(int(rows.starts[row]), int(until[row]))
+        (place,) = np.flatnonzero(order == row)
+        return rows.key(row), Window(int(rows.starts[row]), int(until[place]))
 
-    codes = np.empty(len(order), np.int64)
-    codes[order] = np.arange(len(order))
-    return lift_parts(forms, rows, located_at, codes, len(order), order)
+    parts: dict[Part, Values] = {}
+    for place, form in enumerate(forms):
+        arrays, accepted_rows = lifted_arrays(form, rows, located_at)
+        if accepted_rows is None:  # each row has a value, and nothing is merged
+            for name, component in form.stored.items():
+                parts[Part(place, name)] = lifted(component, arrays[name]).take(order)
+        else:
+            places = np.empty(len(order), np.int64)
+            places[order] = np.arange(len(order))
+            parts |= reduced_parts(place, form, arrays, places[accepted_rows], len(order))
+    return parts
 
 
-def lift_parts(  # what merging takes
-    forms: Sequence[BoundForm],
-    rows: RowsToLift,
-    located_at: At,
-    codes: IntArray,
-    size: int,
-    order: IntArray | None = None,
+def lift_parts(
+    forms: Sequence[BoundForm], rows: RowsToLift, located_at: At, codes: IntArray, size: int
 ) -> dict[Part, Values]:
     """Return the components of forms for rows by code, with the number of rows of each where a form leaves some out.
 
@@ -346,7 +351,6 @@ def lift_parts(  # what merging takes
         located_at: Returns the key and the window of a row, for messages.
         codes: The code of each row.
         size: The number of codes.
-        order: The row of each code, if each has one.
 
     Raises:
         ModuleFailedError: A form raised an exception.
@@ -354,19 +358,42 @@ def lift_parts(  # what merging takes
     """
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
-        try:
-            arrays, accepted_rows = form.lift(rows.inputs, len(rows))
-        except ModuleFailedError as failure:
-            row = failing_row(form, rows.inputs, len(rows))
-            raise failure if row is None else failure.at(*located_at(row)) from failure.__cause__
-        accepted_codes = codes
-        if accepted_rows is not None:
-            accepted_codes = codes[accepted_rows]
-            parts[Part(place, PAYLOADS)] = Dense(COUNTED, np.bincount(accepted_codes, minlength=size))
-        for name, component in form.stored.items():
-            values: Values = lifted(component, arrays[name])
-            if order is not None and accepted_rows is None:
-                parts[Part(place, name)] = values.take(order)  # each code has one row: nothing is merged
-            else:
-                parts[Part(place, name)] = values.reduce(accepted_codes, size)
+        arrays, accepted_rows = lifted_arrays(form, rows, located_at)
+        if accepted_rows is None:
+            for name, component in form.stored.items():
+                parts[Part(place, name)] = lifted(component, arrays[name]).reduce(codes, size)
+        else:
+            parts |= reduced_parts(place, form, arrays, codes[accepted_rows], size)
+    return parts
+
+
+def lifted_arrays(form: BoundForm, rows: RowsToLift, located_at: At) -> tuple[Mapping[str, Array], IntArray | None]:
+    """Return an array for each stored component of a form, and the rows that it is of; None if it is of all.
+
+    Raises:
+        ModuleFailedError: The form raised an exception; it names the key and the window of a row.
+        ModuleContractError: The form returned something else than it declares.
+    """
+    try:
+        return form.lift(rows.inputs, len(rows))
+    except ModuleFailedError as failure:
+        row = failing_row(form, rows.inputs, len(rows))
+        raise failure if row is None else failure.at(*located_at(row)) from failure.__cause__
+
+
+def reduced_parts(
+    place: int, form: BoundForm, arrays: Mapping[str, Array], codes: IntArray, size: int
+) -> dict[Part, Values]:
+    """Return the components of a form that leaves rows out, merged by code, with the number of rows of each code.
+
+    Args:
+        place: The place of the form among those of the query.
+        form: The form.
+        arrays: The values of the rows that it does not leave out.
+        codes: The code of each of these.
+        size: The number of codes.
+    """
+    parts: dict[Part, Values] = {Part(place, PAYLOADS): Dense(COUNTED, np.bincount(codes, minlength=size))}
+    for name, component in form.stored.items():
+        parts[Part(place, name)] = lifted(component, arrays[name]).reduce(codes, size)
     return parts

@@ -1,0 +1,33 @@
+"""The clock of this machine as a stream, with its reading in one micro-batch."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from muntin import Duration
+from muntin_engine.backends.local.duckdb_types import INSTANT
+from muntin_engine.backends.local.streams.local_stream import LocalStream
+from muntin_engine.backends.planning.time_marks import period_of
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.local.micro_batch import MicroBatch
+
+
+def clock_stream(every: Duration, micro_batch: MicroBatch) -> LocalStream:
+    """Return a stream of one column, `reading`, and one row: the last time at which a period had passed.
+
+    Args:
+        every: The period.
+        micro_batch: The micro-batch.
+
+    Raises:
+        PolicyError: The period is not above zero, or a number without a unit.
+        DurationError: It cannot be read.
+    """
+    period = period_of(every)
+    now = time.time_ns() // 1000
+    readings = pa.array([now // period * period], pa.int64()).cast(INSTANT)
+    return LocalStream(pa.table({"reading": readings}), micro_batch)

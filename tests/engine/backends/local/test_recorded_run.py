@@ -1,0 +1,101 @@
+"""Queries over tables that record themselves: their recordings are replayed and explained as those of streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import muntin_stats as stats
+from muntin import session, tumbling
+from muntin.errors import ModuleFailedError, QueryError
+from muntin.rows import last
+from muntin_engine import Query, Recorder, Recording, events, module
+from muntin_engine.errors import RecordingError
+
+RIDES = pa.table(
+    {
+        "station": ["north", "south", "north", "north", None],
+        "at": [1, 2, 3, 12, 7],
+        "until": [2, 3, 1, 13, 9],
+        "km": [1.0, 2.0, None, 4.0, 8.0],
+    }
+)
+
+
+def rides() -> Any:
+    return events(RIDES, key="station", at="at", order="until")
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=repr)
+
+
+def lasting() -> Any:
+    """Return rides with ends, one of which is before its start."""
+    return events(RIDES, key="station", start="at", end="until")
+
+
+QUERIES = {
+    "on arrays": lambda: rides().window(tumbling(10)).aggregate(km=stats.average("km"), n=stats.count()),
+    "key by key": lambda: rides().window(session(5)).aggregate(km=stats.median("km")),
+    "row windows": lambda: rides().window(last(2)).aggregate(km=stats.sum("km")),
+    "joined": lambda: rides().extend(5).join(rides().where("km > 2").extend(5), right_columns={"other": "km"}),
+    "passed on": lambda: rides().where("km > 1").to_query(),
+    "with rejected rows": lambda: lasting().window(tumbling(10)).aggregate(n=stats.count()),
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_recording_is_replayed_to_the_results_of_the_table(name: str, tmp_path: Path) -> None:
+    query: Query = QUERIES[name]()
+    query.record(tmp_path / "recording")
+    replayed = Recording(tmp_path / "recording").replay()
+    assert sorted(replayed.results, key=repr) == rows_of(query.results())
+    expected = [{"reason": row["reason"]} for row in query.rejected_rows().to_pylist()]
+    replayed.check(rejected_rows=expected)
+
+
+def test_the_story_names_the_rows_of_each_result_and_the_fate_of_each_row(tmp_path: Path) -> None:
+    query = lasting().window(tumbling(10)).aggregate(n=stats.count())
+    query.record(tmp_path / "recording")
+    story = Recording(tmp_path / "recording").story()
+    assert [row.fate for row in story.rows] == ["counted", "counted", "rejected", "counted", "counted"]
+    members = {(change.key, change.window): list(change.members) for change in story.changes}
+    assert members == {
+        (("north",), (0, 10)): [0],
+        (("south",), (0, 10)): [1],
+        (("north",), (10, 20)): [3],
+        ((None,), (0, 10)): [4],
+    }
+
+
+def test_some_keys_are_recorded(tmp_path: Path) -> None:
+    query = rides().window(tumbling(10)).aggregate(n=stats.count())
+    query.record(Recorder(tmp_path / "recording", keys=["north"]))
+    results = Recording(tmp_path / "recording").replay().results
+    assert [(row["station"], row["n"]) for row in results] == [("north", 2), ("north", 1)]
+
+
+def test_rows_before_a_failure_are_in_the_recording(tmp_path: Path) -> None:
+    def halved(km: list[float]) -> float:
+        return 1 / (km[0] - 4)
+
+    half = module(halved, "km", returns=float)
+    query = rides().window(tumbling(10)).aggregate(half=half)
+    with pytest.raises(ModuleFailedError, match="halved"):
+        query.record(tmp_path / "recording")
+    recording = Recording(tmp_path / "recording", modules=[half.cls])
+    with pytest.raises(ModuleFailedError, match=r"halved[\s\S]*north"):
+        recording.replay()
+
+
+def test_a_second_recording_needs_a_folder_of_its_own(tmp_path: Path) -> None:
+    query = rides().window(tumbling(10)).aggregate(n=stats.count())
+    query.record(tmp_path / "recording")
+    with pytest.raises(RecordingError, match="has a recording already"):
+        query.record(tmp_path / "recording")
+    with pytest.raises(QueryError, match="record=5 is no place for a recording"):
+        query.record(5)
