@@ -186,11 +186,24 @@ def test_an_output_without_an_ending_is_a_folder(ask: Run, tmp_path: Path) -> No
     assert "is there already" in again.errors
 
 
+def test_a_question_is_recorded_and_replayed_without_spark(
+    muntin: Run, question: Path, rides: Path, tmp_path: Path
+) -> None:
+    recording = tmp_path / "recording"
+    asked = muntin("query", question, "--input", rides, "--record", recording)
+    replayed = muntin("replay", recording)
+    assert (asked.code, replayed.code) == (0, 0)
+    assert "5.25" in replayed.output
+    again = muntin("query", question, "--input", rides, "--record", recording)
+    assert again.code != 0
+    assert "has a recording already" in again.errors
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--follow"], "--follow needs a stream"),
-        (["--record", "recording"], "--record needs a stream"),
+        (["--record", "recording"], "a query without windows has no story"),
         (["--checkpoint", "checkpoint"], "--checkpoint needs a stream"),
         (["--input", "*.csv"], "--input *.csv is a pattern, and has no name"),
         (["--input", "r=nowhere/*.csv"], "there is no file nowhere/*.csv"),

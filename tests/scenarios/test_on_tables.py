@@ -12,7 +12,6 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
-from muntin_engine.backends.choosing import backend_of
 from tests.modules.members import Count
 from tests.scenarios.drawing import FAMILIES, SEEDS, drawn
 from tests.scenarios.frame_kinds import FRAME_MAKERS
@@ -30,7 +29,6 @@ def counts() -> Query:
 
 
 REFUSED_CALLS: Final[Mapping[str, Callable[[], object]]] = {
-    "clock": lambda: backend_of(ROWS).inputs.clock(ROWS, 1),
     "watermark of results": lambda: counts().results("at"),
 }
 """The calls that only Spark does so far. A test fails when one of them works: then take it out here."""

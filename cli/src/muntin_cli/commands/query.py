@@ -66,9 +66,7 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how the query is evaluated, and do not run it.")
     ] = False,
-    record: Annotated[
-        Path | None, typer.Option(help="With --spark: a folder that records the run, for replay and look.")
-    ] = None,
+    record: Annotated[Path | None, typer.Option(help="A folder that records the run, for replay and look.")] = None,
     module: Files = None,
 ) -> ExitCode:
     """Answer a query in SQL from files, in this process or on Spark.
@@ -80,7 +78,7 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
 
     text = _text(file)
     if not on_spark:
-        for option, value in (("--follow", follow), ("--checkpoint", checkpoint), ("--record", record)):
+        for option, value in (("--follow", follow), ("--checkpoint", checkpoint)):
             if value:
                 raise UsageError(f"{option} needs a stream, which runs on Spark\n  add --spark")
     tables = tables_of(inputs)
@@ -88,7 +86,7 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
         check_free(output)
     modules = module or []
     if not on_spark:
-        return _answer_here(text, tables, output, modules, explain=explain)
+        return _answer_here(text, tables, output, modules, record=record, explain=explain)
     return _answer_on_spark(
         text, tables, output, modules, follow=follow, checkpoint=checkpoint, record=record, explain=explain
     )
@@ -98,7 +96,13 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
 
 
 def _answer_here(
-    text: str, tables: Sequence[InputTable], output: Path | None, module_files: Sequence[Path], *, explain: bool
+    text: str,
+    tables: Sequence[InputTable],
+    output: Path | None,
+    module_files: Sequence[Path],
+    *,
+    record: Path | None,
+    explain: bool,
 ) -> ExitCode:
     """Answer a query in this process."""
     from muntin_cli.query_results import show_rows, write_rows
@@ -112,13 +116,15 @@ def _answer_here(
     try:
         with errors_in_sql(text):
             if not is_streaming_sql(text):
-                rows = _plain_rows(text, paths, explain=explain)
+                rows = _plain_rows(text, paths, is_recorded=record is not None, explain=explain)
             else:
                 window_query = sql(text, modules=modules_in(module_files), **paths)
                 if explain:
                     show(window_query.plan_text())
                     return ExitCode.OK
                 rows = window_query.results()
+                if record is not None:
+                    window_query.record(record)
     except QueryError as error:
         message = str(error)
         if _ON_SPARK not in message:
@@ -131,11 +137,13 @@ def _answer_here(
     return ExitCode.OK
 
 
-def _plain_rows(text: str, paths: dict[str, str], *, explain: bool) -> pa.Table:
+def _plain_rows(text: str, paths: dict[str, str], *, is_recorded: bool, explain: bool) -> pa.Table:
     """Return the rows of a query without windows."""
     from muntin_engine.api.sql_query import plain_sql
 
     query = plain_sql(text, paths)
+    if is_recorded:
+        raise UsageError("a query without windows has no story\n  leave --record out")
     if explain:
         raise UsageError("a query without windows has no plan of Muntin's\n  leave --explain out")
     return query.table()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import sys
 
 from muntin.errors import QueryError
 
@@ -28,7 +28,8 @@ def worker_count(workers: int | None) -> int:
     Args:
         workers: The number that the query writer gave; None for the cores that this process may use.
     """
-    if multiprocessing.parent_process() is not None:
+    processes = sys.modules.get("multiprocessing.process")  # a process that others started has imported it
+    if processes is not None and processes.parent_process() is not None:
         return 1  # this process is of a pool itself, whose processes use the other cores
     return available_cores() if workers is None else workers
 

@@ -20,13 +20,13 @@ from muntin_engine.backends.local.run_input import InputSide, RunInput, run_inpu
 from muntin_engine.backends.local.run_progress import RunProgress, Stage
 from muntin_engine.backends.local.spilled_blobs import SpillFolder
 from muntin_engine.backends.local.task_runs import TaskOutput, run_static_bucket, run_without_state
-from muntin_engine.backends.local.worker_jobs import evaluate_bucket, evaluate_piece, map_piece
-from muntin_engine.backends.local.worker_pool import Job, WorkerPool
+from muntin_engine.backends.local.worker_jobs import Job, evaluate_bucket, evaluate_piece, map_piece
 from muntin_engine.packages.pickled_code import pickled_with_local_code
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.shuffle import RowCounts
 
 if TYPE_CHECKING:
+    from muntin_engine.backends.local.worker_pool import WorkerPool
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.wire.task_payload import TaskPayload
 
@@ -144,8 +144,12 @@ class StaticRun:
             return True
         if self._workers == 1:
             return False
-        enough_seconds = WARM_SECONDS if WorkerPool.is_running(self._workers) else START_SECONDS
-        if stage.expected_seconds < enough_seconds:
+        seconds = stage.expected_seconds
+        if seconds < WARM_SECONDS:
+            return False
+        from muntin_engine.backends.local.worker_pool import WorkerPool  # small queries do not wait for its imports
+
+        if seconds < START_SECONDS and not WorkerPool.is_running(self._workers):
             return False
         self._start_workers()
         return self._pool is not None
@@ -163,6 +167,8 @@ class StaticRun:
                 error,
             )
             return
+        from muntin_engine.backends.local.worker_pool import WorkerPool
+
         self._task_file = self._folder.path / "task"
         self._task_file.write_bytes(packed_task)
         self._pool = WorkerPool.acquire(self._workers)

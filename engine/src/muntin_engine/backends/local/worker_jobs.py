@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -19,6 +19,20 @@ from muntin_engine.backends.local.run_input import InputPiece
 from muntin_engine.backends.local.task_runs import TaskOutput, run_static_bucket, run_without_state
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.task_payload import TaskPayload
+
+
+class Job(NamedTuple):
+    """A piece of work for a worker.
+
+    Attributes:
+        function: The function that does it.
+        arguments: Its arguments.
+        amount: The amount of work, as its stage counts it.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    amount: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as NotYetError
 from concurrent.futures.process import BrokenProcessPool
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from muntin_engine.backends.local.worker_jobs import JobFailure, begin_worker, run_job
+from muntin_engine.backends.local.worker_jobs import Job, JobFailure, begin_worker, run_job
 from muntin_engine.errors import SetupError
 
 if TYPE_CHECKING:
@@ -30,20 +30,6 @@ _POLL_SECONDS: Final = 0.1
 
 _JOBS_AHEAD: Final = 2
 """The number of jobs for each worker that wait or run, or have results that nobody has taken yet."""
-
-
-class Job(NamedTuple):
-    """A piece of work for a worker.
-
-    Attributes:
-        function: The function that does it.
-        arguments: Its arguments.
-        amount: The amount of work, as its stage counts it.
-    """
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    amount: int
 
 
 class WorkerPool:
