@@ -17,9 +17,7 @@ def test_there_are_four() -> None:
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_the_cells_of_a_notebook_give_what_it_shows(
-    path: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
     spark = request.getfixturevalue("spark") if needs_spark(path) else None
     with open_page(path, tmp_path, spark) as running:
