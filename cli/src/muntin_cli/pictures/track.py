@@ -97,14 +97,16 @@ def draw(title: str, *parts: Track | str) -> Picture:
 
 def _dicts_of(table: Any) -> list[Mapping[str, Any]]:
     """Return the rows of a table as dicts."""
+    dicts: list[Mapping[str, Any]]
     if hasattr(table, "toArrow"):  # of Spark's
-        dicts: list[Mapping[str, Any]] = table.toArrow().to_pylist()
-        return dicts
-    if hasattr(table, "__arrow_c_stream__"):
+        dicts = table.toArrow().to_pylist()
+    elif hasattr(table, "__arrow_c_stream__"):
         import pyarrow as pa  # the command itself does without
 
-        return pa.table(table).to_pylist()
-    return list(table)
+        dicts = pa.table(table).to_pylist()
+    else:
+        dicts = list(table)
+    return dicts
 
 
 def _parsed(end: Any) -> Any:
