@@ -15,7 +15,7 @@ def test_there_are_four() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first-module", "first-query", "join", "late-data"]
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
