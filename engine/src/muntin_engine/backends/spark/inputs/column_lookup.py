@@ -17,7 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
-from muntin_engine.plan.request import SqlExpression, is_expression
+from muntin_engine.plan.request import SqlExpression, has_operator, is_expression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -32,7 +32,12 @@ def as_column(df: DataFrame, column: ColumnLike) -> Column:
     """Return a column of an input, which may be given as text: its name, or an expression in SQL."""
     if not isinstance(column, str):
         return column
-    return F.expr(column) if is_expression(column, df.columns) else F.col(column)
+    if isinstance(column, SqlExpression):
+        return F.expr(column)
+    # Spark is asked for the names of columns only where they decide.
+    if has_operator(column) and is_expression(column, df.columns):
+        return F.expr(column)
+    return F.col(column)
 
 
 def text_of_column(df: DataFrame, column: Column) -> str | None:
