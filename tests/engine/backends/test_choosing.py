@@ -39,7 +39,9 @@ def test_a_dataframe_is_an_input_and_nothing_else_is() -> None:
 
 
 def test_what_no_backend_takes_is_refused_by_its_type() -> None:
-    with pytest.raises(QueryError, match=r"a int is no input of a query\n  expected a DataFrame of Spark's"):
+    with pytest.raises(
+        QueryError, match=r"a int is no input of a query\n  expected: a DataFrame of Spark's, or a data"
+    ):
         backend_of(5)
 
 
