@@ -35,8 +35,8 @@ class ObservedJob(JobInProcess):
     @property
     def is_empty(self) -> bool:
         """True if the state has nothing but the metadata of buckets."""
-        (stored_query,) = self._stored._stored_queries
-        return all(set(cells) <= {METADATA} for cells in stored_query.cells.values())
+        (state,) = self._stored._states
+        return all(set(cells) <= {METADATA} for cells in state.cells.values())
 
     def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
         super()._keep(query, output)

@@ -17,7 +17,7 @@ from muntin.errors import DurationError, QueryError
 from muntin.errors.messages import Argument
 from muntin.modules.call import ModuleCall, check_column
 from muntin.windows import WindowSpecification
-from muntin_engine.backends.choosing import is_input
+from muntin_engine.backends.choosing import TABLES, is_input
 
 _TABLES_OF_TYPES: Final[Mapping[str, str]] = {
     "list": "rows that are dicts are a table as pyarrow.Table.from_pylist(rows)",
@@ -46,9 +46,7 @@ def check_dataframe(call: str, df: object) -> None:
     advice = f"\n  {_TABLES_OF_TYPES[type_name]}" if type_name in _TABLES_OF_TYPES else ""
     raise QueryError(
         f"{call}() reads a DataFrame of Spark's, or a table in this process, got {got}\n"
-        "  expected what spark.read, spark.readStream or spark.table returns; or a data frame of pandas or Polars,\n"
-        "  a relation of DuckDB, Arrow data, or the path of files of Parquet, CSV or JSON"
-        f"{advice}"
+        f"  expected what spark.read, spark.readStream or spark.table returns; or {TABLES}{advice}"
     )
 
 

@@ -337,6 +337,26 @@ def test_a_query_in_this_process_imports_no_pyspark() -> None:
     assert done.stdout.strip() == "[{'window': {'start': 0, 'end': 10}, 'n': 1}] False"
 
 
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (
+            "query.toPandas()",
+            "the results are a table of the input's kind, with the methods of its library: query.results()",
+        ),
+        ("query.writeStream", "the input is a table, which has an end: query.results() are all results"),
+        ("stream.writeStream", "has an end: .to_query().results() are the events themselves, or .window(...) first"),
+        ("stream.filter('km > 2')", "write .where('km > 2')"),
+    ],
+)
+def test_words_of_sparks_are_answered_with_what_is_right_for_tables(call: str, advice: str) -> None:
+    stream = rides(RIDES)
+    query = stream.window(tumbling("1 hour")).aggregate(n=module(Count))
+    with pytest.raises(AttributeError) as missing:
+        eval(call, {"stream": stream, "query": query})
+    assert advice in str(missing.value)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("window", [tumbling("1 hour"), hopping("1 hour", "10 minutes"), session("20 minutes")])
 def test_results_are_those_of_spark(spark: SparkSession, window: Window) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 from weakref import WeakSet
 
 import duckdb
@@ -21,8 +20,11 @@ import pyarrow.compute as pc
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import ColumnReading, NoReading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS
 from muntin_engine.backends.local.files import Files
 from muntin_engine.backends.local.frame_kind import (
+    BATCH_ROWS,
+    FrameColumn,
     FrameColumns,
     FrameKind,
     changed_since,
@@ -33,14 +35,22 @@ from muntin_engine.backends.local.frame_kind import (
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.streams.local_stream import LocalStream
 
-MOST_DIGITS: Final = 38
-"""The most digits of a decimal."""
-
-_BATCH_ROWS: Final = 100_000
-"""The number of rows that travel at once from one connection to another."""
-
 _NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 """The errors of Arrow for values that have no type, or several."""
+
+
+class ArrowColumn(NamedTuple):
+    """A column of a table that is read as Arrow data.
+
+    Attributes:
+        name: Its name.
+        type: Its Arrow type; None if Arrow has none for it.
+        spelled_type: Its type, as the library of the table spells it.
+    """
+
+    name: str
+    type: pa.DataType | None
+    spelled_type: str
 
 
 class PandasFrame(FrameKind):
@@ -58,8 +68,7 @@ class PandasFrame(FrameKind):
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
-        types: list[pa.DataType | None] = []
-        spelled_types: list[str] = []
+        columns: list[ArrowColumn] = []
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
             has_objects = _holds_objects(dtype)
@@ -74,9 +83,8 @@ class PandasFrame(FrameKind):
             else:
                 if has_objects:
                     spelled_type += f" (its values are {data_type})"
-            types.append(data_type)
-            spelled_types.append(spelled_type)
-        return _columns_of_arrow(connection, self.word, list(map(str, frame.columns)), types, spelled_types)
+            columns.append(ArrowColumn(str(frame.columns[place]), data_type, spelled_type))
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -150,14 +158,14 @@ class PolarsFrame(FrameKind):
     def _columns_of_schema(self, connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
         import polars
 
-        types: list[pa.DataType | None] = []
+        columns: list[ArrowColumn] = []
         for column in schema.to_frame():
             data_type = None
             if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
                 with suppress(pa.ArrowInvalid):  # numbers of 128 bits
                     data_type = pa.table(column.to_frame()).schema.field(0).type
-            types.append(data_type)
-        return _columns_of_arrow(connection, self.word, schema.names(), types, list(map(str, schema.dtypes())))
+            columns.append(ArrowColumn(column.name, data_type, str(column.dtype)))
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -227,14 +235,14 @@ class DuckdbRelation(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        return replace(columns_of_relation(frame, self.word), read_types={})
+        return columns_of_relation(frame, self.word, may_change=False)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
         columns = ", ".join(map(quoted, names))
-        return connection.from_arrow(frame.project(columns).to_arrow_reader(_BATCH_ROWS))
+        return connection.from_arrow(frame.project(columns).to_arrow_reader(BATCH_ROWS))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a relation of the default connection."""
@@ -251,14 +259,14 @@ class ArrowData(FrameKind):
         return hasattr(frame, "__arrow_c_stream__") or _is_from(frame, "pyarrow", "Dataset")
 
     def opened(self, frame: Any) -> Any:
-        """Return what pyarrow knows as it is, and a stream of anything else."""
+        """Return an object of pyarrow's as it is, and a stream of any other."""
         is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or _is_from(frame, "pyarrow", "Dataset")
         return frame if is_known else ArrowStream(frame)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns."""
-        schema: pa.Schema = frame.schema
-        return _columns_of_arrow(connection, self.word, schema.names, schema.types, list(map(str, schema.types)))
+        columns = [ArrowColumn(field.name, field.type, str(field.type)) for field in frame.schema]
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -352,8 +360,8 @@ def _read_before(subject: str, table: str) -> QueryError:
     """Return the error for rows that can be read once, and have been.
 
     Args:
-        subject: What had them.
-        table: The call that makes a table of it.
+        subject: The object that had the rows.
+        table: The call that makes a table of the object.
     """
     return QueryError(
         f"{subject} has been read, and its rows can be read once\n"
@@ -419,41 +427,36 @@ def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchR
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _columns_of_arrow(
-    connection: duckdb.DuckDBPyConnection,
-    word: str,
-    names: Sequence[str],
-    types: Sequence[pa.DataType | None],
-    spelled_types: Sequence[str],
-) -> FrameColumns:
-    """Describe columns of Arrow data.
+def _columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: Sequence[ArrowColumn]) -> FrameColumns:
+    """Describe the columns of Arrow data, each as DuckDB reads it.
 
     Args:
-        connection: A connection.
+        connection: A connection, which tells how it reads Arrow types.
         word: The word for a column, for messages.
-        names: The names of the columns.
-        types: Their types; None for a column that Arrow has no type for.
-        spelled_types: Their types as the library of the table spells them.
+        columns: The columns.
     """
+    # By their places, as several columns may have one name.
     read_fields: list[pa.Field] = []
-    for place, data_type in enumerate(types):
-        read_type = None if data_type is None else _type_for_duckdb(data_type)
+    for place, column in enumerate(columns):
+        read_type = None if column.type is None else _type_for_duckdb(column.type)
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
 
-    readings: dict[str, ColumnReading] = {}
-    read_types: dict[str, str] = {}
+    readings: dict[int, ColumnReading] = {}
+    planned_types: dict[int, str] = {}
     if read_fields:
         # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
         reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
         relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
-            readings[place_name] = reading_of(duckdb_type, has_lengths=True)
-            read_types[names[int(place_name)]] = str(duckdb_type)
-    named_readings: list[tuple[str, ColumnReading]] = []
-    for place, name in enumerate(names):
-        named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
-    return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)
+            readings[int(place_name)] = reading_of(duckdb_type, has_lengths=True)
+            planned_types[int(place_name)] = str(duckdb_type)
+
+    frame_columns: list[FrameColumn] = []
+    for place, column in enumerate(columns):
+        reading = readings.get(place, NoReading(column.spelled_type))
+        frame_columns.append(FrameColumn(column.name, reading, column.spelled_type, planned_types.get(place)))
+    return FrameColumns(tuple(frame_columns), word)
 
 
 def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:

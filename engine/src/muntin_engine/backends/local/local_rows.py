@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
 
 import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
+from muntin_engine.backends.local.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import FailedRowError
-
-_BATCH_ROWS: Final = 100_000
-"""The number of rows that are in memory at once, besides what the table itself holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +50,7 @@ class LocalRows:
         try:
             for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
                 rows = relation if self.condition is None else relation.filter(self.condition)
-                for batch in rows.project(columns).to_arrow_reader(_BATCH_ROWS):
+                for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
             raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error

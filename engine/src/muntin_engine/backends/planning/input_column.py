@@ -76,7 +76,7 @@ class InputColumn:
         """The axis that it measures, as a column of times.
 
         Raises:
-            QueryError: It is not a timestamp, integer or decimal, or a decimal of too many places.
+            QueryError: The column is not a timestamp, integer or decimal, or a decimal of too many places.
         """
         if self.kind is ScalarKind.TIMESTAMP:
             return Axis.TIME
