@@ -83,6 +83,9 @@ def _in_case(translator: Translator, node: exp.Expr, function: str, other_letter
     return DuckdbExpression(sql, pa.string(), True)
 
 
+_LONGEST_TEXT: Final = 2_147_483_647
+"""The characters that a text has at most."""
+
 _SHARP_S: Final[Mapping[str, str]] = {"UPPER": "'SS'", "LOWER": "'\u00df'"}
 """What becomes of the letter that is common in German and has two capitals, in DuckDB's SQL."""
 
@@ -153,15 +156,12 @@ def _part(
     """Return a part of a text, whose characters are counted from 1 on, or from the end; 0 is 1."""
     value = text_in(translator, node, node.this)
     start = _count_in(translator, node, start_node)
-    length = None if length_node is None else _count_in(translator, node, length_node)
+    # Without a length Spark takes that of the longest text, which ends before the text if it begins far before it.
+    length = _count_in(translator, node, length_node or exp.Literal.number(_LONGEST_TEXT))
     first = (
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
     )
-    if length is None:
-        sql = f"substring({value.sql}, GREATEST({first}, 0) + 1)"
-        sql = f"(CASE WHEN {start.sql} IS NOT NULL THEN {sql} END)"
-        return DuckdbExpression(sql, pa.string(), any_raises(value, start))
     # A part that begins before the text has less of it.
     count = f"({first} + {length.sql} - GREATEST({first}, 0))"
     is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
