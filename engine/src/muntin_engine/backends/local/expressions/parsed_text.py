@@ -45,7 +45,7 @@ class SparkText(Spark):
 
         COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
             **Spark.Parser.COLUMN_OPERATORS,
-            TokenType.DCOLON: lambda parser, this, to: _cast_to(parser, this, to),
+            TokenType.DCOLON: lambda parser, value, data_type: _cast_to(parser, value, data_type),  # noqa: PLW0108  # below
         }
 
 

@@ -250,14 +250,44 @@ def _(translator: Translator, node: exp.Hex) -> DuckdbExpression:
 
 @rule(exp.Like)
 def _(translator: Translator, node: exp.Like) -> DuckdbExpression:
-    return _like(translator, node, text_in(translator, node, node.this))
+    return _like(translator, node, node, "\\")
 
 
-def _like(translator: Translator, node: exp.Binary, value: DuckdbExpression) -> DuckdbExpression:
-    pattern = node.expression
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string) or "\\" in pattern.this:
-        raise translator.refusal(node, "has an escape, or a pattern that is no text", "write LIKE 'north%'")
-    return DuckdbExpression(f"({value.sql} LIKE {text_literal(pattern.this)})", pa.bool_(), value.may_raise)
+@rule(exp.Escape)
+def _(translator: Translator, node: exp.Escape) -> DuckdbExpression:
+    escape = node.expression
+    is_letter = isinstance(escape, exp.Literal) and escape.is_string and len(escape.this) == 1
+    if not is_letter or type(node.this) is not exp.Like:
+        raise translator.refusal(node, "escapes by more than one letter, or in no LIKE", "write LIKE 'a!%' ESCAPE '!'")
+    return _like(translator, node, node.this, escape.this)
+
+
+def _like(translator: Translator, node: exp.Expr, like: exp.Like, escape: str) -> DuckdbExpression:
+    """Say whether a text fits a pattern.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node, with its escape if it names one.
+        like: The text and the pattern.
+        escape: The letter before `%` and `_` that stand for themselves.
+    """
+    value = text_in(translator, node, like.this)
+    pattern = like.expression
+    is_literal = isinstance(pattern, exp.Literal) and pattern.is_string
+    if not is_literal or not _is_pattern(pattern.this, escape):
+        raise translator.refusal(
+            node, "has a pattern that is no text, or an escape before another letter", "write LIKE 'north%'"
+        )
+    sql = f"({value.sql} LIKE {text_literal(pattern.this)} ESCAPE {text_literal(escape)})"
+    if like.args.get("negate"):
+        sql = f"(NOT {sql})"
+    return DuckdbExpression(sql, pa.bool_(), value.may_raise)
+
+
+def _is_pattern(pattern: str, escape: str) -> bool:
+    """Say whether an escape stands only before a wildcard, or before itself: Spark refuses others."""
+    letters = re.escape(escape)
+    return re.fullmatch(rf"(?:[^{letters}]|{letters}[%_{letters}])*", pattern, re.DOTALL) is not None
 
 
 @rule(exp.RegexpLike)
