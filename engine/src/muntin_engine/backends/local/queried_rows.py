@@ -17,13 +17,13 @@ from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import LocalFrame, new_connection, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
-from muntin_engine.backends.local.plain_queries import (
+from muntin_engine.backends.local.plain_sql.queries import translated_query
+from muntin_engine.backends.local.plain_sql.tables import (
     QueryOverTables,
     TableColumn,
     columns_of,
     missing_table,
     table_view,
-    translated_query,
 )
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet
 
