@@ -13,7 +13,6 @@ import pyarrow as pa
 from muntin_engine.backends.local.batch_output import BatchOutput
 from muntin_engine.backends.local.cores import worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import BucketOutput
@@ -108,4 +107,4 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     try:
         return relation.project(", ".join(columns)).to_arrow_table().cast(pa.schema(fields))
     except duckdb.Error as error:
-        raise FailedRowError("select() or where() cannot be computed", error, FAILURE) from error
+        raise FailedRowError("select() or where() cannot be computed", error) from error

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
@@ -53,7 +53,7 @@ class LocalRows:
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
 
