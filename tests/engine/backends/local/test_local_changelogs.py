@@ -188,7 +188,7 @@ def test_a_column_of_nulls_alone_stays_and_one_without_a_meaning_is_refused(call
     changes = pd.DataFrame({"change": ["insert"], "event_id": [1], "key": ["a"], "window": [{"start": 1, "end": 2}]})
     assert call(changes.assign(note=None), "key").note.tolist() == [None]
 
-    with pytest.raises(QueryError, match="'id' is of type object .*, which has no meaning in a query"):
+    with pytest.raises(QueryError, match=r"'id' is of type object .*, which has no meaning in a query"):
         call(changes.assign(id=[UUID(int=1)]), "key")
 
 

@@ -42,7 +42,7 @@ class LocalFrame(ABC):
     Attributes:
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
-        origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        origin: The table of the query writer, if this one is read as it is; otherwise this one.
         micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
@@ -55,7 +55,7 @@ class LocalFrame(ABC):
 
     @property
     def origin(self) -> Any:
-        """The table that was given, or this one."""
+        """The table of the query writer, if this one is read as it is; otherwise this one."""
         return self
 
     @property
@@ -157,7 +157,7 @@ class OpenFrame(LocalFrame):
         """The kind of the table.
 
         Raises:
-            QueryError: It is no table.
+            QueryError: The object is no table.
         """
         kind = kind_of(self.frame)
         if kind is None:
@@ -352,7 +352,7 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
 
 
 def opened(frame: Any) -> LocalFrame:
-    """Return a table that is open; one that is given is opened."""
+    """Open a table of a query writer; one that is open stays as it is."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
 
 
