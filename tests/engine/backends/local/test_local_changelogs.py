@@ -116,7 +116,7 @@ def test_a_fold_is_the_history_that_the_changes_mean() -> None:
 
 
 @pytest.mark.parametrize(("kind", "make"), [(pd.DataFrame, pa.Table.to_pandas), (pl.DataFrame, pl.from_arrow)])
-def test_a_fold_is_of_the_kind_of_its_changelog(kind: type, make: Any) -> None:
+def test_a_fold_is_of_the_kind_of_its_changelog(kind: Any, make: Any) -> None:
     rows: Any = make(changelog().drop_columns("batch"))
     table: Any = fold(rows, key="key")
     assert isinstance(table, kind)

@@ -110,9 +110,16 @@ class LocalFrame(ABC):
         return ()
 
     def names_in(self, *sqls: str) -> list[str]:
-        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
-        names = dict.fromkeys(self.schema.names)
-        return [name for name in names if any(quoted(name) in sql for sql in sqls)]
+        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them.
+
+        A name may stand in a literal: a column more is read, and none that is needed is missing.
+        """
+        names: list[str] = []
+        for name in dict.fromkeys(self.schema.names):
+            quoted_name = quoted(name)
+            if any(quoted_name in sql for sql in sqls):
+                names.append(name)
+        return names
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of the rows as Arrow data.
@@ -334,7 +341,7 @@ class ChangedFrame(LocalFrame):
         sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
-            yield relation.project(columns or "1")
+            yield relation.project(columns or "1")  # rows without columns are counted all the same
 
 
 def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:

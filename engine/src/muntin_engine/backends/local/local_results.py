@@ -78,12 +78,12 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
         if warns:
             counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
         for blob in output.blobs:
-            if blob.stream in label_of_metric:  # of a query without buckets
+            if blob.stream in label_of_metric:  # a query without buckets reports what its rows skipped as metrics
                 skipped_rows[label_of_metric[blob.stream]] += blob.rows
             yield BucketOutput(output.bucket, blob)
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
-        counts[0] = BucketCounts(0, {}, skipped_rows)
+        counts[0] = BucketCounts(0, {}, skipped_rows)  # of rows that no bucket gets
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 
 
