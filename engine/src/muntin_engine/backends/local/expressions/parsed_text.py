@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.expressions import (  # noqa: F401  # they register the rules of their families
@@ -33,7 +33,7 @@ class SparkText(Spark):
 
         STRING_ESCAPES: ClassVar[list[str]] = ["'", '"', "\\"]
 
-    class Parser(Spark.Parser):
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes it when asked
         """Tells numbers that are written out from numbers that are computed: Spark gives them other digits."""
 
         UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
