@@ -280,14 +280,18 @@ def test_ctrl_c_ends_all_processes_and_removes_all_files(tmp_path: Path) -> None
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
     ) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "begins\n"
-        wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 60)
-        time.sleep(1)
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        start = time.monotonic()
-        _, errors = running.communicate(timeout=30)
-        assert time.monotonic() - start < 20  # a moment, on a machine with nothing else to do
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "begins\n"
+            wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 120)
+            time.sleep(1)
+            os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+            start = time.monotonic()
+            _, errors = running.communicate(timeout=30)
+            assert time.monotonic() - start < 20  # a moment, on a machine with nothing else to do
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)  # else the end of the block waits for all its windows
     assert "KeyboardInterrupt" in errors
     assert list(tmp_path.glob("muntin-*")) == []
     wait_until(lambda: processes_of_group(running.pid) == [], 10)
