@@ -244,7 +244,7 @@ import pyarrow as pa
 from muntin import tumbling
 from muntin_engine import events, module
 from muntin_engine.backends.local import run_input, static_run
-static_run.START_SECONDS = 0
+static_run.START_SECONDS = static_run.WARM_SECONDS = 0
 run_input.BLOCK_ROWS = 100
 frame = pa.table({"k": list(range(40)) * 50, "at": list(range(2000))})
 query = events(frame, key="k", at="at").window(tumbling(10))
