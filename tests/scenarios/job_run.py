@@ -35,11 +35,11 @@ class ObservedJob(JobInProcess):
     @property
     def is_empty(self) -> bool:
         """True if the state has nothing but the metadata of buckets."""
-        (stored_query,) = self._stored._stored_queries
-        return all(set(cells) <= {METADATA} for cells in stored_query.cells.values())
+        (state,) = self._stored._states
+        return all(set(cells) <= {METADATA} for cells in state.cells.values())
 
-    def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
-        super()._keep(query, output)
+    def _add_rows(self, query: PlannedQuery, output: BatchOutput) -> None:
+        super()._add_rows(query, output)
         results: list[dict[str, Any]] = []
         for table in output.tables["results"]:
             results += selected(table, query.selection).to_pylist()

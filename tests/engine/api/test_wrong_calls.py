@@ -142,7 +142,7 @@ CALLS = (
     (
         "events(DF, at='t', source='link', sources=[1])",
         "are text, got [1]\n  write sources=['1'], and cast",
-        ".cast('string'",
+        "source='CAST(... AS string)'",
     ),
     ("events(DF, at='t', late_policy=correct)", "late_policy=correct('1 hour')"),
     ("events(DF, at='t', late_policy='correct')", "does not say for how long", "late_policy=correct('1 hour')"),

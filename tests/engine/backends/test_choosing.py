@@ -34,12 +34,14 @@ def test_a_type_belongs_to_the_backend_of_the_package_that_it_or_its_base_is_of(
 def test_a_dataframe_is_an_input_and_nothing_else_is() -> None:
     assert [is_input(thing) for thing in (Frame(), pd.DataFrame(), "rides.parquet")] == [True] * 3
     assert [is_input(thing) for thing in (Column(), None, 5)] == [False] * 3
-    assert is_stream(Frame())  # type: ignore[arg-type]  # it stands for one
-    assert not is_stream(StaticFrame())  # type: ignore[arg-type]
+    assert is_stream(Frame())
+    assert not is_stream(StaticFrame())
 
 
 def test_what_no_backend_takes_is_refused_by_its_type() -> None:
-    with pytest.raises(QueryError, match=r"a int is no input of a query\n  expected a DataFrame of Spark's"):
+    with pytest.raises(
+        QueryError, match=r"a int is no input of a query\n  expected: a DataFrame of Spark's, or a data"
+    ):
         backend_of(5)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin_engine.backends.planned_query import PlannedQuery
-    from muntin_engine.plan.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike, Frame
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
     If the stream has revisions or retractions, pass `repeated=True` to say that they repeat the payload of their event;
     results of another query always do. An event whose length is null, or less than allowed, is rejected.
     """
+
+    @property
+    def _first_input(self) -> Frame:
+        """The input, by which `KnowsSparkWords` advises."""
+        return self.df
 
     @step
     def where(self, condition: ColumnLike) -> EventStream[InputT]:
@@ -479,6 +484,11 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
     A prompt shows a query in three lines: its windows, its modules and the columns of its results. A notebook shows
     the text of `explain`, as a picture if `muntin-cli` is installed and otherwise as a table.
     """
+
+    @property
+    def _first_input(self) -> Frame:
+        """The first input, by which `KnowsSparkWords` advises."""
+        return self.source.df
 
     @step
     def as_events(

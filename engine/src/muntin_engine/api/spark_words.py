@@ -1,4 +1,7 @@
-"""Advice for attributes of Spark's DataFrames, which query writers look for on the classes of a query."""
+"""Advice for attributes of Spark's DataFrames, which query writers look for on the classes of a query.
+
+Who queries a table in this process knows these words from Spark as well, and gets the advice that is right there.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from muntin_engine.backends.choosing import is_stream, is_table
+
 _RESULTS: Final = "the results are a DataFrame: query.results().{name}"
+_TABLE: Final = "the results are a table of the input's kind, with the methods of its library: query.results()"
 _WRITE: Final = (
     "the input is a stream, which has no end: write the results, "
     "query.write(checkpoint='checkpoint', results='results')"
@@ -34,9 +40,23 @@ _ADVICE: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 
+_ADVICE_OVER_TABLES: Final[Mapping[str, Mapping[str, str]]] = {
+    "EventStream": {
+        "writeStream": "the input is a table, which has an end: .to_query().results() are the events themselves, "
+        "or .window(...) first",
+    },
+    "Query": {
+        "writeStream": "the input is a table, which has an end: query.results() are all results",
+        **dict.fromkeys(("collect", "count", "filter", "toArrow", "toPandas"), _TABLE),
+    },
+}
+"""The advice where a query reads a table in this process, as far as it differs."""
+
 
 class KnowsSparkWords:
     """Adds advice to Python's error of a missing attribute; type checkers do not see the method.
+
+    A class of which `_ADVICE_OVER_TABLES` knows has a property `_first_input`, by which its advice is chosen.
 
     Python itself names the closest attribute only when it prints an uncaught error, which notebooks print themselves.
     """
@@ -55,7 +75,11 @@ class KnowsSparkWords:
 
         def _advice_on(self, name: str) -> str:
             """Return advice on an attribute that does not exist; empty if there is none."""
-            advice = _ADVICE.get(type(self).__name__, {}).get(name)
+            owner = type(self).__name__
+            advice = _ADVICE.get(owner, {}).get(name)
+            advice_over_tables = _ADVICE_OVER_TABLES.get(owner, {}).get(name)
+            if advice_over_tables is not None and is_table(self._first_input) and not is_stream(self._first_input):
+                return advice_over_tables
             if advice is _RESULTS and self.is_stream:
                 return _WRITE
             if advice is not None:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muntin.errors import QueryError
-from muntin_engine.backend_modules import LOCAL, SPARK, imported_backend, input_module
+from muntin_engine.backend_modules import LOCAL, SPARK, backend_module, imported_backend, input_module
 from muntin_engine.needed import needed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from muntin_engine.backends.backend import Backend
+    from muntin_engine.plan.request import Frame
+
+TABLES: Final = (
+    "a data frame of pandas or Polars,\n"
+    "  a relation of DuckDB, Arrow data, or the path of files of Parquet, CSV or JSON"
+)
+"""The tables that are read in this process, for messages."""
 
 
 def backend_of(thing: object) -> Backend:
-    """Return the backend of a DataFrame, or of a session.
+    """Return the backend of an input of a query, or of a session.
 
     Raises:
         QueryError: No backend takes things of its type.
     """
     module = input_module(thing)
     if module is None:
-        raise QueryError(f"a {type(thing).__name__} is no input of a query\n  expected a DataFrame of Spark's")
+        raise QueryError(
+            f"a {type(thing).__name__} is no input of a query\n  expected: a DataFrame of Spark's, or {TABLES}"
+        )
     backend: Backend = module.BACKEND
     return backend
 
@@ -45,14 +52,19 @@ def backend_of_all(frames: Iterable[object]) -> Backend:
 
 
 def is_input(thing: object) -> bool:
-    """True if something is a DataFrame that a backend takes."""
+    """True if something is an input that a backend takes, and no session or column."""
     module = input_module(thing)
     return module is not None and module.BACKEND.inputs.takes(thing)
 
 
-def is_stream(df: DataFrame) -> bool:
-    """True if a DataFrame goes on without an end."""
+def is_stream(df: Frame) -> bool:
+    """True if an input goes on without an end."""
     return backend_of(df).inputs.is_stream(df)
+
+
+def is_table(df: Frame) -> bool:
+    """True if an input is read in this process, where a query over it needs no Spark."""
+    return backend_module(type(df)) is None
 
 
 def spark_backend() -> Backend:

@@ -46,7 +46,7 @@ _EXPRESSION: Final = re.compile(r"[-+*/%()<>=!|&\[\]']|^[0-9]")
 
 
 def is_expression(text: str, column_names: Iterable[str]) -> bool:
-    """Return True if text is an expression in SQL, and False if it is the name of a column or a path into a struct.
+    """Say whether text is an expression in SQL, and not the name of a column or a path into a struct.
 
     Text is the name of a column where there is one of that name, in upper or lower case.
 
@@ -60,9 +60,13 @@ def is_expression(text: str, column_names: Iterable[str]) -> bool:
     """
     if isinstance(text, SqlExpression):
         return True
-    is_column = text.casefold() in {name.casefold() for name in column_names}
+    return has_operator(text) and text.casefold() not in {name.casefold() for name in column_names}
+
+
+def has_operator(text: str) -> bool:
+    """Return True if text is an expression unless a column has it as its name."""
     unquoted_text = re.sub("`[^`]*`", "", text)
-    return not is_column and _EXPRESSION.search(unquoted_text) is not None
+    return _EXPRESSION.search(unquoted_text) is not None
 
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
@@ -233,7 +237,7 @@ class WindowRequest:
 
 
 def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]:
-    """Return the queries whose results are among some streams.
+    """Return the queries whose results are events of streams.
 
     Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
     those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.

@@ -21,7 +21,7 @@ import pytest
 
 from muntin import Window, hopping, session, snapshot, tumbling
 from muntin.errors import ModuleFailedError, QueryError
-from muntin_engine import EventStream, Query, events, module
+from muntin_engine import EventStream, Query, events, expression, module
 from tests.modules.members import Count, Members, Total
 
 if TYPE_CHECKING:
@@ -335,6 +335,33 @@ def test_a_query_in_this_process_imports_no_pyspark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[{'window': {'start': 0, 'end': 10}, 'n': 1}] False"
+
+
+def test_an_expression_is_another_column_than_the_one_that_its_text_names() -> None:
+    table = pa.table({"at": [1, 2], "a": [10, 20], "b": [1, 2], "a-b": [1000, 2000]})
+    calls = {"named": module(Total, "a-b"), "computed": module(Total, expression("a-b"))}
+    (row,) = events(table, at="at").window(tumbling(10)).aggregate(**calls).results().to_pylist()
+    assert (row["named"], row["computed"]) == (3000, 27)
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (
+            "query.toPandas()",
+            "the results are a table of the input's kind, with the methods of its library: query.results()",
+        ),
+        ("query.writeStream", "the input is a table, which has an end: query.results() are all results"),
+        ("stream.writeStream", "has an end: .to_query().results() are the events themselves, or .window(...) first"),
+        ("stream.filter('km > 2')", "write .where('km > 2')"),
+    ],
+)
+def test_words_of_sparks_are_answered_with_what_is_right_for_tables(call: str, advice: str) -> None:
+    stream = rides(RIDES)
+    query = stream.window(tumbling("1 hour")).aggregate(n=module(Count))
+    with pytest.raises(AttributeError) as missing:
+        eval(call, {"stream": stream, "query": query})
+    assert advice in str(missing.value)
 
 
 @pytest.mark.nightly

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import polars as pl
@@ -115,7 +116,7 @@ def test_a_fold_is_the_history_that_the_changes_mean() -> None:
 
 
 @pytest.mark.parametrize(("kind", "make"), [(pd.DataFrame, pa.Table.to_pandas), (pl.DataFrame, pl.from_arrow)])
-def test_a_fold_is_of_the_kind_of_its_changelog(kind: type, make: Any) -> None:
+def test_a_fold_is_of_the_kind_of_its_changelog(kind: Any, make: Any) -> None:
     rows: Any = make(changelog().drop_columns("batch"))
     table: Any = fold(rows, key="key")
     assert isinstance(table, kind)
@@ -180,3 +181,19 @@ def test_results_name_their_keys_also_in_files(tmp_path: Path) -> None:
         fold(eager.to_pandas())
     with pytest.raises(QueryError, match="this one has no 'change'"):
         fold(eager.drop_columns("change"), key="k")
+
+
+@pytest.mark.parametrize("call", [fold, lambda changes, key: final_rows(changes, 100, key=key), net_changes])
+def test_a_column_of_nulls_alone_stays_and_one_without_a_meaning_is_refused(call: Any) -> None:
+    changes = pd.DataFrame({"change": ["insert"], "event_id": [1], "key": ["a"], "window": [{"start": 1, "end": 2}]})
+    assert call(changes.assign(note=None), "key").note.tolist() == [None]
+
+    with pytest.raises(QueryError, match=r"'id' is of type object .*, which has no meaning in a query"):
+        call(changes.assign(id=[UUID(int=1)]), "key")
+
+
+def test_final_rows_without_a_change_keep_all_their_columns() -> None:
+    rows = pd.DataFrame({"timing": ["final"], "window": [{"start": 1, "end": 2}]})
+    assert final_rows(rows.assign(note=None), 100).columns.tolist() == ["timing", "window", "note"]
+    with pytest.raises(QueryError, match="'id' is of type object"):
+        final_rows(rows.assign(id=[UUID(int=1)]), 100)

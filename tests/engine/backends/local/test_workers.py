@@ -34,7 +34,7 @@ def shares_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_run, "START_SECONDS", 0.0)
     monkeypatch.setattr(static_run, "WARM_SECONDS", 0.0)
     monkeypatch.setattr(file_parts, "PART_ROWS", 700)
-    monkeypatch.setattr(local_rows, "_BATCH_ROWS", 400)
+    monkeypatch.setattr(local_rows, "BATCH_ROWS", 400)
     monkeypatch.setattr(run_input, "BLOCK_ROWS", 800)
 
 

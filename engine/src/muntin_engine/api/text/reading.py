@@ -17,7 +17,7 @@ from muntin_engine.api.query import Query
 from muntin_engine.api.text.checking import check
 from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.schema import FIRST, definitions
-from muntin_engine.backends.choosing import is_input
+from muntin_engine.backends.choosing import TABLES, is_input
 from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
@@ -116,7 +116,9 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
         except Exception as error:
             raise QueryError(f"tables has no {name!r:.80}: {type(error).__name__}: {error}") from error
         if not is_input(frame):
-            raise QueryError(f"tables gave {frame!r:.80} for {name!r:.80}\n  expected: a DataFrame of Spark's")
+            raise QueryError(
+                f"tables gave {frame!r:.80} for {name!r:.80}\n  expected: a DataFrame of Spark's, or {TABLES}"
+            )
         return frame
 
     def table(name: Any) -> Any:

@@ -1,4 +1,7 @@
-"""The way in which a column of DuckDB's is read: in a type that Spark has, with the values that Spark reads of it."""
+"""The way in which a column of DuckDB's is read: in a type that Spark has, with the values that Spark reads of it.
+
+A type is a tree, as a list of structs is, and so is its reading: each part is read in its own way.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckdb_type, quoted
+from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME, duckdb_type, quoted
 
 
 class ColumnReading(ABC):
@@ -19,7 +22,7 @@ class ColumnReading(ABC):
     @property
     @abstractmethod
     def type(self) -> pa.DataType:
-        """The Arrow type in which they are read; null in the place of each part that is not."""
+        """The Arrow type in which the values are read; null in the place of each part that is not."""
 
     @property
     @abstractmethod
@@ -245,11 +248,16 @@ _READINGS: Final[Mapping[str, ScalarReading]] = {
 }
 """The readings of types without parts, by DuckDB's ids: unsigned numbers in the types in which Spark reads them."""
 
-_LENGTH: Final = ScalarReading(pa.duration("us"), "epoch_us({})")
+_LENGTH: Final = ScalarReading(LENGTH, "epoch_us({})")
 """The reading of an interval that is a length of time."""
 
 _PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
 """The ids of types that have parts, or sizes."""
+
+
+def is_json(data_type: duckdb.sqltypes.DuckDBPyType) -> bool:
+    """Say whether a type is that of JSON: text by its id, but its values have types of their own."""
+    return str(data_type) == "JSON"
 
 
 def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = False) -> ColumnReading:
@@ -269,14 +277,14 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
     if kind == "interval" and has_lengths:
         return _LENGTH
     if kind not in _PARTS:
-        is_json = str(data_type) == "JSON"  # text by its id, whose values have types of their own
-        return (None if is_json else _READINGS.get(kind)) or NoReading(str(data_type))
+        reading = None if is_json(data_type) else _READINGS.get(kind)
+        return NoReading(str(data_type)) if reading is None else reading
 
     children: Any = data_type.children
     parts = dict(children)
     if kind == "decimal":
         return ScalarReading(pa.decimal128(parts["precision"], parts["scale"]))
-    parts.pop("size", None)  # of an array
+    parts.pop("size", None)  # of an array, which is read as a list
     readings: dict[str, ColumnReading] = {}
     for name, part in parts.items():
         readings[name] = reading_of(part, has_lengths=has_lengths)

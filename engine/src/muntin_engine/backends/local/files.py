@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import glob
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import duckdb
 
@@ -21,6 +22,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.file_parts import FilePart, parts_of
 from muntin_engine.backends.local.frame_kind import (
+    FrameColumn,
     FrameColumns,
     FrameKind,
     changed_since,
@@ -30,12 +32,32 @@ from muntin_engine.backends.local.frame_kind import (
 )
 
 _WILDCARDS: Final = frozenset("*?[")
+"""The characters by which a path is a pattern."""
 
 _WHOLE_NUMBERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 _FLOATS: Final = frozenset({"float", "double"})
+"""The types of files, as Arrow spells them, whose values a column of the largest of them holds as they are."""
+
+_ENDINGS: Final = "files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
+"""The files that can be read, for messages."""
+
+_HUGE_INTEGER: Final = re.compile(r"\bHUGEINT(?=[\[\],)]|$)")
+"""The word for whole numbers of 128 bits in a type of DuckDB's; after the name of a field there is a space."""
 
 _MOST_FILES: Final = 2**31 - 1
 """More files than there are."""
+
+
+class FileColumn(NamedTuple):
+    """A column of one file.
+
+    Attributes:
+        name: Its name.
+        type: Its type, as Arrow spells it; empty where DuckDB gives all files of a format one type.
+    """
+
+    name: str
+    type: str
 
 
 class FileFormat(ABC):
@@ -60,11 +82,8 @@ class FileFormat(ABC):
         """
 
     @abstractmethod
-    def columns_of_file(self, path: str) -> list[tuple[str, str]] | None:
-        """Return the names and types of the columns of a file; None if each row has its own.
-
-        A type is empty if all files have those of DuckDB.
-        """
+    def columns_of_file(self, path: str) -> list[FileColumn] | None:
+        """Return the columns of a file; None if each row has columns of its own."""
 
     def keys_of_changelog(self, path: str) -> list[str] | None:
         """Return the key columns that a changelog names; None for a format that does not keep metadata."""
@@ -81,12 +100,11 @@ class ParquetFiles(FileFormat):
         """Return the rows of files."""
         return connection.read_parquet(list(map(glob.escape, paths)), union_by_name=True)
 
-    def columns_of_file(self, path: str) -> list[tuple[str, str]]:
-        """Return the names and types of the columns of a file."""
+    def columns_of_file(self, path: str) -> list[FileColumn]:
+        """Return the columns of a file."""
         import pyarrow.parquet as pq
 
-        schema = pq.read_schema(path)
-        return [(field.name, str(field.type)) for field in schema]
+        return [FileColumn(field.name, str(field.type)) for field in pq.read_schema(path)]
 
     def keys_of_changelog(self, path: str) -> list[str] | None:
         """Return the key columns that a changelog names, as Muntin or Spark wrote it."""
@@ -108,11 +126,13 @@ class CsvFiles(FileFormat):
         for path in paths:
             if os.path.getsize(path) == 0:
                 raise QueryError(f"the file {path!r} is empty\n  expected: a first line with the names of columns")
+        delimiter = _delimiter(paths[0])
         try:
+            # Whatever DuckDB would find out by a look at the first rows is said, so that all files are read alike.
             return connection.read_csv(
                 list(map(glob.escape, paths)),
                 header=True,
-                delimiter=_delimiter(paths[0]),
+                delimiter=delimiter,
                 quotechar='"',
                 escapechar='"',
                 comment="",
@@ -124,14 +144,14 @@ class CsvFiles(FileFormat):
             )
         except duckdb.Error as error:
             for path in paths:
-                _check_lines(path, _delimiter(paths[0]))
+                _check_lines(path, delimiter)
             raise QueryError(f"{paths[0]!r} cannot be read: {reason_of(error)}") from error
 
-    def columns_of_file(self, path: str) -> list[tuple[str, str]]:
-        """Return the names in the first line of a file."""
+    def columns_of_file(self, path: str) -> list[FileColumn]:
+        """Return the columns that the first line of a file names, as DuckDB names those without a name."""
         with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
             names = next(csv.reader(file, delimiter=_delimiter(path)), [])
-        return [(name.strip() or f"column{place}", "") for place, name in enumerate(names)]
+        return [FileColumn(name.strip() or f"column{place}", "") for place, name in enumerate(names)]
 
 
 class JsonFiles(FileFormat):
@@ -143,12 +163,13 @@ class JsonFiles(FileFormat):
         """Return the rows of files, after a look at all of them: a column may be in the last row alone."""
         if all(os.path.getsize(path) == 0 for path in paths):
             raise QueryError(f"the file {paths[0]!r} is empty\n  expected: an object a line")
-        return connection.read_json(
+        rows = connection.read_json(
             list(map(glob.escape, paths)), sample_size=-1, maximum_sample_files=_MOST_FILES, union_by_name=True
         )
+        return _with_whole_numbers_of_64_bits(rows)
 
     def columns_of_file(self, path: str) -> None:
-        """Return nothing: each object has keys of its own."""
+        """Return None: each object has keys of its own, and a key that it lacks is null."""
         del path
 
 
@@ -173,10 +194,13 @@ class Files(FrameKind):
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe the columns of the files."""
-        path = os.fspath(frame)
-        paths, file_format = _files_of(frame)
-        columns = columns_of_relation(_rows(connection, path, paths, file_format), file_format.word)
-        return replace(columns, refusals=_refusals(columns.names, columns.names, path, paths, file_format))
+        files = NamedFiles.of(frame)
+        columns = columns_of_relation(files.rows(connection), files.format.word, may_change=True)
+        refusals = files.refusals(columns.names, columns.names)
+        described: list[FrameColumn] = []
+        for column in columns.columns:
+            described.append(replace(column, refusal=refusals.get(column.name)))
+        return replace(columns, columns=tuple(described))
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -186,15 +210,14 @@ class Files(FrameKind):
         Raises:
             QueryError: A file cannot be read, or files have come that do not fit the others.
         """
-        path = os.fspath(frame)
-        paths, file_format = _files_of(frame)
-        rows = _rows(connection, path, paths, file_format)
+        files = NamedFiles.of(frame)
+        rows = files.rows(connection)
         if isinstance(frame, FilePart) and frame.condition is not None:
             rows = rows.filter(frame.condition)
         for name in names:
             if name not in rows.columns:
-                raise changed_since(f"{path!r} has no column {name!r} any more")
-        refusals = _refusals(names, rows.columns, path, paths, file_format)
+                raise changed_since(f"{files.path!r} has no column {name!r} any more")
+        refusals = files.refusals(names, rows.columns)
         for refusal in refusals.values():
             raise QueryError(refusal)
         return rows.project(", ".join(map(quoted, names)))
@@ -205,8 +228,8 @@ class Files(FrameKind):
 
     def parts(self, frame: Any) -> list[FilePart]:
         """Return parts of files of Parquet, which say where rows begin; others are read from their beginning."""
-        paths, file_format = _files_of(frame)
-        return parts_of(os.fspath(frame), paths) if isinstance(file_format, ParquetFiles) else []
+        files = NamedFiles.of(frame)
+        return parts_of(files.path, files.paths) if isinstance(files.format, ParquetFiles) else []
 
     def subject(self, frame: Any) -> str:
         """Return the path."""
@@ -214,43 +237,118 @@ class Files(FrameKind):
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog names in its first file."""
-        paths, file_format = _files_of(frame)
-        return file_format.keys_of_changelog(paths[0])
+        files = NamedFiles.of(frame)
+        return files.format.keys_of_changelog(files.paths[0])
 
 
-def _files_of(frame: str | os.PathLike[str]) -> tuple[list[str], FileFormat]:
-    """Return the files that a path names, in the order of their names, and their format.
+@dataclass(frozen=True)
+class NamedFiles:
+    """The files that a path names.
+
+    Attributes:
+        path: The path of a file or folder, or a pattern, as the query writer gave it.
+        paths: The paths of the files, in their order.
+        format: Their format.
+    """
+
+    path: str
+    paths: list[str]
+    format: FileFormat
+
+    @classmethod
+    def of(cls, frame: str | os.PathLike[str]) -> NamedFiles:
+        """Look for the files that a path names.
+
+        Raises:
+            QueryError: There is no file, or they are not of one format that is read.
+        """
+        path = os.fspath(frame)
+        if isinstance(frame, FilePart):
+            return cls(path, list(frame.files), _FORMATS[".parquet"])  # no others have parts
+        paths = _paths_named(path)
+        suffixes = {Path(file_path).suffix.casefold() for file_path in paths}
+        file_format = _FORMATS.get(suffixes.pop()) if len(suffixes) == 1 else None
+        if file_format is None:
+            raise QueryError(f"{path!r} is no file that can be read\n  expected: {_ENDINGS}")
+        return cls(path, paths, file_format)
+
+    def rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """Return the rows of the files.
+
+        Raises:
+            QueryError: A file cannot be read.
+        """
+        try:
+            return self.format.rows(connection, self.paths)
+        except (duckdb.Error, OSError) as error:
+            raise QueryError("{value!r} cannot be read: {reason}", value=self.path, reason=reason_of(error)) from error
+
+    def refusals(self, names: Sequence[str], all_names: Sequence[str]) -> dict[str, str]:
+        """Return the errors for reading columns that the files do not have in common, by name.
+
+        Args:
+            names: The names of columns.
+            all_names: The names of all columns, as DuckDB has them.
+        """
+        if len(self.paths) == 1 and not any(map(_second_name_of, all_names)):
+            return {}
+        columns_by_file: dict[str, list[FileColumn]] = {}
+        for file_path in self.paths:
+            columns = self.format.columns_of_file(file_path)
+            if columns is not None:
+                columns_by_file[file_path] = columns
+
+        refusals: dict[str, str] = {}
+        for name in names:
+            refusal = self._refusal(name, columns_by_file)
+            if refusal is not None:
+                refusals[name] = refusal
+        return refusals
+
+    def _refusal(self, name: str, columns_by_file: Mapping[str, Sequence[FileColumn]]) -> str | None:
+        """Return the error for reading a column that the files do not have in common; None if they have it."""
+        file_by_type: dict[str, str] = {}
+        for file_path, columns in columns_by_file.items():
+            alike = _columns_named(name, columns)
+            if not alike:
+                doubled_name = _second_name_of(name)
+                if len(_columns_named(doubled_name, columns)) > 1:
+                    return f"{file_path!r} has several columns {doubled_name!r}\n  rename all but one of them"
+                return (
+                    f"{file_path!r} has no column {name!r}, and other files of {self.path!r} have it\n"
+                    "  read the files that have it, or write the column to all of them"
+                )
+            if len(alike) > 1:
+                return f"{file_path!r} has several columns {name!r}\n  rename all but one of them"
+            file_by_type.setdefault(alike[0].type, file_path)
+
+        is_of_numbers = file_by_type.keys() <= _WHOLE_NUMBERS or file_by_type.keys() <= _FLOATS
+        if len(file_by_type) < 2 or is_of_numbers:
+            return None
+        spelled = ", ".join(f"{data_type} in {file_path!r}" for data_type, file_path in file_by_type.items())
+        return f"the column {name!r} of {self.path!r} is of several types: {spelled}\n  write it in one type"
+
+
+def _paths_named(path: str) -> list[str]:
+    """Return the files that a path names, in the order of their names.
 
     Raises:
-        QueryError: There is no file, or they are not of one format that is read.
+        QueryError: There is none.
     """
-    if isinstance(frame, FilePart):
-        return list(frame.files), _FORMATS[".parquet"]
-    path = os.fspath(frame)
     if os.path.isdir(path):
-        paths = _paths_in(Path(path))
-        if not paths:
-            raise QueryError(
-                f"the folder {path!r} has no files that can be read\n"
-                "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
-            )
-    elif _WILDCARDS.isdisjoint(path) or os.path.exists(path):
-        paths = [path] if os.path.exists(path) else []
-    else:
-        paths = sorted(glob.glob(path, recursive=True))
+        paths_in_folder = _paths_in(Path(path))
+        if not paths_in_folder:
+            raise QueryError(f"the folder {path!r} has no files that can be read\n  expected: {_ENDINGS}")
+        return paths_in_folder
+    if os.path.exists(path):
+        return [path]  # also if there are wildcards in its name
+    paths = [] if _WILDCARDS.isdisjoint(path) else sorted(glob.glob(path, recursive=True))
     if not paths:
         raise QueryError(
             f"there is no file {path!r}\n"
             f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
         )
-    suffixes = {Path(file_path).suffix.casefold() for file_path in paths}
-    file_format = _FORMATS.get(suffixes.pop()) if len(suffixes) == 1 else None
-    if file_format is None:
-        raise QueryError(
-            f"{path!r} is no file that can be read\n"
-            "  expected: files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
-        )
-    return paths, file_format
+    return paths
 
 
 def _paths_in(folder: Path) -> list[str]:
@@ -263,63 +361,9 @@ def _paths_in(folder: Path) -> list[str]:
     return paths
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection, path: str, paths: list[str], file_format: FileFormat
-) -> duckdb.DuckDBPyRelation:
-    """Return the rows of files.
-
-    Raises:
-        QueryError: A file cannot be read.
-    """
-    try:
-        return file_format.rows(connection, paths)
-    except (duckdb.Error, OSError) as error:
-        raise QueryError("{value!r} cannot be read: {reason}", value=path, reason=reason_of(error)) from error
-
-
-def _refusals(
-    names: Sequence[str], all_names: Sequence[str], path: str, paths: Sequence[str], file_format: FileFormat
-) -> dict[str, str]:
-    """Return the errors for reading columns that files do not have in common, by name.
-
-    Args:
-        names: The names of columns.
-        all_names: The names of all columns, as DuckDB has them.
-        path: The path or pattern that names the files.
-        paths: The files.
-        file_format: Their format.
-    """
-    if len(paths) == 1 and not any(map(_second_name_of, all_names)):
-        return {}
-    columns_by_file: dict[str, list[tuple[str, str]]] = {}
-    for file_path in paths:
-        columns = file_format.columns_of_file(file_path)
-        if columns is not None:
-            columns_by_file[file_path] = columns
-
-    refusals: dict[str, str] = {}
-    for name in names:
-        types: dict[str, str] = {}
-        for file_path, columns in columns_by_file.items():
-            file_names = [column_name.casefold() for column_name, _ in columns]
-            number = file_names.count(name.casefold())
-            doubled_name = _second_name_of(name)
-            if number == 1:
-                types.setdefault(dict(zip(file_names, columns, strict=True))[name.casefold()][1], file_path)
-            elif number > 1:
-                refusals[name] = f"{file_path!r} has several columns {name!r}\n  rename all but one of them"
-            elif file_names.count(doubled_name.casefold()) > 1:
-                refusals[name] = f"{file_path!r} has several columns {doubled_name!r}\n  rename all but one of them"
-            else:
-                refusals[name] = (
-                    f"{file_path!r} has no column {name!r}, and other files of {path!r} have it\n"
-                    "  read the files that have it, or write the column to all of them"
-                )
-        is_of_numbers = types.keys() <= _WHOLE_NUMBERS or types.keys() <= _FLOATS
-        if name not in refusals and len(types) > 1 and not is_of_numbers:
-            spelled = ", ".join(f"{data_type} in {file_path!r}" for data_type, file_path in types.items())
-            refusals[name] = f"the column {name!r} of {path!r} is of several types: {spelled}\n  write it in one type"
-    return refusals
+def _columns_named(name: str, columns: Sequence[FileColumn]) -> list[FileColumn]:
+    """Return the columns of a name in any case, as DuckDB does not tell upper from lower case."""
+    return [column for column in columns if column.name.casefold() == name.casefold()]
 
 
 def _second_name_of(name: str) -> str:
@@ -338,6 +382,28 @@ def _delimiter(path: str) -> str:
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         first_line = file.readline()
     return max(",;\t|", key=first_line.count)
+
+
+def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Cast whole numbers to 64 bits where these hold all of a column, as on Spark.
+
+    DuckDB takes 128 bits as soon as some numbers are negative and others are not.
+    """
+    casts: dict[str, str] = {}
+    for name, data_type in zip(rows.columns, rows.types, strict=True):
+        narrow_type = _HUGE_INTEGER.sub("BIGINT", str(data_type))
+        if narrow_type != str(data_type):
+            casts[name] = f"TRY_CAST({quoted(name)} AS {narrow_type})"
+    if not casts:
+        return rows
+
+    # A number that does not fit is null after the cast, also within a list or a struct.
+    changes = [f"bool_or({quoted(name)} IS DISTINCT FROM {cast})" for name, cast in casts.items()]
+    (changed,) = rows.aggregate(", ".join(changes)).fetchall()
+    for name, is_changed in zip(list(casts), changed, strict=True):
+        if is_changed:
+            del casts[name]
+    return rows.project(", ".join(f"{casts.get(name, quoted(name))} AS {quoted(name)}" for name in rows.columns))
 
 
 def _check_lines(path: str, delimiter: str) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 from weakref import WeakSet
 
 import duckdb
@@ -21,8 +20,11 @@ import pyarrow.compute as pc
 from muntin.errors import QueryError
 from muntin_engine.backends.local.column_reading import ColumnReading, NoReading, reading_of
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS
 from muntin_engine.backends.local.files import Files
 from muntin_engine.backends.local.frame_kind import (
+    BATCH_ROWS,
+    FrameColumn,
     FrameColumns,
     FrameKind,
     changed_since,
@@ -33,20 +35,29 @@ from muntin_engine.backends.local.frame_kind import (
 from muntin_engine.backends.local.micro_batch import MicroBatch
 from muntin_engine.backends.local.streams.local_stream import LocalStream
 
-MOST_DIGITS: Final = 38
-"""The most digits of a decimal."""
-
-_BATCH_ROWS: Final = 100_000
-"""The number of rows that travel at once from one connection to another."""
-
 _NO_ARROW_TYPE: Final = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 """The errors of Arrow for values that have no type, or several."""
+
+
+class ArrowColumn(NamedTuple):
+    """A column of a table that is read as Arrow data.
+
+    Attributes:
+        name: Its name.
+        type: Its Arrow type; None if Arrow has none for it.
+        spelled_type: Its type, as the library of the table spells it.
+    """
+
+    name: str
+    type: pa.DataType | None
+    spelled_type: str
 
 
 class PandasFrame(FrameKind):
     """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too; `pd.NA` and None are nulls as well.
 
     A NaN is a number only in columns that have a mask or are Arrow's, such as `Float64`, where `pd.NA` is the null.
+    A column of Python objects without a value, as an empty frame has it, is text.
     """
 
     word: ClassVar[str] = "pandas column"
@@ -57,8 +68,7 @@ class PandasFrame(FrameKind):
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
-        types: list[pa.DataType | None] = []
-        spelled_types: list[str] = []
+        columns: list[ArrowColumn] = []
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
             has_objects = _holds_objects(dtype)
@@ -73,9 +83,8 @@ class PandasFrame(FrameKind):
             else:
                 if has_objects:
                     spelled_type += f" (its values are {data_type})"
-            types.append(data_type)
-            spelled_types.append(spelled_type)
-        return _columns_of_arrow(connection, self.word, list(map(str, frame.columns)), types, spelled_types)
+            columns.append(ArrowColumn(str(frame.columns[place]), data_type, spelled_type))
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -93,12 +102,25 @@ class PandasFrame(FrameKind):
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
         return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
+    def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
+        """Say how an index becomes columns, and columns of several levels get a name each."""
+        if name in frame.index.names:
+            return f"{name!r} is its index: frame.reset_index() makes a column of it"
+        if frame.columns.nlevels > 1:
+            return (
+                'its columns have several levels: name each, as in frame.columns = ["_".join(c) for c in frame.columns]'
+            )
+        return None
+
     def row_count(self, frame: Any) -> int:
         """Return the number of its rows."""
         return len(frame)
 
     def result(self, rows: pa.Table) -> Any:
-        """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
+        """Return a DataFrame; whole numbers among which some are null stay whole numbers, and NaN is not such a null.
+
+        The type of a column depends on its own values alone.
+        """
         import pandas
 
         nullable = {
@@ -108,11 +130,16 @@ class PandasFrame(FrameKind):
             pa.int64(): pandas.Int64Dtype(),
             pa.bool_(): pandas.BooleanDtype(),
         }
-        has_nulls = {column.type for column in rows.columns if column.null_count}
-        return rows.to_pandas(
-            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None,
-            integer_object_nulls=True,  # those inside of structs and lists
-        )
+        floats = {pa.float32(): pandas.Float32Dtype(), pa.float64(): pandas.Float64Dtype()}
+        columns: dict[str, Any] = {}
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            dtypes: dict[pa.DataType, Any] = {}
+            if column.null_count:
+                has_nan = column.type in floats and pc.any(pc.is_nan(column)).as_py()
+                dtypes = floats if has_nan else nullable
+            # Integers are those inside of structs and lists.
+            columns[name] = column.to_pandas(types_mapper=dtypes.get, integer_object_nulls=True)
+        return pandas.DataFrame(columns, copy=False)
 
 
 class PolarsFrame(FrameKind):
@@ -131,14 +158,14 @@ class PolarsFrame(FrameKind):
     def _columns_of_schema(self, connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
         import polars
 
-        types: list[pa.DataType | None] = []
+        columns: list[ArrowColumn] = []
         for column in schema.to_frame():
             data_type = None
             if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
                 with suppress(pa.ArrowInvalid):  # numbers of 128 bits
                     data_type = pa.table(column.to_frame()).schema.field(0).type
-            types.append(data_type)
-        return _columns_of_arrow(connection, self.word, schema.names(), types, list(map(str, schema.dtypes())))
+            columns.append(ArrowColumn(column.name, data_type, str(column.dtype)))
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -208,14 +235,14 @@ class DuckdbRelation(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
         del connection
-        return replace(columns_of_relation(frame, self.word), read_types={})
+        return columns_of_relation(frame, self.word, may_change=False)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
         columns = ", ".join(map(quoted, names))
-        return connection.from_arrow(frame.project(columns).to_arrow_reader(_BATCH_ROWS))
+        return connection.from_arrow(frame.project(columns).to_arrow_reader(BATCH_ROWS))
 
     def result(self, rows: pa.Table) -> Any:
         """Return a relation of the default connection."""
@@ -232,14 +259,14 @@ class ArrowData(FrameKind):
         return hasattr(frame, "__arrow_c_stream__") or _is_from(frame, "pyarrow", "Dataset")
 
     def opened(self, frame: Any) -> Any:
-        """Return what pyarrow knows as it is, and a stream of anything else."""
+        """Return an object of pyarrow's as it is, and a stream of any other."""
         is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or _is_from(frame, "pyarrow", "Dataset")
         return frame if is_known else ArrowStream(frame)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe its columns."""
-        schema: pa.Schema = frame.schema
-        return _columns_of_arrow(connection, self.word, schema.names, schema.types, list(map(str, schema.types)))
+        columns = [ArrowColumn(field.name, field.type, str(field.type)) for field in frame.schema]
+        return _columns_of_arrow(connection, self.word, columns)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -247,7 +274,7 @@ class ArrowData(FrameKind):
         """Return columns of its rows.
 
         Raises:
-            QueryError: It is a reader that was read before.
+            QueryError: The object is a reader that was read before.
         """
         if _is_from(frame, "pyarrow", "Dataset"):
             fields = {name: pc.field(name) for name in names}
@@ -258,8 +285,8 @@ class ArrowData(FrameKind):
             if frame in _READ_READERS:
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
-            return connection.from_arrow(_for_duckdb(_only(names, frame)))
-        return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
+            return connection.from_arrow(_for_duckdb(_with_columns(names, frame)))
+        return connection.from_arrow(_for_duckdb(_with_columns(names, frame.reader())))
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""
@@ -304,7 +331,7 @@ class ArrowStream:
         """Begin to read the object: it need not say its columns otherwise.
 
         Raises:
-            QueryError: It is no table.
+            QueryError: The object is no table.
         """
         self._frame = frame
         self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
@@ -333,8 +360,8 @@ def _read_before(subject: str, table: str) -> QueryError:
     """Return the error for rows that can be read once, and have been.
 
     Args:
-        subject: What had them.
-        table: The call that makes a table of it.
+        subject: The object that had the rows.
+        table: The call that makes a table of the object.
     """
     return QueryError(
         f"{subject} has been read, and its rows can be read once\n"
@@ -348,7 +375,7 @@ def _holds_objects(dtype: Any) -> bool:
 
 
 def _array_of_pandas(column: Any) -> Any:
-    """Return a pandas column as Arrow data.
+    """Return a pandas column as Arrow data, one of objects without a value as text.
 
     Raises:
         ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: It is of a type that Arrow does not have, or its values
@@ -362,7 +389,7 @@ def _array_of_pandas(column: Any) -> Any:
         raise pa.ArrowInvalid("some of its times have a zone, and others have none")
     if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):
         raise pa.ArrowInvalid("some of its values are text, and others are bytes")
-    return array
+    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
 
 def _schema_of_lazy(frame: Any) -> Any:
@@ -383,7 +410,7 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
     """Return a reader of anything that offers a stream of Arrow data.
 
     Raises:
-        QueryError: It is no table, or cannot be read.
+        QueryError: The object is no table, or cannot be read.
     """
     try:
         return pa.RecordBatchReader.from_stream(frame)
@@ -392,49 +419,44 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
         raise QueryError(f"a {name} is no table that can be read\n  expected: one with columns") from error
 
 
-def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Return a reader of some of the columns of a reader."""
+def _with_columns(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a reader of columns of a reader."""
     places = [reader.schema.names.index(name) for name in names]
     schema = pa.schema([reader.schema.field(place) for place in places])
     batches = (batch.select(places) for batch in reader)
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _columns_of_arrow(
-    connection: duckdb.DuckDBPyConnection,
-    word: str,
-    names: Sequence[str],
-    types: Sequence[pa.DataType | None],
-    spelled_types: Sequence[str],
-) -> FrameColumns:
-    """Describe columns of Arrow data.
+def _columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: Sequence[ArrowColumn]) -> FrameColumns:
+    """Describe the columns of Arrow data, each as DuckDB reads it.
 
     Args:
-        connection: A connection.
+        connection: A connection, which tells how it reads Arrow types.
         word: The word for a column, for messages.
-        names: The names of the columns.
-        types: Their types; None for a column that Arrow has no type for.
-        spelled_types: Their types as the library of the table spells them.
+        columns: The columns.
     """
+    # By their places, as several columns may have one name.
     read_fields: list[pa.Field] = []
-    for place, data_type in enumerate(types):
-        read_type = None if data_type is None else _type_for_duckdb(data_type)
+    for place, column in enumerate(columns):
+        read_type = None if column.type is None else _type_for_duckdb(column.type)
         if read_type is not None:
             read_fields.append(pa.field(str(place), read_type))
 
-    readings: dict[str, ColumnReading] = {}
-    read_types: dict[str, str] = {}
+    readings: dict[int, ColumnReading] = {}
+    planned_types: dict[int, str] = {}
     if read_fields:
         # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
         reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
         relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
-            readings[place_name] = reading_of(duckdb_type, has_lengths=True)
-            read_types[names[int(place_name)]] = str(duckdb_type)
-    named_readings: list[tuple[str, ColumnReading]] = []
-    for place, name in enumerate(names):
-        named_readings.append((name, readings.get(str(place)) or NoReading(spelled_types[place])))
-    return FrameColumns(tuple(named_readings), tuple(spelled_types), read_types, word)
+            readings[int(place_name)] = reading_of(duckdb_type, has_lengths=True)
+            planned_types[int(place_name)] = str(duckdb_type)
+
+    frame_columns: list[FrameColumn] = []
+    for place, column in enumerate(columns):
+        reading = readings.get(place, NoReading(column.spelled_type))
+        frame_columns.append(FrameColumn(column.name, reading, column.spelled_type, planned_types.get(place)))
+    return FrameColumns(tuple(frame_columns), word)
 
 
 def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:

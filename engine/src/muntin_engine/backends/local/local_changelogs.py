@@ -35,9 +35,13 @@ from muntin_engine.backends.planning.changelog_columns import (
 from muntin_engine.sinks.distributed_rows import Changelogs
 
 _SIGN: Final = "__muntin_sign"
+"""The column of a term with its sign: 1 if it adds a row, -1 if it subtracts one."""
+
 _END: Final = "__muntin_end"
+"""The column of a term with the end of the lifetime of its row, where ends are revised; otherwise null."""
+
 _ROW: Final = "__muntin_row"
-"""The columns of a term: 1 or -1, the end of the lifetime where ends are revised, and the values of the row."""
+"""The column of a term with the values of its row, as a struct."""
 
 
 class LocalChangelogs(Changelogs):
@@ -108,18 +112,20 @@ def _table_of(frame: LocalFrame) -> pa.Table:
         QueryError: A column has no type with a meaning, or the rows cannot be read.
     """
     _check_types(frame)
-    return pa.table(frame)
+    return pa.RecordBatchReader.from_batches(frame.schema, frame.batches(frame.schema)).read_all()
 
 
 def _check_types(frame: LocalFrame) -> None:
     """Refuse a table with a column of a type without a meaning.
 
     Raises:
-        QueryError: It has one.
+        QueryError: The table has such a column.
     """
-    for name in frame.schema.names:
-        refusal = frame.refusal(name)
-        if refusal is not None and not pa.types.is_null(frame.schema.field(name).type):
+    for field in frame.schema:
+        # A column of nulls alone has no type that modules read, and is passed on as it is.
+        is_of_nulls = pa.types.is_null(field.type) and not frame.is_hidden(field.name)
+        refusal = frame.refusal(field.name)
+        if refusal is not None and not is_of_nulls:
             raise QueryError(refusal)
 
 
@@ -157,7 +163,7 @@ class _Changelog:
         return self._table(sums, {name: self._value(name) for name in names})
 
     def net_changes(self) -> pa.Table:
-        """Return one row for each row of a keyed table that changes: it is upserted or deleted.
+        """Return a row for each row of a keyed table that changes, which says whether it is upserted or deleted.
 
         Raises:
             QueryError: The rows cannot be read.
@@ -174,9 +180,11 @@ class _Changelog:
         return self._table(sums, values)
 
     def _sums(self) -> duckdb.DuckDBPyRelation:
-        """Add up the terms of each row, with the values of the row as `__muntin_row`."""
+        """Add up the terms of each row: a relation of its keys and id, its sum as `_SIGN`, `_END` and `_ROW`."""
         (changes,) = self.frame.relations(self.frame.schema.names)
-        values = [f"{quoted(name)} := {quoted(name)}" for name in self.columns.values] or ["nothing := 0"]
+        values = [f"{quoted(name)} := {quoted(name)}" for name in self.columns.values]
+        if not values:
+            values = ["nothing := 0"]  # DuckDB has no struct without fields
         row = f"struct_pack({', '.join(values)}) AS {_ROW}"
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
@@ -193,7 +201,7 @@ class _Changelog:
         return f"({quoted(name)} + 0)" if is_float else quoted(name)
 
     def _terms(self) -> str:
-        """Return the signs and ends of the terms of a change, as a list; null for what is no change."""
+        """Return the signs and ends of the terms of a change, as a list in SQL; null for a row that is no change."""
         end = f"{quoted(LIFETIME)}.end" if self.columns.has_ends else "NULL"
         added = f'struct_pack(sign := 1, "end" := {end})'
         subtracted = f'struct_pack(sign := -1, "end" := {end})'
@@ -256,7 +264,7 @@ def _settled(table: pa.Table, watermark: int | None, *, is_revisable: bool) -> p
 
 
 def _is_before(watermark: int, times: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Say of each time whether it is before a watermark; a null is not."""
+    """Say of each time whether it is before a watermark; a null, which has no end, is not."""
     limit: Any = watermark
     if pa.types.is_timestamp(times.type):
         times = times.cast(pa.int64())

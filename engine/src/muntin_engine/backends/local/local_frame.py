@@ -25,7 +25,7 @@ from muntin_engine.backends.local.column_reading import NoReading
 from muntin_engine.backends.local.cores import available_cores
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frame_kind import FrameColumns, FrameKind, changed_since, reason_of
+from muntin_engine.backends.local.frame_kind import BATCH_ROWS, FrameColumns, FrameKind, changed_since, reason_of
 from muntin_engine.backends.local.frames import kind_of
 from muntin_engine.backends.local.micro_batch import MicroBatch
 
@@ -35,9 +35,6 @@ _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, o
 _SIZES: Final = (frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}), frozenset({"FLOAT", "DOUBLE"}))
 """The types of numbers of several sizes, as DuckDB spells them, which a cast makes alike."""
 
-_BATCH_ROWS: Final = 100_000
-"""The number of rows that are in memory at once, besides what a table itself holds."""
-
 
 class LocalFrame(ABC):
     """A table that a query reads.
@@ -45,7 +42,7 @@ class LocalFrame(ABC):
     Attributes:
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
-        origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        origin: The table of the query writer, if this one is read as it is; otherwise this one.
         micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
@@ -58,7 +55,7 @@ class LocalFrame(ABC):
 
     @property
     def origin(self) -> Any:
-        """The table that was given, or this one."""
+        """The table of the query writer, if this one is read as it is; otherwise this one."""
         return self
 
     @property
@@ -78,6 +75,11 @@ class LocalFrame(ABC):
         Args:
             name: The name of the column.
         """
+
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name; None if nothing in it is called so."""
+        del name
+        return None
 
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names; None if it names none."""
@@ -113,9 +115,16 @@ class LocalFrame(ABC):
         return ()
 
     def names_in(self, *sqls: str) -> list[str]:
-        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
-        names = dict.fromkeys(self.schema.names)
-        return [name for name in names if any(quoted(name) in sql for sql in sqls)]
+        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them.
+
+        A name may stand in a literal: a column more is read, and none that is needed is missing.
+        """
+        names: list[str] = []
+        for name in dict.fromkeys(self.schema.names):
+            quoted_name = quoted(name)
+            if any(quoted_name in sql for sql in sqls):
+                names.append(name)
+        return names
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of the rows as Arrow data.
@@ -127,7 +136,7 @@ class LocalFrame(ABC):
             QueryError: The table cannot be read.
         """
         for relation in self.relations(schema.names):
-            for batch in relation.to_arrow_reader(_BATCH_ROWS):
+            for batch in relation.to_arrow_reader(BATCH_ROWS):
                 yield batch.cast(schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -144,7 +153,7 @@ class OpenFrame(LocalFrame):
 
     Attributes:
         frame: The table.
-        known_columns: The columns, if they are known, as those of a part of a table are; None to describe them.
+        known_columns: The columns of a part, which are those of the whole table; None to look at the table.
     """
 
     frame: Any
@@ -160,7 +169,7 @@ class OpenFrame(LocalFrame):
         """The kind of the table.
 
         Raises:
-            QueryError: It is no table.
+            QueryError: The object is no table.
         """
         kind = kind_of(self.frame)
         if kind is None:
@@ -214,21 +223,25 @@ class OpenFrame(LocalFrame):
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns with the types in which they are read."""
-        return pa.schema([(name, reading.type) for name, reading in self.columns.readings])
+        return pa.schema([(column.name, column.reading.type) for column in self.columns.columns])
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column of a type without a meaning."""
-        if name in self.columns.refusals:
-            return self.columns.refusals[name]
-        place = self.columns.names.index(name)
-        _, reading = self.columns.readings[place]
-        if reading.unread_part is None:
+        column = self.columns.named(name)
+        if column.refusal is not None:
+            return column.refusal
+        unread_part = column.reading.unread_part
+        if unread_part is None:
             return None
-        part = "which" if isinstance(reading, NoReading) else f"whose part {reading.unread_part}"
+        subject = "which" if isinstance(column.reading, NoReading) else f"whose part {unread_part}"
         return (
-            f"{self.columns.word} {name!r} is of type {self.columns.spelled_types[place]}, {part} has no meaning in a "
-            f"query\n  expected: {_TYPES}; cast it before events()"
+            f"{self.columns.word} {name!r} is of type {column.spelled_type}, {subject} has no meaning in a query\n"
+            f"  expected: {_TYPES}; cast it before events()"
         )
+
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name, in words of its kind."""
+        return self.kind.advice_for_missing_column(self.frame, name)
 
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names, where its kind keeps metadata."""
@@ -236,24 +249,36 @@ class OpenFrame(LocalFrame):
 
     def is_hidden(self, name: str) -> bool:
         """True if a column has values, and none of them is read."""
-        if name in self.columns.refusals:
+        column = self.columns.named(name)
+        if column.refusal is not None:
             return True
-        reading = dict(self.columns.readings)[name]
-        return isinstance(reading, NoReading) and not reading.is_of_nulls
+        return isinstance(column.reading, NoReading) and not column.reading.is_of_nulls
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
         """Yield the rows as one relation."""
-        readings = dict(self.columns.readings)
-        columns = [f"{readings[name].sql(quoted(name))} AS {quoted(name)}" for name in names]
         relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
-        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
-            planned_type = self.columns.read_types.get(name, data_type)
-            if data_type != planned_type and not any({data_type, planned_type} <= sizes for sizes in _SIZES):
-                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
+        self._check_unchanged(relation)
+        columns: list[str] = []
+        for name in names:
+            value = self.columns.named(name).reading.sql(quoted(name))
+            columns.append(f"{value} AS {quoted(name)}")
         yield relation.project(", ".join(columns) or "1")
 
+    def _check_unchanged(self, relation: duckdb.DuckDBPyRelation) -> None:
+        """Refuse rows whose columns are of other types than when the query was planned.
+
+        Raises:
+            QueryError: One is of another type, which is more than another size of numbers.
+        """
+        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
+            planned_type = self.columns.named(name).planned_type
+            if planned_type is None or data_type == planned_type:
+                continue
+            if not any({data_type, planned_type} <= sizes for sizes in _SIZES):
+                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
+
     def _counted_names(self) -> list[str]:
-        """Return one column that can be read, for a query that reads none: its rows are counted all the same."""
+        """Return a column that can be read, for a query that reads none: its rows are counted all the same."""
         return [name for name in self.columns.names if not self.is_hidden(name)][:1]
 
 
@@ -325,7 +350,7 @@ class ChangedFrame(LocalFrame):
         sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
-            yield relation.project(columns or "1")
+            yield relation.project(columns or "1")  # rows without columns are counted all the same
 
 
 def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
@@ -343,7 +368,7 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
 
 
 def opened(frame: Any) -> LocalFrame:
-    """Return a table that is open; one that is given is opened."""
+    """Open a table of a query writer; one that is open stays as it is."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
 
 

@@ -61,7 +61,8 @@ class ColumnReader(ABC):
         Args:
             request: The input, with the condition on its rows, its heartbeats and its clock.
             columns: The columns by the names that they have in the projection.
-            identities: What identifies those that only name a column of the input; see `ProjectedRows.named`.
+            identities: By those names, the identities of columns that only name one of the input; see
+                `ProjectedRows.named`.
             scale: The meaning of the input's times.
 
         Returns:

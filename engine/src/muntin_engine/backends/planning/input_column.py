@@ -76,7 +76,7 @@ class InputColumn:
         """The axis that it measures, as a column of times.
 
         Raises:
-            QueryError: It is not a timestamp, integer or decimal, or a decimal of too many places.
+            QueryError: The column is not a timestamp, integer or decimal, or a decimal of too many places.
         """
         if self.kind is ScalarKind.TIMESTAMP:
             return Axis.TIME
@@ -102,7 +102,7 @@ class InputColumn:
             return ErrorMessage(
                 "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
                 time=WrittenExpression("CAST({} AS timestamp)", self.name),
-                place=WrittenExpression("array_position(array('low', 'high'), {})", self.name),
+                place=WrittenExpression("CASE {} WHEN 'low' THEN 1 WHEN 'high' THEN 2 END", self.name),
             )
         return ErrorMessage("cast it, for example to timestamp")
 

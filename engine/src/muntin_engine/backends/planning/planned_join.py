@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from muntin.schemas import Field
 from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan, PairCondition, plan_condition
 
 if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
     from muntin_engine.backends.planning.read_columns import ReadColumns
-    from muntin_engine.plan.request import JoinCondition, JoinRequest
+    from muntin_engine.plan.request import ColumnLike, JoinCondition, JoinRequest
+
+
+_SIDES: Final = ("left", "right")
+"""The words for the two streams of a join."""
+
+
+@dataclass(frozen=True)
+class _ConditionArgument:
+    """A column that is an argument of the condition of a join.
+
+    Attributes:
+        side: The place of its stream: 0 for the left one, 1 for the right one.
+        column: The column, as the query writer names it.
+        input_column: Its description.
+    """
+
+    side: int
+    column: ColumnLike
+    input_column: InputColumn
 
 
 def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
@@ -22,10 +43,10 @@ def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
     """
     joined_columns: list[JoinedColumn] = []
     for side, (read_columns, columns) in enumerate(zip(inputs, join.columns, strict=True)):
-        parts = read_columns.reader.look_up(read_columns.df, columns, dict.fromkeys(columns, "join()"))
-        for name, part in parts.items():
-            result = part.passed_on(name)
-            joined_columns.append(JoinedColumn(result, side, read_columns.place(columns[name], part, result)))
+        input_columns = read_columns.look_up(list(columns.values()), "join()")
+        for (name, column), input_column in zip(columns.items(), input_columns, strict=True):
+            result = input_column.passed_on(name)
+            joined_columns.append(JoinedColumn(result, side, read_columns.carry(column, input_column, result)))
     condition = None if join.on is None else _plan_condition(inputs, join.on)
     return JoinPlan(join.kind, tuple(joined_columns), condition)
 
@@ -38,15 +59,18 @@ def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCon
         ParameterError: The function does not take its parameters.
         TypeMismatchError: A column is not what it reads.
     """
-    arguments = [(0, column) for column in on.left] + [(1, column) for column in on.right]
-    parts = [inputs[side].parts([column], on.function.name)[0] for side, column in arguments]
+    arguments: list[_ConditionArgument] = []
+    for side, columns in ((0, on.left), (1, on.right)):
+        if not columns:
+            continue  # an anti join of one stream has no right input
+        input_columns = inputs[side].look_up(columns, on.function.name)
+        for column, input_column in zip(columns, input_columns, strict=True):
+            arguments.append(_ConditionArgument(side, column, input_column))
 
-    def place(number: int, wanted: Field) -> tuple[int, int]:
-        side, column = arguments[number]
-        return side, inputs[side].place(column, parts[number], wanted)
+    def place(number: int, read_field: Field) -> tuple[int, int]:
+        argument = arguments[number]
+        return argument.side, inputs[argument.side].carry(argument.column, argument.input_column, read_field)
 
-    names: list[str] = []
-    for (side, _), part in zip(arguments, parts, strict=True):
-        names.append(f"{('left', 'right')[side]}.{part.name}")
-    fields = [part.field for part in parts]
+    names = [f"{_SIDES[argument.side]}.{argument.input_column.name}" for argument in arguments]
+    fields = [argument.input_column.field for argument in arguments]
     return plan_condition(on.function, on.parameters, fields, place, names)

@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Call, WrittenExpression
 from muntin.schemas import ScalarKind
 from muntin_engine.backends.planned_query import Projection
-from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name
+from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name, text_identity
 from muntin_engine.plan import Columns, Input, InputPolicies, NamedColumn
 from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.lengths import AxisScale
@@ -35,17 +35,17 @@ class PlannedStream:
     """An event stream with what the query reads of it.
 
     Attributes:
-        reader: What looks its columns up, and projects them.
+        reader: The reader of the columns of its backend, which projects them, too.
         request: The stream, as the query writer describes it.
-        fields: The columns that it names, by the names under which they travel.
-        tested: The conditions on its insertions.
+        columns: The columns that it names, by the names under which they travel.
+        conditions: The conditions on its insertions.
         inputs: The columns that modules read.
     """
 
     reader: ColumnReader
     request: InputRequest
-    fields: Mapping[str, InputColumn]
-    tested: Sequence[InputColumn]
+    columns: Mapping[str, InputColumn]
+    conditions: Sequence[InputColumn]
     inputs: ReadColumns
 
     @classmethod
@@ -55,60 +55,69 @@ class PlannedStream:
         Raises:
             QueryError: A column is missing.
         """
-        conditions = {f"where {place}": condition for place, condition in enumerate(request.conditions)}
-        words = dict.fromkeys((f"k{place}" for place, _ in enumerate(request.keys)), "key")
+        named_conditions = {f"where {place}": condition for place, condition in enumerate(request.conditions)}
+        # The words of the query writer for columns, where these travel under another name.
+        words = {f"k{place}": "key" for place, _ in enumerate(request.keys)}
+        words |= dict.fromkeys(named_conditions, "where")
         if request.end is None:
             words["start"] = "at"
-        words |= dict.fromkeys(conditions, "where")
-        fields = reader.look_up(request.df, {**request.named_columns, **conditions}, words)
-        tested = [fields.pop(name) for name in conditions]
-        return cls(reader, request, fields, tested, ReadColumns(reader, request.df))
+        columns = reader.look_up(request.df, {**request.named_columns, **named_conditions}, words)
+        conditions = [columns.pop(name) for name in named_conditions]
+        return cls(reader, request, columns, conditions, ReadColumns(reader, request.df))
 
     @cached_property
     def axis(self) -> Axis:
-        """The axis of its times."""
-        times = [self.fields[name] for name in ("start", "end", "new_end") if name in self.fields]
-        axes = {part.axis for part in times}
-        spelled_types = {part.spelled_type for part in times}
-        has_several_scales = len({part.places for part in times}) > 1
-        if len(axes) > 1 or has_several_scales or (len(spelled_types) > 1 and Axis.TIME in axes):
-            named = ", ".join(f"{part.name} {part.spelled_type}" for part in times)
+        """The axis of its times.
+
+        Raises:
+            QueryError: A column of times is of no type of times, or they are of several types.
+        """
+        times = [self.columns[name] for name in ("start", "end", "new_end") if name in self.columns]
+        axes = {time.axis for time in times}
+        scales = {time.places for time in times}
+        spelled_types = {time.spelled_type for time in times}
+        # Integers of several sizes are one type; timestamps with and without a zone are not.
+        has_several_types = Axis.TIME in axes and len(spelled_types) > 1
+        if len(axes) > 1 or len(scales) > 1 or has_several_types:
+            named = ", ".join(f"{time.name} {time.spelled_type}" for time in times)
             raise QueryError(f"the times of a query must be of one type, got {named}")
         return axes.pop()
 
     @property
     def places(self) -> int | None:
         """The decimal places of its times, if these are decimals."""
-        return self.fields["start"].places
+        return self.columns["start"].places
 
     @property
     def keys(self) -> list[InputColumn]:
         """The columns that it is grouped by."""
-        return [self.fields[f"k{place}"] for place, _ in enumerate(self.request.keys)]
+        return [self.columns[f"k{place}"] for place, _ in enumerate(self.request.keys)]
 
     @property
     def spelled_times(self) -> str:
         """The type of its times, and their unit if they have one."""
         unit = "" if self.request.unit is None else f" in {self.request.unit}"
-        return f"{self.fields['start'].spelled_type}{unit}"
+        return f"{self.columns['start'].spelled_type}{unit}"
 
     def order(self) -> list[int]:
-        """Return the places of the columns that order its rows, as further inputs; the first one decides first.
+        """Carry the columns that order its rows as further inputs, and return their places; the first decides first.
 
         Raises:
             PolicyError: A column has no order.
         """
         places: list[int] = []
         for name, column in orders_by_name(self.request.order).items():
-            if column is None:
-                continue
-            (part,) = self.reader.look_up(self.request.df, {name: column}, {}).values()
-            check_order(part)
-            places.append(self.inputs.place(column, part, part.read_as_is()))
+            (input_column,) = self.reader.look_up(self.request.df, {name: column}, {}).values()
+            check_order(input_column)
+            places.append(self.inputs.carry(column, input_column, input_column.read_as_is()))
         return places
 
     def input_plan(self, scale: AxisScale, order: Sequence[int] = ()) -> Input:
-        """Return its part of the plan, once all modules have their columns, and its order places among them.
+        """Return its part of the plan, once all modules have their columns.
+
+        Args:
+            scale: The meaning of its times.
+            order: The places among these of the columns that order its rows.
 
         Raises:
             QueryError: It has integer times, and sources that follow a clock; or lengths that are not like its times.
@@ -125,11 +134,11 @@ class PlannedStream:
             )
         self._check_lengths()
         columns = Columns(
-            **{name: _named(self.fields[name]) for name in ROLES if name in self.fields},
+            **{name: _named(self.columns[name]) for name in ROLES if name in self.columns},
             keys=tuple(map(_named, self.keys)),
-            payload=tuple(map(_named, self.inputs.fields)),
-            conditions=tuple(map(_named, self.tested)),
-            ranges={name: _named(self.fields[name]) for name in request.ranges},
+            payload=tuple(_named(carried.input_column) for carried in self.inputs.carried),
+            conditions=tuple(map(_named, self.conditions)),
+            ranges={name: _named(self.columns[name]) for name in request.ranges},
         )
         policies = InputPolicies(**{name: getattr(request, name) for name in POLICIES})
         return Input(
@@ -146,25 +155,26 @@ class PlannedStream:
         """Refuse columns of lengths that are not like the times.
 
         Raises:
-            QueryError: One is not.
+            QueryError: A column of lengths is of another type.
         """
         lengths = self.request.length_columns
         columns = {length.name: length.name for length in lengths}
-        for length, part in zip(lengths, self.reader.look_up(self.request.df, columns, {}).values(), strict=True):
+        input_columns = self.reader.look_up(self.request.df, columns, {}).values()
+        for length, input_column in zip(lengths, input_columns, strict=True):
             if self.axis is Axis.TIME:
-                fits = part.kind is ScalarKind.INTERVAL
-                wanted = "an interval: expression(\"minutes * INTERVAL '1' MINUTE\")"
+                fits = input_column.kind is ScalarKind.INTERVAL
+                expected = "an interval: expression(\"minutes * INTERVAL '1' MINUTE\")"
             elif self.places is not None:
-                fits = part.places == self.places
-                wanted = f"of {self.places} places, as the times: cast it"
+                fits = input_column.places == self.places
+                expected = f"of {self.places} places, as the times: cast it"
             else:
-                fits = part.kind is ScalarKind.INTEGER
-                wanted = "of whole numbers, as the times"
+                fits = input_column.kind is ScalarKind.INTEGER
+                expected = "of whole numbers, as the times"
             if not fits:
-                times = self.fields["start"].spelled_type
+                times = self.columns["start"].spelled_type
                 raise QueryError(
-                    f"the length {length.text} is {part.spelled_type}, and times are {times}\n"
-                    f"  expected: a column that is {wanted}"
+                    f"the length {length.text} is {input_column.spelled_type}, and times are {times}\n"
+                    f"  expected: a column that is {expected}"
                 )
 
     def projection(self, scale: AxisScale) -> Projection:
@@ -174,18 +184,18 @@ class PlannedStream:
             QueryError: A key or an id is of a type that cannot travel.
         """
         id_type = None
-        if "id" in self.fields:
-            id_type = in_utc(self.fields["id"].travelling_type)
-            self.fields["id"].check_no_collation("the id")
+        if "id" in self.columns:
+            id_type = in_utc(self.columns["id"].travelling_type)
+            self.columns["id"].check_no_collation("the id")
         key_types = tuple(map(_key_type, self.keys))
 
         columns, identities = self._projected_columns()
         df, rows = self.reader.project(self.request, columns, identities, scale)
         return Projection(
             df=df,
-            times=self.fields["start"].travelling_type,
+            times=self.columns["start"].travelling_type,
             keys=key_types,
-            inputs=tuple(self.inputs.types),
+            inputs=tuple(carried.type for carried in self.inputs.carried),
             has_changes="change" in rows.columns,
             rows=rows,
             id=id_type,
@@ -194,23 +204,22 @@ class PlannedStream:
     def _projected_columns(self) -> tuple[dict[str, ColumnLike], dict[str, str]]:
         """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
         request = self.request
-        named_columns = request.named_columns
-        columns = dict(named_columns)
-        for name in _TEXTS:
-            if name in columns:
-                columns[name] = self.reader.as_text(request.df, columns[name])
+        columns: dict[str, ColumnLike] = {}
+        identities: dict[str, str] = {}
+        for name, column in request.named_columns.items():
+            is_text = name in _TEXTS
+            columns[name] = self.reader.as_text(request.df, column) if is_text else column
+            if isinstance(column, str):
+                identity = text_identity(column)
+                identities[name] = f"{identity} as text" if is_text else identity
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:
             columns["kept"] = self.reader.conjunction(request.conditions)
-        for place, column in enumerate(self.inputs.columns):
-            columns[f"i{place}"] = column
-
-        named_columns |= {f"i{place}": name for place, name in self.inputs.names.items()}
-        identities: dict[str, str] = {}
-        for name, column in named_columns.items():
-            if isinstance(column, str):
-                identities[name] = f"{column} as text" if name in _TEXTS else column
+        for place, carried in enumerate(self.inputs.carried):
+            columns[f"i{place}"] = carried.column
+        for place, column_name in self.inputs.names.items():
+            identities[f"i{place}"] = column_name
         return columns, identities
 
 

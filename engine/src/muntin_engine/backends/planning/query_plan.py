@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -31,6 +31,7 @@ from muntin_engine.plan.planner import checked_plan
 from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
+    from muntin import Function
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.planned_query import Projection
     from muntin_engine.backends.planning.column_reader import ColumnReader
@@ -43,7 +44,7 @@ def plan_query(
     """Return the projected inputs of a query, and its plan.
 
     Args:
-        reader: What looks columns of the inputs up, and projects them.
+        reader: The reader of the columns of the inputs' backend.
         request: The events and their windows.
         calls: The modules, by the names of their results.
 
@@ -55,7 +56,7 @@ def plan_query(
     _check_streams(reader, streams)
     events = request.events
     first = streams[0]
-    scale = AxisScale(first.axis, events.unit, first.fields["start"].name, first.places)
+    scale = AxisScale(first.axis, events.unit, first.columns["start"].name, first.places)
 
     # Each reader of columns adds those that it reads to the inputs of its stream, so all come before the projection.
     module_plans: list[ModulePlan] = []
@@ -65,20 +66,26 @@ def plan_query(
             module_plan = replace(module_plan, module=module_plan.module.with_order())
         module_plans.append(module_plan)
     modules = [module_plan.module for module_plan in module_plans]
+
     join = None
     if request.join is not None:
         join = plan_join([stream.inputs for stream in streams], request.join)
     expressions = _plan_expressions(first.inputs, request)
     reads_order = isinstance(request.specification, RowWindows | Unwindowed)
     reads_order = reads_order or any(module.reads_order for module in modules)
-    orders: list[list[int]] = []
+    orders: list[list[int]] = []  # by stream, as places among its inputs
     for stream in streams:
         is_read = stream.request.lifetimes == "edge" or (reads_order and stream is first)
         orders.append(stream.order() if is_read else [])
 
     # What the query does not say of lifetimes, the modules do.
-    clip = None if request.clip else clip_of(modules)
-    timestamps = None if request.timestamps else timestamps_of(modules)
+    clip_by_modules = None if request.clip else clip_of(modules)
+    timestamps_by_modules = None if request.timestamps else timestamps_of(modules)
+    policies_by_modules: set[str] = set()
+    if clip_by_modules:
+        policies_by_modules.add("clip")
+    if timestamps_by_modules:
+        policies_by_modules.add("timestamps")
     plan = checked_plan(
         Plan(
             inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
@@ -86,8 +93,8 @@ def plan_query(
             unit=events.unit,
             places=first.places,
             window=scale.resolve(request.specification),
-            clip=request.clip or clip or ClipPolicy.NONE,
-            timestamps=request.timestamps or timestamps or TimestampPolicy.ALIGN,
+            clip=request.clip or clip_by_modules or ClipPolicy.NONE,
+            timestamps=request.timestamps or timestamps_by_modules or TimestampPolicy.ALIGN,
             emit=scale.resolve(request.emit),
             written_emit=str(request.emit),
             modules=tuple(module_plans),
@@ -97,13 +104,16 @@ def plan_query(
             wanted=request.evaluator,
             forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
             join=join,
-            from_modules=frozenset(["clip"] * bool(clip) + ["timestamps"] * bool(timestamps)),
+            from_modules=frozenset(policies_by_modules),
         ),
         DECLARATIONS,
     )
 
+    # The modules have their columns by now, so what is projected is known.
     projections = tuple(stream.projection(scale) for stream in streams)
-    functions = [function for projection in projections for function in reader.called_functions(projection.df)]
+    functions: list[Function[..., Any]] = []
+    for projection in projections:
+        functions += reader.called_functions(projection.df)
     if join is not None and join.on is not None:
         functions.append(join.on.function)
     windows_of_plugins = (window for window in plan.windows if "." in window.name)  # others are Muntin's
@@ -139,12 +149,12 @@ def _plan_call(stream: PlannedStream, output: str, call: ModuleCall, scale: Axis
     if call.streams:
         return _plan_streams(stream, output, call, scale)
     inputs = stream.inputs
-    parts = inputs.parts(call.inputs, call.cls.name)
+    input_columns = inputs.look_up(call.inputs, call.cls.name)
 
-    def place(number: int, wanted: Field) -> int:
-        return inputs.place(call.inputs[number], parts[number], wanted)
+    def place(number: int, read_field: Field) -> int:
+        return inputs.carry(call.inputs[number], input_columns[number], read_field)
 
-    return plan_module(output, call.cls, call.parameters, _fields(parts), place, scale.resolve)
+    return plan_module(output, call.cls, call.parameters, _fields(input_columns), place, scale.resolve)
 
 
 def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
@@ -159,23 +169,25 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
     stream_names = {name: columns.stream for name, columns in call.streams.items()}
     sources = sources_of_inputs(call.cls, stream_names, stream.request.sources)
     assert source is not None, "events that have sources have a column of them"
-    parts: dict[str, list[InputColumn]] = {}
+    columns_by_input: dict[str, list[InputColumn]] = {}
     for name, columns in call.streams.items():
-        parts[name] = inputs.parts(columns.columns, f"the input {name} of {call.cls.name}")
+        columns_by_input[name] = inputs.look_up(columns.columns, f"the input {name} of {call.cls.name}")
+
+    # The module tells the rows of its streams apart by the column of sources, which is a further input.
     text = InputColumn(SOURCE.name, pa.string(), "string")
-    is_named_text = isinstance(source, str) and stream.fields["source"].spelled_type == text.spelled_type
+    is_named_text = isinstance(source, str) and stream.columns["source"].spelled_type == text.spelled_type
     source_text = source if is_named_text else stream.reader.as_text(stream.request.df, source)
-    source_place = inputs.place(source_text, text, SOURCE)
+    source_place = inputs.carry(source_text, text, SOURCE)
 
-    def place(name: str, number: int, wanted: Field) -> int:
-        return inputs.place(call.streams[name].columns[number], parts[name][number], wanted)
+    def place(name: str, number: int, read_field: Field) -> int:
+        return inputs.carry(call.streams[name].columns[number], columns_by_input[name][number], read_field)
 
-    fields = {name: _fields(input_parts) for name, input_parts in parts.items()}
+    fields = {name: _fields(input_columns) for name, input_columns in columns_by_input.items()}
     return plan_several(output, call.cls, call.parameters, sources, fields, source_place, place, scale.resolve)
 
 
 def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, int]:
-    """Return the places of what row windows or a trigger read, as further inputs.
+    """Carry the expressions that row windows or a trigger read as further inputs, and return their places.
 
     Raises:
         PolicyError: A column is not of a type that can be read so.
@@ -193,18 +205,19 @@ def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, 
     places: dict[str, int] = {}
     for expression in reader.reads:
         column = SqlExpression(expression)
-        (part,) = inputs.reader.look_up(inputs.df, {expression: column}, {expression: reader_name}).values()
-        wanted = replace(part.field, name=expression)
+        (input_column,) = inputs.look_up([column], reader_name)
+        read_field = replace(input_column.field, name=expression)
         if isinstance(reader, RowWindows):
-            check_read(reader, expression, part)
-            wanted = part.read_as_is()
-        elif expression in conditions_of(reader) and part.kind is not ScalarKind.BOOLEAN:
+            check_read(reader, expression, input_column)
+            read_field = input_column.read_as_is()
+        elif expression in conditions_of(reader) and input_column.kind is not ScalarKind.BOOLEAN:
             raise PolicyError(
-                f"when({expression!r}) is of type {part.spelled_type}\n  expected: a condition, such as 'price > 100'"
+                f"when({expression!r}) is of type {input_column.spelled_type}\n"
+                "  expected: a condition, such as 'price > 100'"
             )
-        places[expression] = inputs.place(column, part, wanted)
+        places[expression] = inputs.carry(column, input_column, read_field)
     return places
 
 
-def _fields(parts: Sequence[InputColumn]) -> list[Field]:
-    return [part.field for part in parts]
+def _fields(input_columns: Sequence[InputColumn]) -> list[Field]:
+    return [input_column.field for input_column in input_columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -13,11 +13,12 @@ from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
 from muntin.schemas import Field, ScalarKind
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.backends.planning.field_types import carried_type
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.column_reader import ColumnReader
     from muntin_engine.backends.planning.input_column import InputColumn
-    from muntin_engine.plan.request import ColumnLike
+    from muntin_engine.plan.request import ColumnLike, Frame
 
 _EXACT: Final = frozenset(
     {
@@ -29,37 +30,53 @@ _EXACT: Final = frozenset(
         ScalarKind.BINARY,
     }
 )
-"""The kinds of values of which two are equal or not: a float may differ in a digit that nobody sees."""
+"""The kinds of values by which rows are told apart: two floats may differ in a digit that nobody sees."""
 
 _NUMBERS: Final = frozenset({ScalarKind.INTEGER, ScalarKind.FLOAT, ScalarKind.DECIMAL, ScalarKind.TIMESTAMP})
+"""The kinds of values that have differences."""
+
+
+@dataclass(frozen=True)
+class CarriedColumn:
+    """A column that travels to modules.
+
+    Attributes:
+        column: The column, as the query writer names it.
+        input_column: Its description, as the input has it.
+        type: The Arrow type in which it travels.
+    """
+
+    column: ColumnLike
+    input_column: InputColumn
+    type: pa.DataType
 
 
 @dataclass
 class ReadColumns:
-    """The columns that modules, joins and triggers read; one that is named twice is carried once.
+    """The columns of an input that modules, joins and triggers read, in the order in which they travel.
 
     Attributes:
-        reader: What looks columns up.
+        reader: The reader of the columns of the input's backend.
         df: The input.
-        columns: The columns.
-        fields: What the input says of each.
-        types: The Arrow type in which each travels.
+        carried: The columns. One that several modules name is carried once for each type in which it travels.
     """
 
     reader: ColumnReader
-    df: Any
-    columns: list[ColumnLike] = field(default_factory=list)
-    fields: list[InputColumn] = field(default_factory=list)
-    types: list[pa.DataType] = field(default_factory=list)
-    _places: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
+    df: Frame
+    carried: list[CarriedColumn] = field(default_factory=list)
+    _places_by_name: dict[tuple[str, pa.DataType], int] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[int, str]:
-        """The names of those that only name a column, by place."""
-        return {place: name for (name, _), place in self._places.items()}
+        """By place, the identities of the columns that are text; others are objects of the backend."""
+        return {place: name for (name, _), place in self._places_by_name.items()}
 
-    def parts(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
-        """Look up columns; `reader` says in errors who reads them.
+    def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
+        """Look up columns.
+
+        Args:
+            columns: The columns, as the query writer names them.
+            reader: The reader of the columns, for errors.
 
         Raises:
             QueryError: There is no such column.
@@ -67,25 +84,42 @@ class ReadColumns:
         numbered = {str(number): column for number, column in enumerate(columns)}
         return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
 
-    def place(self, column: ColumnLike, part: InputColumn, wanted: Field) -> int:
-        """Return the place of a column, of which a module reads what is wanted.
+    def carry(self, column: ColumnLike, input_column: InputColumn, read_field: Field) -> int:
+        """Add a column to those that travel, unless it is among them, and return its place there.
+
+        Args:
+            column: The column, as the query writer names it.
+            input_column: Its description.
+            read_field: The value that its reader reads of it.
 
         Raises:
             QueryError: The column cannot travel.
         """
-        carried = carried_type(wanted, part.travelling_type)
-        if isinstance(column, str) and (column, carried) in self._places:
-            return self._places[column, carried]
-        self.columns.append(column)
-        self.fields.append(part)
-        self.types.append(carried)
-        place = len(self.columns) - 1
-        if isinstance(column, str):
-            self._places[column, carried] = place
-        return place
+        carried_as = carried_type(read_field, input_column.travelling_type)
+        next_place = len(self.carried)
+        if isinstance(column, str):  # objects of a backend have no equality
+            place = self._places_by_name.setdefault((text_identity(column), carried_as), next_place)
+            if place < next_place:
+                return place
+        self.carried.append(CarriedColumn(column, input_column, carried_as))
+        return next_place
 
 
-def keys_of(reader: ColumnReader, df: Any, keys: Sequence[ColumnLike]) -> list[InputColumn]:
+def text_identity(column: str) -> str:
+    """Return the text by which two columns that are text are known to be one.
+
+    An expression in SQL may be another column than the one whose name is the same text.
+
+    Example:
+        >>> text_identity("a-b"), text_identity(SqlExpression("a-b")), text_identity(SqlExpression("a"))
+        ('a-b', "expression('a-b')", 'a')
+    """
+    if isinstance(column, SqlExpression) and not column.isidentifier():
+        return repr(column)
+    return column
+
+
+def keys_of(reader: ColumnReader, df: Frame, keys: Sequence[ColumnLike]) -> list[InputColumn]:
     """Look up the keys of an input.
 
     Raises:
@@ -95,26 +129,28 @@ def keys_of(reader: ColumnReader, df: Any, keys: Sequence[ColumnLike]) -> list[I
     return list(reader.look_up(df, named_keys, dict.fromkeys(named_keys, "key")).values())
 
 
-def orders_by_name(order: ColumnLike | tuple[ColumnLike, ...] | None) -> dict[str, ColumnLike | None]:
-    """Return the columns that order the rows of one time: one as `order`, others as `order 2` and so on.
+def orders_by_name(order: ColumnLike | tuple[ColumnLike, ...] | None) -> dict[str, ColumnLike]:
+    """Return the columns that order the rows of one time by name: the first is `order`, the next one `order 2`.
 
     Args:
         order: A column, several as a tuple, or None.
     """
+    if order is None:
+        return {}
     columns = order if isinstance(order, tuple) else (order,)
     return {"order" if place == 1 else f"order {place}": column for place, column in enumerate(columns, 1)}
 
 
 def ranges_of(
     reader: ColumnReader,
-    df: Any,
+    df: Frame,
     keys: Sequence[ColumnLike],
     key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
 ) -> dict[str, ColumnLike]:
     """Return the columns of ranges by the names under which they travel: `low0` and `high0` for the first key.
 
     Args:
-        reader: What looks columns up.
+        reader: The reader of the columns of the input's backend.
         df: The input.
         keys: Its keys.
         key_ranges: By the name of a key, the columns of the least value, and of the first that is too large.
@@ -157,7 +193,7 @@ def check_condition(column: InputColumn, call: str) -> None:
         call: The call that takes it, with a place for it in braces.
 
     Raises:
-        QueryError: It is of another type.
+        QueryError: The condition is of another type.
     """
     if column.kind is not ScalarKind.BOOLEAN:
         raise QueryError(
@@ -191,7 +227,7 @@ def check_read(windows: RowWindows, expression: str, column: InputColumn) -> Non
     Args:
         windows: The windows.
         expression: An expression that they read.
-        column: What the input says of it.
+        column: The description of the expression.
 
     Raises:
         PolicyError: The expression is of another type than it is used as.

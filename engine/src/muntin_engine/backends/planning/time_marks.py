@@ -22,7 +22,7 @@ def check_heartbeat(start: InputColumn, beat: InputColumn) -> None:
         beat: The times of the heartbeat.
 
     Raises:
-        QueryError: They are, or are no times.
+        QueryError: The times of the heartbeat are of another kind, or no times.
     """
     if beat.axis is Axis.TIME:
         is_same = beat.spelled_type == start.spelled_type
@@ -44,7 +44,7 @@ def check_clock(scale: AxisScale) -> None:
         scale: The meaning of the events' times.
 
     Raises:
-        QueryError: They are.
+        QueryError: The times are decimals.
     """
     if scale.places is not None:
         raise QueryError(
@@ -59,7 +59,7 @@ def period_of(every: Duration) -> int:
 
     Raises:
         PolicyError: The period is not above zero, or a number without a unit.
-        DurationError: It cannot be read.
+        DurationError: The period cannot be read.
     """
     period = ticks(every)
     if period <= 0:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.plan.request import ROLES
 from muntin_engine.time.source_rules import SourceRules
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.column_reader import ColumnReader
     from muntin_engine.backends.planning.input_column import InputColumn
     from muntin_engine.plan.request import InputRequest
-
-ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
-"""The columns that a stream names one each; it may name several that order its rows."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class UnionColumns:
     Attributes:
         keys: The names of the keys, those of the first stream.
         shared: The names of the other columns, in any of the streams.
-        orders: Those among them that order rows; the first one decides first.
+        orders: The names of those among the shared columns that order rows; the first one decides first.
         condition: The name of the column that says whether a row meets the conditions of its stream; empty if there
             are none.
     """
@@ -45,8 +43,8 @@ class UnionColumns:
             QueryError: The first stream does not have a key.
         """
         first = next(iter(streams.values()))
-        keys = [part.name for part in reader.look_up(first.df, keys_of_stream(first), {}).values()]
-        shared = {"change", "source", "end"}
+        keys = [key.name for key in reader.look_up(first.df, keys_of_stream(first), {}).values()]
+        shared = {"change", "source", "end"}  # which the union gives to streams that have none
         for stream in streams.values():
             shared |= {name for name, column in event_columns(stream).items() if column is not None}
         orders = [name for name in shared if name.startswith("order")]
@@ -115,20 +113,23 @@ class UnionColumns:
         Args:
             conditions: The condition of the union as a column; empty if it has none.
         """
-        columns: dict[str, Any] = {name: name if name in self.shared else None for name in ROLES}
+        columns: dict[str, Any] = dict.fromkeys(ROLES)
+        for role in ROLES:
+            if role in self.shared:
+                columns[role] = role  # the union names its columns by their roles
         columns["keys"] = tuple(f"`{name}`" for name in self.keys)
         columns["conditions"] = conditions
-        order = tuple(f"`{name}`" for name in self.orders)
-        if len(order) > 1:
-            columns["order"] = order
-        else:
-            columns["order"] = order[0] if order else None
+        columns["order"] = None
+        orders = tuple(f"`{name}`" for name in self.orders)
+        if orders:
+            columns["order"] = orders if len(orders) > 1 else orders[0]  # as `events` has them
         return columns
 
 
 def event_columns(stream: InputRequest) -> dict[str, Any]:
     """Return the columns that make the rows of a stream events, by the names that they have in the union."""
-    return {**{part: getattr(stream, part) for part in ROLES}, **orders_by_name(stream.order)}
+    columns: dict[str, Any] = {role: getattr(stream, role) for role in ROLES}
+    return columns | orders_by_name(stream.order)
 
 
 def keys_of_stream(stream: InputRequest) -> dict[str, Any]:

@@ -41,8 +41,8 @@ _NO_CACHE: Final = WorkerSettings(cache_bytes=0)
 
 
 @dataclass(frozen=True)
-class _StoredQuery:
-    """The state of one query.
+class _QueryState:
+    """The state of one query between micro-batches.
 
     Attributes:
         identity: The properties that the state depends on, as the query began.
@@ -52,20 +52,22 @@ class _StoredQuery:
     identity: Mapping[str, Any]
     cells: CellsByBucket
 
-    def tracked(self) -> Iterator[Sequence[Any]]:
-        """Yield the data of the progress of each bucket."""
+    def tracked_progress(self) -> Iterator[Sequence[Any]]:
+        """Yield the progress of each bucket that has a state, as plain data."""
         for cells in self.cells.values():
-            if METADATA in cells:
-                _, data = query_of(split(unseal(METADATA, cells[METADATA]))[1], Codec())
-                yield data
+            if METADATA not in cells:
+                continue  # no row has reached the bucket yet
+            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _, progress = query_of(metadata, Codec())
+            yield progress
 
 
 class StoredStream:
-    """The state of a query and of the queries whose results it reads, between micro-batches."""
+    """The states of a query and of the queries whose results it reads, between micro-batches."""
 
     def __init__(self) -> None:
-        """Begin without a state."""
-        self._stored_queries: Sequence[_StoredQuery] = ()
+        """Begin before the first micro-batch."""
+        self._states: Sequence[_QueryState] = ()
         self._is_closed = False
 
     def check(self, query: PlannedQuery) -> list[str]:
@@ -74,21 +76,21 @@ class StoredStream:
         Raises:
             StateMismatchError: The query cannot go on with the state.
         """
-        if not self._stored_queries:
+        if not self._states:
             return []
-        identities = [stored_query.identity for stored_query in self._stored_queries]
+        identities = [state.identity for state in self._states]
         return check_plans(query.plans, identities, "", DECLARATIONS, reached=self._progress)
 
     def _progress(self) -> list[Progress]:
         """Return the progress of each query."""
-        return [furthest_progress(stored_query.tracked()) for stored_query in self._stored_queries]
+        return [furthest_progress(state.tracked_progress()) for state in self._states]
 
     def process(self, query: PlannedQuery, micro_batch: MicroBatch) -> BatchOutput:
         """Evaluate a micro-batch; unless it fails, the state is the one after it.
 
         Args:
             query: The query, made anew over the rows of a micro-batch.
-            micro_batch: That micro-batch.
+            micro_batch: The micro-batch, which gets the output of each query.
 
         Raises:
             StateMismatchError: The query cannot go on with the state.
@@ -104,16 +106,19 @@ class StoredStream:
         for change in self.check(query):
             _LOG.warning("%s", change)
 
-        stored_queries: list[_StoredQuery] = []
-        for place, reader in enumerate((*query.before, query)):
-            check_progress(reader.plan)
-            check_trigger(reader.plan)
-            running = LocalQuery(_task_of(reader), self._cells_of(place))
-            outputs = list(running.process(input_batches(reader, side) for side, _ in enumerate(reader.sources)))
-            micro_batch.passed_on[reader.place_name] = outputs
+        states: list[_QueryState] = []
+        # Each query comes after those that it reads, whose output is then in the micro-batch.
+        for place, planned in enumerate((*query.before, query)):
+            check_progress(planned.plan)
+            check_trigger(planned.plan)
+            running = LocalQuery(_task_of(planned), self._cells_of(place))
+            outputs = list(running.process(input_batches(planned, side) for side, _ in enumerate(planned.sources)))
+            micro_batch.passed_on[planned.place_name] = outputs
             cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running.cells.items()}
-            stored_queries.append(_StoredQuery(self._identity_of(reader, place), cells))
-        self._stored_queries = stored_queries
+            states.append(_QueryState(self._identity_of(planned, place), cells))
+
+        # Only now, as a micro-batch that failed comes again and goes on from the state before it.
+        self._states = states
         return BatchOutput.of_blobs(running.task, outputs)
 
     def close(self, query: PlannedQuery) -> BatchOutput:
@@ -127,7 +132,7 @@ class StoredStream:
         check_closes(query)
         if self._is_closed:
             raise StateError("the stream is closed already: its last windows were emitted")
-        if not self._stored_queries:
+        if not self._states:
             raise StateError("the stream has no micro-batch yet, so there is nothing to close\n  feed() it first")
         self.check(query)
         running = LocalQuery(_task_of(query), self._cells_of(0))
@@ -137,14 +142,14 @@ class StoredStream:
 
     def _cells_of(self, place: int) -> CellsByBucket | None:
         """Return the cells of a query by its place; None before its first micro-batch."""
-        return self._stored_queries[place].cells if self._stored_queries else None
+        return self._states[place].cells if self._states else None
 
     def _identity_of(self, query: PlannedQuery, place: int) -> Mapping[str, Any]:
         """Return the identity of a query, with the code that it began with."""
         identity = plan_identity(query.plan)
-        if not self._stored_queries:
+        if not self._states:
             return identity
-        return as_it_began(identity, self._stored_queries[place].identity)
+        return as_it_began(identity, self._states[place].identity)
 
 
 def _task_of(query: PlannedQuery) -> TaskPayload:
