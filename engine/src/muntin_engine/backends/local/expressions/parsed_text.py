@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
 from muntin.errors import QueryError
@@ -33,18 +34,18 @@ class SparkText(Spark):
 
         STRING_ESCAPES: ClassVar[list[str]] = ["'", '"', "\\"]
 
-    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes it when asked
+    class Parser(SparkParser):
         """Tells numbers that are written out from numbers that are computed: Spark gives them other digits."""
 
         UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
-            **Spark.Parser.UNARY_PARSERS,
+            **SparkParser.UNARY_PARSERS,
             TokenType.PLUS: lambda parser: parser.expression(
                 exp.Anonymous(this="positive", expressions=[parser._parse_unary()])
             ),
         }
 
         COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
-            **Spark.Parser.COLUMN_OPERATORS,
+            **SparkParser.COLUMN_OPERATORS,
             TokenType.DCOLON: lambda parser, value, data_type: _cast_to(parser, value, data_type),  # noqa: PLW0108  # below
         }
 

@@ -14,7 +14,7 @@ from muntin_engine.backends.local.expressions.parsed_text import translator_of
 from muntin_engine.backends.local.expressions.translator import Scope, UnknownColumnError
 from muntin_engine.backends.local.plain_sql.nodes import aggregates_in, check_parts, has_order, refusal_of
 from muntin_engine.backends.local.plain_sql.scopes import SourceScope
-from muntin_engine.backends.local.plain_sql.select_items import SelectItem
+from muntin_engine.backends.local.plain_sql.select_entries import SelectEntry
 
 
 class GroupScope(Scope):
@@ -84,7 +84,7 @@ class GroupScope(Scope):
 
 
 def groups_of(
-    tree: exp.Select, items: Sequence[SelectItem], scope: SourceScope, condition: DuckdbExpression | None
+    tree: exp.Select, items: Sequence[SelectEntry], scope: SourceScope, condition: DuckdbExpression | None
 ) -> GroupScope:
     """Return the keys and the aggregates of a grouped SELECT.
 
@@ -117,7 +117,7 @@ def groups_of(
 def _add_keys(
     groups: GroupScope,
     tree: exp.Select,
-    items: Sequence[SelectItem],
+    items: Sequence[SelectEntry],
     scope: SourceScope,
     condition: DuckdbExpression | None,
 ) -> None:
@@ -133,7 +133,7 @@ def _add_keys(
         groups.add_key(key_node, computed_where(condition, key))
 
 
-def _key_node(node: exp.Expr, items: Sequence[SelectItem], scope: SourceScope) -> exp.Expr:
+def _key_node(node: exp.Expr, items: Sequence[SelectEntry], scope: SourceScope) -> exp.Expr:
     """Return the expression that an entry of GROUP BY stands for: itself, a number's column, or an alias's."""
     if isinstance(node, exp.Literal) and not node.is_string:
         place = int(node.this) - 1 if node.this.isdigit() else -1
@@ -148,7 +148,7 @@ def _key_node(node: exp.Expr, items: Sequence[SelectItem], scope: SourceScope) -
     return node
 
 
-def _check_order(order: exp.Order, items: Sequence[SelectItem]) -> None:
+def _check_order(order: exp.Order, items: Sequence[SelectEntry]) -> None:
     """Refuse an aggregate of an alias in ORDER BY: there a name means the column of the SELECT, not that of FROM.
 
     Raises:
@@ -162,7 +162,7 @@ def _check_order(order: exp.Order, items: Sequence[SelectItem]) -> None:
                 raise refusal_of(call, fact, "write the table before it, or order by the column of SELECT")
 
 
-def _bodies_by_alias(items: Sequence[SelectItem]) -> Mapping[str, exp.Expr]:
+def _bodies_by_alias(items: Sequence[SelectEntry]) -> Mapping[str, exp.Expr]:
     """Return the expressions with an alias, by the alias in small letters; of several the first."""
     bodies: dict[str, exp.Expr] = {}
     for item in items:

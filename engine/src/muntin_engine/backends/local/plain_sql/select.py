@@ -21,7 +21,7 @@ from muntin_engine.backends.local.plain_sql.nodes import refusal_of
 from muntin_engine.backends.local.plain_sql.order import is_distinct, limit, order_by
 from muntin_engine.backends.local.plain_sql.output_column import OutputColumn
 from muntin_engine.backends.local.plain_sql.scopes import AliasScope, OutputScope, SourceColumn, SourceScope
-from muntin_engine.backends.local.plain_sql.select_items import SelectItem, items_of
+from muntin_engine.backends.local.plain_sql.select_entries import SelectEntry, items_of
 from muntin_engine.backends.local.plain_sql.tables import QueryOverTables
 
 SELECT_PARTS: Final = frozenset(
@@ -77,7 +77,7 @@ def _where(tree: exp.Select, scope: Scope) -> DuckdbExpression | None:
     return condition(translator_of(clause.this, scope), clause.this)
 
 
-def _is_grouped(tree: exp.Select, items: Sequence[SelectItem]) -> bool:
+def _is_grouped(tree: exp.Select, items: Sequence[SelectEntry]) -> bool:
     """Say whether a row of a SELECT is one of a group, or of all rows."""
     if tree.args.get("group") or tree.args.get("having"):
         return True
@@ -91,7 +91,7 @@ def _grouped_rows(groups: GroupScope, from_sql: str) -> str:
     return f" FROM (SELECT {listed}{from_sql}{keys})"
 
 
-def _columns(items: Sequence[SelectItem], scope: Scope, where: DuckdbExpression | None) -> list[OutputColumn]:
+def _columns(items: Sequence[SelectEntry], scope: Scope, where: DuckdbExpression | None) -> list[OutputColumn]:
     """Translate the columns of a SELECT, of which each may read those before it by their aliases."""
     alias_scope = AliasScope(scope)
     columns: list[OutputColumn] = []
@@ -103,7 +103,7 @@ def _columns(items: Sequence[SelectItem], scope: Scope, where: DuckdbExpression 
     return columns
 
 
-def _column(item: SelectItem, scope: Scope, alias_scope: AliasScope) -> OutputColumn:
+def _column(item: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputColumn:
     if item.star_column is not None:
         if isinstance(scope, GroupScope):
             raise QueryError("a grouped SELECT has '*'\n  name the columns")

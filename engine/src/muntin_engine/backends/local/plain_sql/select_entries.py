@@ -14,7 +14,7 @@ from muntin_engine.backends.local.plain_sql.scopes import SourceColumn
 
 
 @dataclass(frozen=True)
-class SelectItem:
+class SelectEntry:
     """A column of a SELECT as it is written.
 
     Attributes:
@@ -49,7 +49,7 @@ class SelectItem:
         return self.node is not None and next(aggregates_in(self.node), None) is not None
 
 
-def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectItem]:
+def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectEntry]:
     """Return the columns of a SELECT, with all columns in the place of `*`.
 
     Args:
@@ -59,18 +59,18 @@ def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectIt
     Raises:
         QueryError: There are none, or `*` leaves some out.
     """
-    items: list[SelectItem] = []
+    items: list[SelectEntry] = []
     for node in tree.expressions:
         star = node.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Star) else node
         if not isinstance(star, exp.Star):
-            items.append(SelectItem(node))
+            items.append(SelectEntry(node))
             continue
         if any(star.args.values()):
             raise refusal_of(node, "leaves columns out, or replaces some", "name the columns")
         table = node.args["table"].name.casefold() if isinstance(node, exp.Column) else None
         for column in columns:
             if column.source == table or (table is None and column.is_plain):
-                items.append(SelectItem(star_column=column))
+                items.append(SelectEntry(star_column=column))
     if not items:
         raise refusal_of(tree, "has no columns")
     return items
