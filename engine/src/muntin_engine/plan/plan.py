@@ -108,8 +108,24 @@ class Plan:
 
     @property
     def passes_events(self) -> bool:
-        """True if the events themselves are the results: an anti join without another input, so nothing covers them."""
+        """True if the events themselves are the results: the query has neither a module nor a second input.
+
+        Such a query is planned as an anti join with an input that never has an event. An anti join returns the parts of
+        events that no event of the other input covers, so it returns these whole; and revisions, retractions and late
+        rows mean what they mean in a join.
+        """
         return self.join is not None and len(self.inputs) == 1
+
+    @property
+    def joins_inputs(self) -> bool:
+        """True if the events of two inputs are joined."""
+        return self.join is not None and len(self.inputs) > 1
+
+    @property
+    def result_columns(self) -> Sequence[ResultColumn]:
+        """The columns of events that a join returns, or a query that passes events."""
+        assert self.join is not None, "other queries return the results of modules"
+        return self.join.columns
 
     @property
     def event_ends_move(self) -> bool:

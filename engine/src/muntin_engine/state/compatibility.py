@@ -21,7 +21,7 @@ from muntin_engine.state.compatibility_advice import (
     advice_on_windows,
 )
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity, differences_between, spell_module
-from muntin_engine.state.schema_versions import SchemaVersion, bound_modules, stored_positions
+from muntin_engine.state.schema_versions import SchemaVersion, bound_modules, columns_read, stored_positions
 
 
 class Changes(NamedTuple):
@@ -137,13 +137,13 @@ class Compatibility:
 
     def _why_not_added(self, place: int, stored: SchemaVersion) -> str:
         """Return why a module cannot be added to a state; empty if it can."""
-        name, _, columns, *_ = bound_modules(self.identity)[place]
+        module = ModuleIdentity.of(self.identity["modules"][place])
         if self.holds_rows:
-            lacking = [str(column[0]) for column in columns if column not in stored.inputs]
+            lacking = [str(column[0]) for column in columns_read(module, self.identity) if column not in stored.inputs]
             return f"the rows that the checkpoint holds have no {', '.join(lacking)}" if lacking else ""
         if self.begins_empty[place]:
             return ""
-        return f"{name} takes nulls, so its state does not tell whether any row of a window is in it"
+        return f"{module.name} takes nulls, so its state does not tell whether any row of a window is in it"
 
     def _why_modules_stay(self, stored: QueryIdentity) -> Iterator[str]:
         """Yield why modules that were added or removed keep a query from going on."""
