@@ -17,7 +17,7 @@ from muntin_engine.plan.chosen_evaluator import OPEN, ArrayPlan, Choice, Explana
 from muntin_engine.plan.code_in_use import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.join_plan import JoinPlan
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.module_plan import ModulePlan
 
 
@@ -122,8 +122,8 @@ class Plan:
         return self.join is not None and len(self.inputs) > 1
 
     @property
-    def result_columns(self) -> Sequence[ResultColumn]:
-        """The columns of events that a join returns, or a query that passes events."""
+    def joined_columns(self) -> tuple[JoinedColumn, ...]:
+        """The columns of the events that a join returns; or those of the events that are the results."""
         assert self.join is not None, "other queries return the results of modules"
         return self.join.columns
 

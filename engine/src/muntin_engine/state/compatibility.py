@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from muntin import Module
 from muntin.catalog.named_windows import continues_windows
@@ -22,6 +22,9 @@ from muntin_engine.state.compatibility_advice import (
 )
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity, differences_between, spell_module
 from muntin_engine.state.schema_versions import SchemaVersion, bound_modules, columns_read, stored_positions
+
+MODULES_SHARE_STATE: Final = "the state of each key has what all of them made of its rows"
+"""The reason why aggregates cannot be added to most states or removed from them."""
 
 
 class Changes(NamedTuple):
@@ -74,7 +77,7 @@ class Compatibility:
     modules: Sequence[Module] = ()
     forms: Sequence[Any] = ()
     windows: Sequence[WindowSpecification] = ()
-    why_fixed: str = "the state of each key has what all of them made of its rows"
+    why_fixed: str = MODULES_SHARE_STATE
     holds_rows: bool = False
     begins_empty: Sequence[bool] = ()
 
