@@ -16,7 +16,7 @@ from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode
-from muntin_engine.recording.described_query import evaluators_of, plan_of
+from muntin_engine.recording.described_query import check_evaluator, evaluators_of, plan_of
 from muntin_engine.recording.passed_results import (
     PassedResult,
     emitted_results,
@@ -179,10 +179,17 @@ class Recording:
         return Replayed(replay.task, replayed_batches)
 
     def _check_evaluator(self, evaluator: str | None) -> None:
-        """Raise unless an evaluator can replay the recording."""
+        """Raise unless an evaluator can replay the recording.
+
+        Args:
+            evaluator: The name of the evaluator; None for the one that ran the query.
+
+        Raises:
+            RecordingError: The evaluator cannot run the query, or cannot go on with the state that the recording has.
+        """
         if evaluator is None or evaluator in self.evaluators:
             return
-        plan_of(self.runs[0].data, self._known, evaluator)  # it raises if the evaluator cannot run the query
+        check_evaluator(self.runs[0].data, self._known, evaluator)
         recorded = self.plan.choice.evaluator
         if self._begins_with_state:
             why = f"begins with a state of the {recorded} evaluator"

@@ -45,12 +45,12 @@ class ColumnScalar(Scalar):
     def grown(self, growth: Growth) -> Scalar:
         """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
         if not pa.types.is_decimal(self.column_type):
-            return Scalar.grown(self, growth)
+            return Scalar.grown(self, growth)  # `super()` fails in a dataclass with slots
         digits = min(_MOST_DIGITS, self.column_type.precision + growth.digits)
         places = min(_MOST_DIGITS, self.column_type.scale + growth.places)
         return ColumnScalar(self.kind, pa.decimal128(digits, places), is_wide=True)
 
-    def result_type(self) -> pa.DataType:
+    def type_in_results(self) -> pa.DataType:
         """Return the type of results that are computed from such values: a sum has more digits than its parts."""
         if pa.types.is_decimal(self.column_type) and not self.is_wide:
             return pa.decimal128(_MOST_DIGITS, self.column_type.scale)
@@ -159,7 +159,7 @@ def result_type(field: Field, time_type: pa.DataType) -> pa.DataType:
     if isinstance(data_type, ColumnType):
         return data_type.column_type
     if isinstance(data_type, ColumnScalar):
-        return data_type.result_type()
+        return data_type.type_in_results()
     if isinstance(data_type, Scalar):
         return time_type if data_type.kind is ScalarKind.INSTANT else ARROW_TYPES[data_type.kind]
     if isinstance(data_type, ListOf):
