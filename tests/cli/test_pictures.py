@@ -9,6 +9,9 @@ from itertools import pairwise
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import duckdb
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from muntin.axis import Axis
@@ -149,6 +152,12 @@ def test_a_dataframe_is_collected_with_the_times_that_it_shows() -> None:
     rows = [{"since": datetime(2024, 5, 1, 0, tzinfo=zone), "until": None}]
     table = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: rows))
     assert draw("one", Track(table, "since", "until", "open")).description == "open [2024-05-01, ∞)"
+
+
+def test_tables_in_this_process_are_rows_too() -> None:
+    rides = {"at": [3, 7], "km": [2.5, 4.0]}
+    for table in (pa.table(rides), duckdb.from_arrow(pa.table(rides)), pd.DataFrame(rides)):
+        assert draw("rides", Track(table, "at", label="{km}")).description == "2.5 [3, 4); 4.0 [7, 8)"
 
 
 def test_numbers_stay_numbers_and_retracted_rows_are_struck_through() -> None:

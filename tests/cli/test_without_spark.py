@@ -19,6 +19,7 @@ from muntin import tumbling
 from muntin.testing import Script
 from muntin_stats import Sum
 from tests.cli.first_steps import HOURS, JOB_TEST, PLUGINS_OF_JOB_TEST, RIDES
+from tests.docs.pages import NOTEBOOKS, ROOT, blocks, name_of
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
@@ -44,6 +45,12 @@ OF_SPARK: Final = {
     *("spark_session", "stop_session"),
 }
 """The names of the engine that PySpark is needed for."""
+
+FIRST_PAGES: Final = [
+    *(ROOT / name for name in ("README.md", "bundle/README.md", "docs/index.md", "docs/tutorials/first-query.md")),
+    *(notebook for notebook in NOTEBOOKS if notebook.stem in ("first-module", "first-query", "join")),
+]
+"""The pages and notebooks of newcomers that need no Spark before their streams."""
 
 QUERY: Final = """
 from datetime import datetime
@@ -151,6 +158,20 @@ def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
         "muntin_engine.testing.streaming.job_on_spark pyspark",
         "muntin_adapters.series pandas",  # its functions take and return Series
     }
+
+
+@pytest.mark.parametrize("page", FIRST_PAGES, ids=name_of)
+def test_a_first_page_runs_up_to_its_stream(page: Path, python: Python, tmp_path: Path) -> None:
+    program = ""
+    for block in blocks(page):
+        if block.file is not None:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            if "spark" in block.text:
+                break
+            program += block.text
+    assert "events(" in program
+    python.program(program)
 
 
 def test_a_query_over_a_table_runs(python: Python) -> None:

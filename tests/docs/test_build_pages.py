@@ -76,10 +76,11 @@ PAGE = (DOCS / "compatibility.md").read_text(encoding="utf-8")
 PROJECTS = {
     name: tomllib.loads((ROOT / name / "pyproject.toml").read_text("utf-8"))["project"] for name in ("sdk", "engine")
 }
+BACKENDS = PROJECTS["engine"]["optional-dependencies"]
 NEEDED = [
     re.fullmatch(r"(?P<name>[\w-]+)(?P<versions>.*)", needed)
-    for project in PROJECTS.values()
-    for needed in project["dependencies"]
+    for group in (*(project["dependencies"] for project in PROJECTS.values()), BACKENDS["local"], BACKENDS["spark"])
+    for needed in group
     if not needed.startswith("muntin")
 ]
 

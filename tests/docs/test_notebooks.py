@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.docs.notebooks import file_of, outputs_in, read, run
 from tests.docs.pages import NOTEBOOKS, name_of
-from tests.docs.runner import open_page
+from tests.docs.runner import needs_spark, open_page
 
 
 def test_there_are_four() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first-module", "first-query", "join", "late-data"]
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, spark: SparkSession) -> None:
+def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
+    spark = request.getfixturevalue("spark") if needs_spark(path) else None
     with open_page(path, tmp_path, spark) as running:
         outputs = run(notebook, running.namespace)
     assert outputs == outputs_in(notebook)

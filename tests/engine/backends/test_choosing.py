@@ -35,7 +35,7 @@ def test_a_dataframe_is_an_input_and_nothing_else_is() -> None:
     assert [is_input(thing) for thing in (Frame(), pd.DataFrame(), "rides.parquet")] == [True] * 3
     assert [is_input(thing) for thing in (Column(), None, 5)] == [False] * 3
     assert is_stream(Frame())
-    assert not is_stream(StaticFrame())  # type: ignore[arg-type]
+    assert not is_stream(StaticFrame())
 
 
 def test_what_no_backend_takes_is_refused_by_its_type() -> None:

@@ -17,7 +17,8 @@ class Track:
     """The rows of a table as bars of one meaning; `draw` makes a picture of several tracks.
 
     Attributes:
-        rows: A Spark DataFrame, all of which is collected, or dicts.
+        rows: A table, all of which is collected: a DataFrame of Spark's, a frame of pandas or Polars, a relation of
+            DuckDB or Arrow data; or dicts.
         start: The column with the start of a row: a number, a datetime, or its text in ISO 8601. Or a column that has
             both ends, such as `window`.
         end: The column with its end, in which a null means that it has none. If it is `start` itself, rows are marks,
@@ -37,7 +38,7 @@ class Track:
 
     def drawing(self) -> Drawing:
         """Return a bar for each row."""
-        rows = self.rows.toArrow().to_pylist() if hasattr(self.rows, "toArrow") else list(self.rows)
+        rows = _dicts_of(self.rows)
         axis = Axis.TICKS
         for row in rows:
             if any(isinstance(end, datetime) for end in self._ends(row)):
@@ -92,6 +93,20 @@ def draw(title: str, *parts: Track | str) -> Picture:
         if drawing.axis is Axis.TIME:
             axis = Axis.TIME
     return Picture(Drawing(rows, title, axis))
+
+
+def _dicts_of(table: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of a table as dicts."""
+    dicts: list[Mapping[str, Any]]
+    if hasattr(table, "toArrow"):  # of Spark's
+        dicts = table.toArrow().to_pylist()
+    elif hasattr(table, "__arrow_c_stream__"):
+        import pyarrow as pa  # the command itself does without
+
+        dicts = pa.table(table).to_pylist()
+    else:
+        dicts = list(table)
+    return dicts
 
 
 def _parsed(end: Any) -> Any:

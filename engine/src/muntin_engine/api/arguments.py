@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os import PathLike
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from muntin import Module, ticks
 from muntin.definitions.methods import signature_of
@@ -18,6 +18,15 @@ from muntin.errors.messages import Argument
 from muntin.modules.call import ModuleCall, check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.backends.choosing import TABLES, is_input
+
+_TABLES_OF_TYPES: Final[Mapping[str, str]] = {
+    "list": "rows that are dicts are a table as pyarrow.Table.from_pylist(rows)",
+    "generator": "rows that are dicts are a table as pyarrow.Table.from_pylist(list(rows))",
+    "dict": "columns are a table as pyarrow.table(columns)",
+    "ndarray": "an array is a table as pandas.DataFrame(array, columns=[...])",
+    "Series": "a Series is a table as series.to_frame()",
+}
+"""What to write to make a table of objects that are none, by the names of their types."""
 
 
 def check_dataframe(call: str, df: object) -> None:
@@ -32,10 +41,12 @@ def check_dataframe(call: str, df: object) -> None:
     """
     if is_input(df):
         return
-    got = f"{df!r:.80}" if isinstance(df, int | None) else f"a {type(df).__name__}"
+    type_name = type(df).__name__
+    got = f"{df!r:.80}" if isinstance(df, int | None) else f"a {type_name}"
+    advice = f"\n  {_TABLES_OF_TYPES[type_name]}" if type_name in _TABLES_OF_TYPES else ""
     raise QueryError(
         f"{call}() reads a DataFrame of Spark's, or a table in this process, got {got}\n"
-        f"  expected what spark.read, spark.readStream or spark.table returns; or {TABLES}"
+        f"  expected what spark.read, spark.readStream or spark.table returns; or {TABLES}{advice}"
     )
 
 

@@ -60,9 +60,13 @@ def is_expression(text: str, column_names: Iterable[str]) -> bool:
     """
     if isinstance(text, SqlExpression):
         return True
-    is_column = text.casefold() in {name.casefold() for name in column_names}
+    return has_operator(text) and text.casefold() not in {name.casefold() for name in column_names}
+
+
+def has_operator(text: str) -> bool:
+    """Return True if text is an expression unless a column has it as its name."""
     unquoted_text = re.sub("`[^`]*`", "", text)
-    return not is_column and _EXPRESSION.search(unquoted_text) is not None
+    return _EXPRESSION.search(unquoted_text) is not None
 
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")

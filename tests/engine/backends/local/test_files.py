@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -176,6 +177,25 @@ def test_csv_is_read_as_it_is_written(tmp_path: Path) -> None:
 def test_a_key_of_the_last_object_of_json_is_a_column(tmp_path: Path) -> None:
     lines = '{"k":"a","at":1}\n' * 30_000 + '{"k":"b","at":2,"x":5}\n'
     assert rows_of(write(tmp_path / "rows.jsonl", lines))["b"] == [5]
+
+
+@pytest.mark.parametrize(
+    ("values", "data_type"),
+    [
+        (["-4", "18"], pa.int64()),
+        (["[1, -2]", "[null]"], pa.list_(pa.int64())),
+        (['{"HUGEINT": -1}', '{"HUGEINT": 1}'], pa.struct([("HUGEINT", pa.int64())])),
+        (["-1", "9223372036854775808"], pa.decimal128(38, 0)),
+        (["-1", "1.5"], pa.float64()),
+    ],
+)
+def test_whole_numbers_of_json_have_64_bits_where_they_fit(
+    tmp_path: Path, values: list[str], data_type: pa.DataType
+) -> None:
+    path = write(tmp_path / "rows.jsonl", "".join(f'{{"x": {value}, "at": -1}}\n' for value in values))
+    rows = pa.table(opened(path))
+    assert rows.schema.field("x").type == data_type
+    assert rows["x"].to_pylist() == [json.loads(value) for value in values]
 
 
 def test_a_file_of_no_rows_has_no_results(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -17,6 +18,7 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
+from muntin_engine.backends.local.frames import PandasFrame
 from muntin_engine.backends.local.local_frame import opened
 from tests.engine.backends.local.column_types import COLUMNS, NOT_IN_POLARS
 
@@ -74,6 +76,8 @@ def test_a_column_of_pandas_with_arrow_types_is_read_as_that_of_arrow(name: str)
             pa.timestamp("us"),
             [datetime.fromisoformat("2024-05-01"), None],
         ),
+        (pd.Series([None, np.nan], dtype=object), pa.string(), [None, None]),
+        (pd.Series([], dtype=object), pa.string(), []),
         (pd.Series([np.float16(1.5)]), pa.float32(), [1.5]),
         (pd.Series([{"a": 1}, None]), pa.struct([("a", pa.int64())]), [{"a": 1}, None]),
     ],
@@ -82,6 +86,38 @@ def test_the_nulls_of_pandas_are_nulls(column: Any, data_type: pa.DataType, valu
     rows = read(pd.DataFrame({"x": column}))
     assert rows.schema.field("x").type == data_type
     assert rows["x"].to_pylist() == values
+
+
+def test_the_type_of_a_column_of_pandas_depends_on_its_own_values() -> None:
+    rows = pa.table(
+        {
+            "whole": [1, 2],
+            "whole with null": [1, None],
+            "float with null": [1.5, None],
+            "float with nan and null": [math.nan, None],
+        }
+    )
+    frame = PandasFrame().result(rows)
+    assert list(map(str, frame.dtypes)) == ["int64", "Int64", "float64", "Float64"]
+    last = frame["float with nan and null"]
+    assert list(last.isna()) == [False, True]
+    assert read(frame)["float with nan and null"].is_valid().to_pylist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"x": [1], "k": ["a"]}).set_index("k"), "'k' is its index: frame.reset_index() makes"),
+        (pd.DataFrame({"x": [1], "y": [1], "k": ["a"]}).set_index(["y", "k"]), "'k' is its index: frame.reset_index()"),
+        (pd.concat({"a": pd.DataFrame({"k": [1]})}, axis=1), 'frame.columns = ["_".join(c) for c in frame.columns]'),
+        (pd.DataFrame(), "it has no columns"),
+        (pl.DataFrame(), "it has no columns"),
+    ],
+)
+def test_what_a_frame_has_in_place_of_a_column_is_said(frame: Any, message: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        events(frame, key="k", at="x")
+    assert message in str(raised.value)
 
 
 def by_column(frame: Any) -> Query:

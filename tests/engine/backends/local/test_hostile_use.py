@@ -262,3 +262,19 @@ def batches() -> Iterator[pa.RecordBatch]:
 def test_what_is_no_table_is_refused(thing: Any) -> None:
     with pytest.raises(QueryError, match=r"events\(\) reads a DataFrame of Spark's, or a table in this process"):
         events(thing, at="at")
+
+
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        (batches(), "pyarrow.Table.from_pylist(list(rows))"),
+        ([{"at": 1}], "pyarrow.Table.from_pylist(rows)"),
+        ({"at": [1]}, "pyarrow.table(columns)"),
+        (np.zeros(3), "pandas.DataFrame(array, columns=[...])"),
+        (pd.Series([1]), "series.to_frame()"),
+    ],
+)
+def test_what_makes_a_table_is_said(thing: Any, message: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        events(thing, at="at")
+    assert message in str(raised.value)

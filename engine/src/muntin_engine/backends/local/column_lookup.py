@@ -119,12 +119,15 @@ def column_expression(frame: LocalFrame, column: object, reader: str) -> DuckdbE
     # A path that begins with a column is for the translator: its error names the fields of the struct.
     if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
         close = difflib.get_close_matches(column, frame.schema.names, n=1)
+        advice = frame.advice_for_missing_column(column)
+        if advice is None and close:
+            advice = f"did you mean {close[0]!r}?"
         raise QueryError(
-            "{reader} reads {value!r}, and the input has no such column{suggestion}\n  it has {columns}",
+            "{reader} reads {value!r}, and the input has no such column{advice}\n  it has {columns}",
             value=column,
             reader=reader,
-            suggestion=f"\n  did you mean {close[0]!r}?" if close else "",
-            columns=", ".join(frame.schema.names),
+            advice="" if advice is None else f"\n  {advice}",
+            columns=", ".join(frame.schema.names) or "no columns",
         )
     return _translated(frame, column)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import glob
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,9 @@ _FLOATS: Final = frozenset({"float", "double"})
 
 _ENDINGS: Final = "files that end in .parquet, .csv, .json, .jsonl or .ndjson, all alike"
 """The files that can be read, for messages."""
+
+_HUGE_INTEGER: Final = re.compile(r"\bHUGEINT(?=[\[\],)]|$)")
+"""The word for whole numbers of 128 bits in a type of DuckDB's; after the name of a field there is a space."""
 
 _MOST_FILES: Final = 2**31 - 1
 """More files than there are."""
@@ -159,9 +163,10 @@ class JsonFiles(FileFormat):
         """Return the rows of files, after a look at all of them: a column may be in the last row alone."""
         if all(os.path.getsize(path) == 0 for path in paths):
             raise QueryError(f"the file {paths[0]!r} is empty\n  expected: an object a line")
-        return connection.read_json(
+        rows = connection.read_json(
             list(map(glob.escape, paths)), sample_size=-1, maximum_sample_files=_MOST_FILES, union_by_name=True
         )
+        return _with_whole_numbers_of_64_bits(rows)
 
     def columns_of_file(self, path: str) -> None:
         """Return None: each object has keys of its own, and a key that it lacks is null."""
@@ -377,6 +382,28 @@ def _delimiter(path: str) -> str:
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         first_line = file.readline()
     return max(",;\t|", key=first_line.count)
+
+
+def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Cast whole numbers to 64 bits where these hold all of a column, as on Spark.
+
+    DuckDB takes 128 bits as soon as some numbers are negative and others are not.
+    """
+    casts: dict[str, str] = {}
+    for name, data_type in zip(rows.columns, rows.types, strict=True):
+        narrow_type = _HUGE_INTEGER.sub("BIGINT", str(data_type))
+        if narrow_type != str(data_type):
+            casts[name] = f"TRY_CAST({quoted(name)} AS {narrow_type})"
+    if not casts:
+        return rows
+
+    # A number that does not fit is null after the cast, also within a list or a struct.
+    changes = [f"bool_or({quoted(name)} IS DISTINCT FROM {cast})" for name, cast in casts.items()]
+    (changed,) = rows.aggregate(", ".join(changes)).fetchall()
+    for name, is_changed in zip(list(casts), changed, strict=True):
+        if is_changed:
+            del casts[name]
+    return rows.project(", ".join(f"{casts.get(name, quoted(name))} AS {quoted(name)}" for name in rows.columns))
 
 
 def _check_lines(path: str, delimiter: str) -> None:

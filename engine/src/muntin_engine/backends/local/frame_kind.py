@@ -120,6 +120,11 @@ class FrameKind(ABC):
         del frame
         return "the input"
 
+    def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
+        """Say what to write so that a table has a column of a name; None if nothing in the table is called so."""
+        del frame, name
+        return None
+
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, for kinds that keep metadata; None if it names none."""
         del frame

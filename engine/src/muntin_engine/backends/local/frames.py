@@ -57,6 +57,7 @@ class PandasFrame(FrameKind):
     """A `pandas.DataFrame`, in which NaN and NaT are nulls, as Spark reads it too; `pd.NA` and None are nulls as well.
 
     A NaN is a number only in columns that have a mask or are Arrow's, such as `Float64`, where `pd.NA` is the null.
+    A column of Python objects without a value, as an empty frame has it, is text.
     """
 
     word: ClassVar[str] = "pandas column"
@@ -101,12 +102,25 @@ class PandasFrame(FrameKind):
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
         return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
 
+    def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
+        """Say how an index becomes columns, and columns of several levels get a name each."""
+        if name in frame.index.names:
+            return f"{name!r} is its index: frame.reset_index() makes a column of it"
+        if frame.columns.nlevels > 1:
+            return (
+                'its columns have several levels: name each, as in frame.columns = ["_".join(c) for c in frame.columns]'
+            )
+        return None
+
     def row_count(self, frame: Any) -> int:
         """Return the number of its rows."""
         return len(frame)
 
     def result(self, rows: pa.Table) -> Any:
-        """Return a DataFrame; whole numbers among which some are null stay whole numbers."""
+        """Return a DataFrame; whole numbers among which some are null stay whole numbers, and NaN is not such a null.
+
+        The type of a column depends on its own values alone.
+        """
         import pandas
 
         nullable = {
@@ -116,11 +130,16 @@ class PandasFrame(FrameKind):
             pa.int64(): pandas.Int64Dtype(),
             pa.bool_(): pandas.BooleanDtype(),
         }
-        has_nulls = {column.type for column in rows.columns if column.null_count}
-        return rows.to_pandas(
-            types_mapper=lambda data_type: nullable.get(data_type) if data_type in has_nulls else None,
-            integer_object_nulls=True,  # those inside of structs and lists
-        )
+        floats = {pa.float32(): pandas.Float32Dtype(), pa.float64(): pandas.Float64Dtype()}
+        columns: dict[str, Any] = {}
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            dtypes: dict[pa.DataType, Any] = {}
+            if column.null_count:
+                has_nan = column.type in floats and pc.any(pc.is_nan(column)).as_py()
+                dtypes = floats if has_nan else nullable
+            # Integers are those inside of structs and lists.
+            columns[name] = column.to_pandas(types_mapper=dtypes.get, integer_object_nulls=True)
+        return pandas.DataFrame(columns, copy=False)
 
 
 class PolarsFrame(FrameKind):
@@ -356,7 +375,7 @@ def _holds_objects(dtype: Any) -> bool:
 
 
 def _array_of_pandas(column: Any) -> Any:
-    """Return a pandas column as Arrow data.
+    """Return a pandas column as Arrow data, one of objects without a value as text.
 
     Raises:
         ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: It is of a type that Arrow does not have, or its values
@@ -370,7 +389,7 @@ def _array_of_pandas(column: Any) -> Any:
         raise pa.ArrowInvalid("some of its times have a zone, and others have none")
     if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):
         raise pa.ArrowInvalid("some of its values are text, and others are bytes")
-    return array
+    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
 
 def _schema_of_lazy(frame: Any) -> Any:

@@ -76,6 +76,11 @@ class LocalFrame(ABC):
             name: The name of the column.
         """
 
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name; None if nothing in it is called so."""
+        del name
+        return None
+
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names; None if it names none."""
         return None
@@ -233,6 +238,10 @@ class OpenFrame(LocalFrame):
             f"{self.columns.word} {name!r} is of type {column.spelled_type}, {subject} has no meaning in a query\n"
             f"  expected: {_TYPES}; cast it before events()"
         )
+
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name, in words of its kind."""
+        return self.kind.advice_for_missing_column(self.frame, name)
 
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names, where its kind keeps metadata."""

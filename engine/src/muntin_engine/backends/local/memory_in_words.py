@@ -17,11 +17,11 @@ def memory_in_words(plan: Plan) -> str:
     part = f"one {plan.buckets}th of the keys" if plan.buckets > 1 else "all keys"
     if plan.choice.evaluator in LIFTS_ROWS:
         kept = f"what `state` says, of {part} at a time in each process"
-        waiting = "that of other keys"
+        waiting = "that of other keys waits in temporary files if it is large"
     else:
         kept = f"all rows of {part} at a time in each process, as Python objects"
-        waiting = "rows of other keys"
-    waits = f"; {waiting} wait in temporary files where they are many" if plan.buckets > 1 else ""
+        waiting = "rows of other keys wait in temporary files if they are many"
+    waits = f"; {waiting}" if plan.buckets > 1 else ""
     return (
         f"a batch of rows in each process; {kept}{waits}; and the results. "
         "Where that does not fit, give events() a DataFrame of Spark's"

@@ -17,7 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
-from muntin_engine.plan.request import SqlExpression, is_expression
+from muntin_engine.plan.request import SqlExpression, has_operator, is_expression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -32,7 +32,22 @@ def as_column(df: DataFrame, column: ColumnLike) -> Column:
     """Return a column of an input, which may be given as text: its name, or an expression in SQL."""
     if not isinstance(column, str):
         return column
-    return F.expr(column) if is_expression(column, df.columns) else F.col(column)
+    return F.expr(column) if _is_expression(df, column) else F.col(column)
+
+
+def _named_column(df: DataFrame, column: ColumnLike) -> Column:
+    """Return a column under its name: an expression that is given as text has this text for a name."""
+    named_column = as_column(df, column)
+    if isinstance(column, str) and _is_expression(df, column):
+        return named_column.alias(column)
+    return named_column
+
+
+def _is_expression(df: DataFrame, text: str) -> bool:
+    """True if text is an expression. Spark is asked for the names of columns only where they decide."""
+    if isinstance(text, SqlExpression):
+        return True
+    return has_operator(text) and is_expression(text, df.columns)
 
 
 def text_of_column(df: DataFrame, column: Column) -> str | None:
@@ -72,7 +87,7 @@ def look_up(
             raise _no_such_column(df, readers.get(name, name), column)
     try:
         with unlogged():
-            fields = df.select(*(as_column(df, column) for column in named_columns.values())).schema.fields
+            fields = df.select(*(_named_column(df, column) for column in named_columns.values())).schema.fields
     except AnalysisException as error:
         if len(named_columns) > 1:  # Spark does not say which one
             for name, column in named_columns.items():
