@@ -200,8 +200,8 @@ def _struct(value: object, data_type: pa.DataType) -> dict[str, Any]:
     return {name: _converted(value.get(name), part_type) for name, part_type in types.items()}
 
 
-class _Kind(NamedTuple):
-    """A kind of types, and how their values are read.
+class _FedKind(NamedTuple):
+    """A kind of types, and how values that are fed for them are read.
 
     Attributes:
         has: Says whether a type is of the kind.
@@ -212,18 +212,18 @@ class _Kind(NamedTuple):
     convert: Callable[[object, pa.DataType], Any]
 
 
-_KINDS: Final[Sequence[_Kind]] = (
-    _Kind(pa.types.is_boolean, _boolean),
-    _Kind(pa.types.is_integer, _integer),
-    _Kind(pa.types.is_floating, _float),
-    _Kind(pa.types.is_decimal, _decimal),
-    _Kind(pa.types.is_string, _text),
-    _Kind(pa.types.is_binary, _binary),
-    _Kind(pa.types.is_date, _date),
-    _Kind(pa.types.is_timestamp, _timestamp),
-    _Kind(pa.types.is_duration, _length),
-    _Kind(pa.types.is_list, _list),
-    _Kind(pa.types.is_map, _map),
-    _Kind(pa.types.is_struct, _struct),
+_KINDS: Final[Sequence[_FedKind]] = (
+    _FedKind(pa.types.is_boolean, _boolean),
+    _FedKind(pa.types.is_integer, _integer),
+    _FedKind(pa.types.is_floating, _float),
+    _FedKind(pa.types.is_decimal, _decimal),
+    _FedKind(pa.types.is_string, _text),
+    _FedKind(pa.types.is_binary, _binary),
+    _FedKind(pa.types.is_date, _date),
+    _FedKind(pa.types.is_timestamp, _timestamp),
+    _FedKind(pa.types.is_duration, _length),
+    _FedKind(pa.types.is_list, _list),
+    _FedKind(pa.types.is_map, _map),
+    _FedKind(pa.types.is_struct, _struct),
 )
 """The kinds of the types that schemas have."""
