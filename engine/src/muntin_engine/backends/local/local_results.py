@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.cores import worker_count
+from muntin_engine.backends.local.cores import call_with_workers, worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import opened
@@ -52,7 +52,7 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
 
     task = task_of(query, WorkerSettings(), is_static=True)
     tables = [schema.empty_table()]
-    with closing(evaluated_blobs(query, task, warns=warns)) as blobs:
+    with call_with_workers(query.workers), closing(evaluated_blobs(query, task, warns=warns)) as blobs:
         for table in BatchOutput.of_blobs(task, blobs, [output]).tables[output]:
             tables.append(table if table.schema == schema else table.cast(schema))
     return pa.concat_tables(tables)
@@ -70,7 +70,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
         QueryError: A row of its input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window.
     """
-    run = StaticRun(query, task, worker_count(query.workers))
+    run = StaticRun(query, task, worker_count())
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
     counts: dict[int, BucketCounts] = {}
