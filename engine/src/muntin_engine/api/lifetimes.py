@@ -63,7 +63,7 @@ class ChangesLifetimes(ChangesPayload):
             >>> yesterday = rides.shift("1 day")  # beside today's  # doctest: +SKIP
         """
         if not _is_length(by):
-            return self._by_column("shift", by, ticks(at_least), Shift, repeated=repeated)
+            return self._by_column("shift", by, Shift, least=ticks(at_least), repeated=repeated)
         _check_one_length("shift", by, at_least=at_least, repeated=repeated)
         return self._changed(Shift(ticks(by)))
 
@@ -86,7 +86,7 @@ class ChangesLifetimes(ChangesPayload):
             >>> offers.set_duration(expression("hours * INTERVAL '1' HOUR"))  # doctest: +SKIP
         """
         if not _is_length(length):
-            return self._by_column("set_duration", length, 1, SetDuration, repeated=repeated)
+            return self._by_column("set_duration", length, SetDuration, least=1, repeated=repeated)
         _check_one_length("set_duration", length, repeated=repeated)
         return self._changed(SetDuration(_above_zero("set_duration", length)))
 
@@ -103,7 +103,7 @@ class ChangesLifetimes(ChangesPayload):
             QueryError: The length is not above zero, or a column that `shift` refuses too; or events are samples.
         """
         if not _is_length(by):
-            return self._by_column("extend", by, 0, Extend, repeated=repeated)
+            return self._by_column("extend", by, Extend, least=0, repeated=repeated)
         _check_one_length("extend", by, repeated=repeated)
         return self._with_ends("extend", Extend(_above_zero("extend", by)))
 
@@ -202,15 +202,15 @@ class ChangesLifetimes(ChangesPayload):
         return self._aligned(Align(windows))
 
     def _by_column(
-        self, call: str, column: Column, least: int, change: Callable[[LengthColumn], LifetimeChange], *, repeated: bool
+        self, call: str, column: Column, change: Callable[[LengthColumn], LifetimeChange], *, least: int, repeated: bool
     ) -> Self:
         """Change lifetimes by a column of lengths, which is added to the events under a new name.
 
         Args:
             call: The name of the call, for errors.
             column: The lengths.
+            change: The class of the change, which is made with the column.
             least: The least length that an event may have.
-            change: Makes the change, given the column.
             repeated: True if revisions and retractions repeat the payload of their event.
 
         Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, Never, cast, overload
+from types import EllipsisType, MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Never, cast, overload
 from uuid import uuid4
 
 from typing_extensions import Unpack
@@ -165,7 +165,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             emit=parse_policy(EmitPolicy, emit),
             join=JoinRequest(JoinKind.ANTI, (columns,)),
         )
-        return _planned(request, {})
+        return _plan_query(request)
 
     @overload
     def results(self: EventStream[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
@@ -240,7 +240,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
                 f"{operator.cls.name} is an {kind} over windows, and no windows come before {call}\n"
                 "  cut the axis first: .window(tumbling('10 minutes'))"
             )
-        return _planned(WindowRequest(self, Unwindowed()), {"": operator})
+        return _plan_query(WindowRequest(self, Unwindowed()), {_OPERATOR: operator})
 
     @step
     def window(
@@ -414,7 +414,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             beside=(replace(right, name="right"),),
             join=JoinRequest(kind, columns, on),
         )
-        return _planned(request, {})
+        return _plan_query(request)
 
 
 @dataclass(frozen=True)
@@ -447,7 +447,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
         for name, call in modules.items():
             check_call(call, f"aggregate({name}={{}})".format)
             check_kind(call.cls, is_operator=False)
-        return _planned(self, modules)
+        return _plan_query(self, modules)
 
     @step
     def apply(self, operator: ModuleCall) -> Query[InputT]:
@@ -467,11 +467,20 @@ class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
         """
         check_call(operator, "apply({})".format)
         check_kind(operator.cls, is_operator=True)
-        return _planned(self, {"": operator})
+        return _plan_query(self, {_OPERATOR: operator})
 
 
-def _planned(request: WindowRequest, modules: Mapping[str, ModuleCall]) -> Query[Any]:
-    """Plan a query: the modules by the names of their result columns; an operator has none."""
+_OPERATOR: Final = ""
+"""The name of an operator among the modules of a query. It names no column: the fields of its rows do."""
+
+
+def _plan_query(request: WindowRequest, modules: Mapping[str, ModuleCall] = MappingProxyType({})) -> Query[Any]:
+    """Plan a query.
+
+    Args:
+        request: The events and their windows, or their join.
+        modules: The modules by the names of their result columns, or an operator; none where the results are events.
+    """
     backend = backend_of_all(stream.df for stream in request.streams)
     sources, plan = backend.plan(request, modules)
     return Query(sources, plan, inner=cast("tuple[PlannedQuery, ...]", queries_before(request.streams)))

@@ -130,11 +130,14 @@ class PlannedQuery:
     @property
     def before(self) -> tuple[PlannedQuery, ...]:
         """All queries that come before it, each after those that it reads itself."""
-        return tuple(query for direct in self.inner for query in (*direct.before, direct))
+        queries: list[PlannedQuery] = []
+        for query in self.inner:
+            queries += (*query.before, query)
+        return tuple(queries)
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans of all these, and its own."""
+        """The plans of the queries that come before it, and its own."""
         return (*(query.plan for query in self.before), self.plan)
 
     def with_late_rows(self) -> Self:

@@ -31,8 +31,9 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
     parts = ArrayPlan(geometry, arrivals, held, gap, slides)
-    for reason in _reasons_against(plan, parts, combinations):
-        return reason
+    first_reason = next(_reasons_against(plan, parts, combinations), None)
+    if first_reason is not None:
+        return first_reason
     return replace(parts, grids=_grids(plan)) if parts.is_on_grid else parts
 
 

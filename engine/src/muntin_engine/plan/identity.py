@@ -9,7 +9,7 @@ from muntin.triggers import to_dict as describe
 from muntin_engine.plan.chosen_evaluator import Arrivals, Held
 from muntin_engine.plan.code_in_use import code_identity
 from muntin_engine.plan.plan import Plan
-from muntin_engine.state.compatibility import Compatibility
+from muntin_engine.state.compatibility import MODULES_SHARE_STATE, Compatibility
 from muntin_engine.state.differences import QueryIdentity
 
 
@@ -18,18 +18,22 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
 
     Args:
         plan: The plan.
-        identity: Its identity, where that is known.
+        identity: The identity of the plan, where that is known.
     """
-    parts = plan.choice.arrays
-    fixed = {} if parts is None or parts.arrivals is Arrivals.IDENTIFIED else {"why_fixed": ""}
+    array_plan = plan.choice.arrays
+    holds_rows = array_plan is not None and array_plan.held is Held.ROWS
+    if array_plan is None or array_plan.arrivals is Arrivals.IDENTIFIED:
+        why_modules_are_fixed = MODULES_SHARE_STATE
+    else:
+        why_modules_are_fixed = ""  # slices have a part for each module
     return Compatibility(
         plan_identity(plan) if identity is None else identity,
         [module.module for module in plan.modules],
         plan.forms,
         plan.windows,
-        holds_rows=parts is not None and parts.held is Held.ROWS,
+        why_fixed=why_modules_are_fixed,
+        holds_rows=holds_rows,
         begins_empty=[plan.choice.uses_forms or module.is_choosy for module in plan.modules],
-        **fixed,
     )
 
 

@@ -38,30 +38,36 @@ def check_inputs(plan: Plan) -> None:
     names = [input.name for input in plan.inputs]
     if further_inputs and (not all(names) or len(set(names)) < len(names)):
         raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
-    for other in further_inputs:
-        first_keys = [key.type for key in first.columns.keys]
-        other_keys = [key.type for key in other.columns.keys]
-        if first_keys != other_keys:
+    first_keys = [key.type for key in first.columns.keys]
+    for input in further_inputs:
+        keys = [key.type for key in input.columns.keys]
+        if first_keys != keys:
             raise QueryError(
                 f"inputs meet by key, and the keys of {first.name} are of type {', '.join(first_keys) or 'none'}, "
-                f"those of {other.name} {', '.join(other_keys) or 'none'}\n"
+                f"those of {input.name} {', '.join(keys) or 'none'}\n"
                 "  cast them to the same types, in the same order"
             )
-        if first.columns.start.type != other.columns.start.type:
+        if first.columns.start.type != input.columns.start.type:
             raise QueryError(
-                f"the times of {first.name} are {first.columns.start.type}, those of {other.name} "
-                f"{other.columns.start.type}\n  cast them to the same type"
+                f"the times of {first.name} are {first.columns.start.type}, those of {input.name} "
+                f"{input.columns.start.type}\n  cast them to the same type"
             )
     for input in plan.inputs:
         _check_input(input)
 
 
 def _check_input(input: Input) -> None:
+    """Refuse lifetimes, progress policies and a late policy that the rows of an input do not fit.
+
+    Raises:
+        QueryError: A change of lifetimes is by a length that is too long.
+        PolicyError: A policy does not fit.
+    """
     for rule in input.rules:
         for change in rule.lifetime_changes:
-            _check_change(change, input)
+            _check_lifetime_change(change, input)
     for change in input.lifetime_changes:
-        _check_change(change, input)
+        _check_lifetime_change(change, input)
     _check_policy(input.progress)
     for rule in input.rules:
         _check_policy(rule.progress)
@@ -116,15 +122,21 @@ def _check_policy(policy: ProgressPolicy) -> None:
         raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 
 
-def _check_change(change: LifetimeChange, input: Input) -> None:
+def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
+    """Refuse a change of lifetimes by a length that is too long, or to windows that do not fit the times.
+
+    Raises:
+        QueryError: The change is refused.
+    """
     windows = change.aligned_to
     if windows is not None:
         check_windows(windows)
         windows.check_lengths(LONGEST_WINDOW)
         check_zone(windows, input.columns.start)
-    for length in change.identity()[1:]:
-        if isinstance(length, int) and abs(length) > LONGEST_WINDOW:
-            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
+    _, *arguments = change.identity()  # after the name of the call
+    for argument in arguments:
+        if isinstance(argument, int) and abs(argument) > LONGEST_WINDOW:
+            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {argument}")
 
 
 def check_shedding(plan: Plan) -> None:

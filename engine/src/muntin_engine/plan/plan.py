@@ -17,7 +17,7 @@ from muntin_engine.plan.chosen_evaluator import OPEN, ArrayPlan, Choice, Explana
 from muntin_engine.plan.code_in_use import CodeInUse
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
-from muntin_engine.plan.join_plan import JoinPlan
+from muntin_engine.plan.join_plan import JoinedColumn, JoinPlan
 from muntin_engine.plan.module_plan import ModulePlan
 
 
@@ -108,8 +108,24 @@ class Plan:
 
     @property
     def passes_events(self) -> bool:
-        """True if the events themselves are the results: an anti join without another input, so nothing covers them."""
+        """True if the events themselves are the results: the query has neither a module nor a second input.
+
+        Such a query is planned as an anti join with an input that never has an event. An anti join returns the parts of
+        events that no event of the other input covers, so it returns these whole; and revisions, retractions and late
+        rows mean what they mean in a join.
+        """
         return self.join is not None and len(self.inputs) == 1
+
+    @property
+    def joins_inputs(self) -> bool:
+        """True if the events of two inputs are joined."""
+        return self.join is not None and len(self.inputs) > 1
+
+    @property
+    def joined_columns(self) -> tuple[JoinedColumn, ...]:
+        """The columns of the events that a join returns; or those of the events that are the results."""
+        assert self.join is not None, "other queries return the results of modules"
+        return self.join.columns
 
     @property
     def event_ends_move(self) -> bool:

@@ -80,7 +80,12 @@ class _Writer:
         return data
 
     def _value(self, value: Any, frames: tuple[Any, ...]) -> Any:
-        """Return an argument as data: streams, modules and conditions by their parts, and columns as they are named."""
+        """Return an argument as data: streams, modules and conditions by their parts, and columns as they are named.
+
+        Args:
+            value: The argument.
+            frames: The DataFrames whose columns it may name.
+        """
         if isinstance(value, InputRequest):
             return self.stream(value.steps)
         if isinstance(value, ModuleCall):
@@ -89,7 +94,8 @@ class _Writer:
             return self._condition(value, frames)
         if isinstance(value, Mapping):
             return {str(key): self._value(part, frames) for key, part in value.items()}
-        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        is_named_tuple = hasattr(value, "_fields")  # such as a policy, which `write_value` writes
+        if isinstance(value, list | tuple) and not is_named_tuple:
             return [self._value(part, frames) for part in value]
         if isinstance(value, SqlExpression) or _is_expression(value):
             return self._column(value, frames)
@@ -118,10 +124,10 @@ class _Writer:
         return [self._column(column, frames) for column in columns]
 
     def _column(self, column: Any, frames: tuple[Any, ...]) -> str | dict[str, str]:
-        """Return a column as its name, or as an expression that the backend reads as the same.
+        """Return a column as its name, or as an expression of SQL from which the backend reads the same column.
 
         Raises:
-            QueryError: There is none.
+            QueryError: The column has no such text.
         """
         if isinstance(column, SqlExpression):
             return {SQL: str(column)}

@@ -35,30 +35,34 @@ class Step:
 
 def step(call: Callable[P, T]) -> Callable[P, T]:
     """Record a call as a step of the stream that it returns, after the steps of the stream that it is called on."""
-    name = getattr(call, "__name__")  # noqa: B009  # a callable need not have one
+    name = getattr(call, "__name__")  # noqa: B009  # the type of a callable has no name
     signature = inspect.signature(call)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
     SIGNATURES[name] = signature.replace(parameters=parameters)
 
     @wraps(call)
-    def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        result = call(*args, **kwargs)
+    def recorded_call(*args: P.args, **kwargs: P.kwargs) -> T:
+        new_stream: Any = call(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
-        stream = arguments.pop("self", None)
-        steps = () if stream is None else stream.steps
+        stream = arguments.pop("self", None)  # a function such as `events` begins a stream
+        earlier_steps = () if stream is None else stream.steps
         call_step = Step(name, arguments, _frames_of(stream, arguments))
-        # each returns a dataclass with steps
-        return cast("T", replace(cast("Any", result), steps=(*steps, call_step)))
+        return cast("T", replace(new_stream, steps=(*earlier_steps, call_step)))
 
-    return remembered
+    return recorded_call
 
 
 def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the DataFrames of the stream that a call is made on, of streams among its arguments, and its own."""
+    """Return the DataFrames of the streams that a call has to do with, and the DataFrame among its arguments.
+
+    Args:
+        stream: The stream that the call is made on; None for a function.
+        arguments: The arguments of the call, streams among them.
+    """
     frames = []
     for value in (stream, *arguments.values()):
         if is_dataclass(value):
-            events = getattr(value, "events", value)  # of windows, or the events themselves
+            events = getattr(value, "events", value)  # a windowed stream has its events, another stream is them
             frames.append(getattr(events, "df", None))
     frames.append(arguments.get("df"))
     return tuple(frame for frame in frames if frame is not None)
@@ -67,17 +71,18 @@ def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
 def main_parameter(call: str) -> str | None:
     """Return the parameter whose argument stands under the name of a call.
 
-    It is the first that may go by place; where all go by name, those of any names; None if there is neither.
+    The first parameter that takes an argument by place; else the one that takes arguments of any names, as `modules`
+    of `aggregate`; None if the call has neither.
     """
-    names_of_any = None
+    any_names = None
     for parameter in SIGNATURES[call].parameters.values():
-        if parameter.name == "unnamed":  # which is none
+        if parameter.name == "unnamed":  # `aggregate` has this parameter only to refuse arguments by place
             continue
         if parameter.kind is Parameter.VAR_KEYWORD:
-            names_of_any = parameter.name
+            any_names = parameter.name
         elif parameter.kind is not Parameter.KEYWORD_ONLY:
             return parameter.name
-    return names_of_any
+    return any_names
 
 
 def is_left_out(main: Parameter) -> bool:

@@ -74,23 +74,34 @@ def plain(data: Any, here: str) -> Any:
     Raises:
         PlacedError: The data hold something that JSON has not, or are too large or too deep, as circles of YAML are.
     """
-    return _PlainReader().plain(data, here, 0)
+    return _PlainReader().read(data, here, depth=0)
 
 
 class _PlainReader:
-    """Turns what YAML reads into what JSON has, and counts the values."""
+    """Turns what YAML reads into what JSON has, and refuses data that are too large."""
 
     def __init__(self) -> None:
-        self._values = 0
+        self._value_count = 0
 
-    def plain(self, data: Any, here: str, depth: int) -> Any:
+    def read(self, data: Any, here: str, depth: int) -> Any:
+        """Return data as JSON has them.
+
+        Args:
+            data: The data.
+            here: The place of the data in the whole text.
+            depth: The number of lists and objects that the data are in.
+
+        Raises:
+            PlacedError: As for `plain`.
+        """
         self._check_size(here, depth)
+        self._value_count += 1
         if isinstance(data, list):
-            return [self.plain(part, f"{here}[{number}]", depth + 1) for number, part in enumerate(data)]
+            return [self.read(part, f"{here}[{number}]", depth + 1) for number, part in enumerate(data)]
         if isinstance(data, Mapping):
             return self._object(data, here, depth)
         if isinstance(data, date):
-            return data.isoformat()  # YAML reads a day that is not quoted as one
+            return data.isoformat()  # YAML reads a day that is not quoted as a date
         if isinstance(data, int) and data.bit_length() > _MOST_BITS:
             raise PlacedError(here, f"a number of more than {_MOST_BITS} bits is none that Muntin reads")
         if data is None or isinstance(data, bool | str | int | float):
@@ -102,9 +113,8 @@ class _PlainReader:
         place = here if len(here) < 200 else f"{here[:80]}..."
         if depth > DEEPEST:
             raise PlacedError(place, f"the text is more than {DEEPEST} deep")
-        if self._values > MOST_VALUES:
+        if self._value_count > MOST_VALUES:
             raise PlacedError(place, f"the text is of more than {MOST_VALUES} values")
-        self._values += 1
 
     def _object(self, data: Mapping[Any, Any], here: str, depth: int) -> dict[str, Any]:
         parts = {}
@@ -118,4 +128,4 @@ class _PlainReader:
                     hint = "YAML reads on, yes and no as true and false: quote them"
                 raise PlacedError(here, f"the name {name!r:.80} is no text\n  {hint}")
             parts[name] = part
-        return {name: self.plain(part, f"{here}.{name}", depth + 1) for name, part in parts.items()}
+        return {name: self.read(part, f"{here}.{name}", depth + 1) for name, part in parts.items()}

@@ -79,7 +79,7 @@ _MUNTIN_CLASSES: Final[Mapping[str, type]] = _classes_in(_HOMES)
 
 
 UNWRITABLE: Final = "unwritable"
-"""What a value is that data cannot hold."""
+"""The entry `IS` of a value that data cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Unwritable:
 
 
 def value_to_data(value: Any) -> Any:
-    """Return a value as data. What cannot be written is so marked, and comes back as `Unwritable`.
+    """Return a value as data. A value that data cannot hold is read back as `Unwritable`.
 
     Example:
         >>> from muntin import tumbling
@@ -115,7 +115,8 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
         classes: Classes that may not be imported yet, by their paths, or by their names behind a colon.
 
     Raises:
-        QueryError: The data name a class that is not there, or this version does not write such data.
+        QueryError: The data name a class that is neither imported nor among `classes`, or this version does not write
+            such data.
     """
     if isinstance(data, list):
         return tuple(value_from_data(part, classes) for part in data)
@@ -136,10 +137,20 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
 
 
 def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any], classes: Mapping[str, type]) -> Any:
-    """Return an object of a class, made of its fields; `data` is for the error."""
+    """Return an object of a class that data describe.
+
+    Args:
+        cls: The class.
+        parts: The data of its fields, by name.
+        data: The data of the object, for the error.
+        classes: As for `value_from_data`.
+
+    Raises:
+        QueryError: The class cannot be made with these fields.
+    """
     values = {name: value_from_data(part, classes) for name, part in parts.items()}
     if issubclass(cls, Struct):
-        values["make"] = dict
+        values["make"] = dict  # structs of columns have dicts as values
     try:
         return cls(**values)
     except (TypeError, ValueError) as error:
@@ -147,7 +158,15 @@ def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any],
 
 
 def _class_named(name: str, classes: Mapping[str, type]) -> type:
-    """Return a class that data names, of those that may be made from data: plain values, and no code."""
+    """Return a class that data name, of those that may be made from data: plain values, and no code.
+
+    Args:
+        name: The name of a class of Muntin's, or the path of another one.
+        classes: As for `value_from_data`.
+
+    Raises:
+        QueryError: There is no such class.
+    """
     module, _, class_name = name.partition(":")
     cls: Any = classes.get(name) or classes.get(f":{class_name}")
     if cls is None:
@@ -195,7 +214,7 @@ def _write_parts(value: Any) -> list[Any]:
 
 
 def _write_set(value: Any) -> list[Any]:
-    return sorted(map(value_to_data, value), key=repr)  # a set has no order, and equal ones are written alike
+    return sorted(map(value_to_data, value), key=repr)  # so that equal sets are equal as data
 
 
 def _write_pairs(value: Mapping[Any, Any]) -> list[Any]:
@@ -207,8 +226,8 @@ _PLAIN_KINDS: Final[Mapping[str, _PlainKind]] = {
     "list": _PlainKind(_write_parts, list),
     "set": _PlainKind(_write_set, set),
     "frozenset": _PlainKind(_write_set, frozenset),
-    "dict": _PlainKind(_write_pairs, dict),  # one whose keys are no text
-    "float": _PlainKind(repr, float),  # one that is not finite
+    "dict": _PlainKind(_write_pairs, dict),  # a mapping whose keys are not text
+    "float": _PlainKind(repr, float),  # a number that is not finite
     "TimeLength": _PlainKind(int, TimeLength),
     "Decimal": _PlainKind(str, Decimal),
     "Fraction": _PlainKind(str, Fraction),
@@ -335,17 +354,18 @@ class _RecordForm(_Form):
     def write(self, value: Any) -> Any:
         cls = self._class_of(value)
         names = list(cls._fields) if isinstance(value, tuple) else _names_of_parameters(cls)
-        if isinstance(value, Struct):  # of columns, whose values are dicts
-            names.remove("make")
+        if isinstance(value, Struct):
+            names.remove("make")  # structs of columns have dicts as values
         data = {IS: _name_of(cls)}
         for name in names:
             data[name] = value_to_data(getattr(value, name))
         return data
 
     def _class_of(self, value: Any) -> Any:
-        for base in (Scalar, Variable):
-            if isinstance(value, base):
-                return base  # a column's own class knows Spark
+        """Return the class that is written: of the type of a column, the class of the SDK that it is."""
+        for sdk_class in (Scalar, Variable):
+            if isinstance(value, sdk_class):
+                return sdk_class
         return type(value)
 
 
@@ -360,4 +380,4 @@ _FORMS: Final[tuple[_Form, ...]] = (
     _PlainForm(),
     _RecordForm(),
 )
-"""The forms, in the order in which they are asked: true is a number too, and many members of enumerations are text."""
+"""The forms, in the order in which they are tried: true is a number too, and many members of enumerations are text."""

@@ -42,6 +42,20 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
         raise RecordingError(str(error)) from error
 
 
+def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) -> None:
+    """Raise unless an evaluator can run a query.
+
+    Args:
+        data: The query as data.
+        code: The place where its modules are found.
+        evaluator: The name of the evaluator.
+
+    Raises:
+        RecordingError: A module is not here, or the evaluator cannot run the query.
+    """
+    plan_of(data, code, evaluator)  # planning refuses the evaluator, with the reason
+
+
 def evaluators_of(data: Mapping[str, Any], code: NamedCode) -> list[str]:
     """Return the names of the evaluators that can replay a query, the cheapest first.
 

@@ -247,13 +247,14 @@ class ExplainedQuery:
         return explained
 
     def _causes(self, key: Key, change: OutputChange, values: Mapping[str, Any], rows: StoryRows) -> _Causes:
+        """Return the rows that a result was made of, and those that bound its extent, each with later changes."""
         plan = self.task.plan
         members = set(self._members(key, change, values))
         bounds: Iterable[int] = ()
         if plan.join is None and self._is_cut_by_events:
             bounds = rows.events.cutting(key, members, change.window.start, change.window.end)
-        elif plan.join is not None and len(members) == 1 and not plan.passes_events:
-            (left,) = members
+        elif plan.joins_inputs and len(members) == 1:
+            (left,) = members  # of a pair there are two members
             bounds = self._bounds_of_unmatched(key, left, change, rows)
         return _Causes(rows.with_changes(members), rows.with_changes(bounds))
 

@@ -16,7 +16,7 @@ from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode
-from muntin_engine.recording.described_query import evaluators_of, plan_of
+from muntin_engine.recording.described_query import check_evaluator, evaluators_of, plan_of
 from muntin_engine.recording.passed_results import (
     PassedResult,
     emitted_results,
@@ -69,8 +69,8 @@ class Recording:
         Args:
             path: The folder of the recording.
             modules: Modules of the query that no installed plugin offers and that were not imported: their classes, or
-                modules themselves where a parameter is no plain data; functions, and classes of windows, triggers and
-                progress policies, too.
+                modules themselves where a parameter is no plain data; plain functions as in the query, as
+                `module(np.ptp, returns=float)`; functions, and classes of windows, triggers and progress policies, too.
 
         Raises:
             RecordingError: There is no recording, or one that this version cannot read.
@@ -179,10 +179,17 @@ class Recording:
         return Replayed(replay.task, replayed_batches)
 
     def _check_evaluator(self, evaluator: str | None) -> None:
-        """Raise unless an evaluator can replay the recording."""
+        """Raise unless an evaluator can replay the recording.
+
+        Args:
+            evaluator: The name of the evaluator; None for the one that ran the query.
+
+        Raises:
+            RecordingError: The evaluator cannot run the query, or cannot go on with the state that the recording has.
+        """
         if evaluator is None or evaluator in self.evaluators:
             return
-        plan_of(self.runs[0].data, self._known, evaluator)  # it raises if the evaluator cannot run the query
+        check_evaluator(self.runs[0].data, self._known, evaluator)
         recorded = self.plan.choice.evaluator
         if self._begins_with_state:
             why = f"begins with a state of the {recorded} evaluator"

@@ -14,7 +14,7 @@ from muntin import EARLIEST
 from muntin_engine.errors import RecordingError
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, FORMAT, RUNS, write_batch, write_run
-from muntin_engine.state.bucket_state import query_of
+from muntin_engine.state.bucket_state import query_and_progress
 from muntin_engine.state.cells import METADATA, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.tasks.recorded_rows import ROWS, rows_file, write_part
@@ -56,7 +56,7 @@ class RecordedRun:
             if METADATA not in cells:
                 continue
             _, metadata = split(unseal(METADATA, cells[METADATA]))
-            _, progress = query_of(metadata, codec)
+            progress = query_and_progress(metadata, codec).tracked
             if progress:
                 newest = max(newest, InputsProgress.from_data(progress).least.newest)
         return newest

@@ -155,8 +155,8 @@ class BatchFolders(OwnedFolder, ABC):
         last = self.last
         if last is None or not last.written_batch.includes(batch_id):
             return
-        tick = last.before if batch_id == last.batch else None  # of earlier micro-batches none is known
-        record = LastBatch(batch_id - 1, tick, None, last.writes + 1)
+        tick = last.before if batch_id == last.batch else None  # the record has no watermark of earlier micro-batches
+        record = LastBatch(batch_id - 1, tick=tick, before=None, writes=last.writes + 1)
         if last.newest is not None and last.newest < batch_id:
             record = replace(record, newest=last.newest, size=last.size)
         self.replace(_LAST, record)
@@ -169,12 +169,20 @@ class BatchFolders(OwnedFolder, ABC):
             tick: The output watermark after it.
             read: The name of its input.
         """
-        last = self.last or LastBatch(batch_id - 1, None, None, 0)
-        record = LastBatch(batch_id, latest_watermark(last.tick, tick), last.tick, last.writes + 1, read)
+        last = self.last
+        if last is None:
+            last = LastBatch(batch_id - 1, tick=None, before=None, writes=0)
+        record = LastBatch(
+            batch_id,
+            tick=latest_watermark(last.tick, tick),
+            before=last.tick,
+            writes=last.writes + 1,
+            read=read,
+        )
         size = self._size(batch_id)
         if size is not None:
             record = replace(record, newest=batch_id, size=size)
-        else:  # it has no rows
+        else:  # a micro-batch without rows has no folder
             record = replace(record, newest=last.newest, size=last.size)
         self.replace(_LAST, record)
 

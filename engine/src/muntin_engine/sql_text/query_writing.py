@@ -12,7 +12,7 @@ from muntin_engine.sql_text.join_writing import JoinedQuery
 from muntin_engine.sql_text.result_expressions import NAMES_IN_SQL, over_modules, with_alias
 from muntin_engine.sql_text.sql_aggregates import DISTINCT_COUNT, ROW_COUNT, aggregate_name
 from muntin_engine.sql_text.sql_values import spell_name, spell_value
-from muntin_engine.sql_text.step_forms import Steps, unpacked
+from muntin_engine.sql_text.step_forms import Steps, call_of, unpacked
 from muntin_engine.sql_text.stream_writing import WrittenStream, spell_column, table_text
 from muntin_engine.sql_text.window_functions import follows_rows
 
@@ -44,7 +44,7 @@ def _query_text(steps: Steps) -> str:
     remaining = list(steps)
     stream: WrittenStream | None = None
     while remaining:
-        ((call, arguments),) = remaining[0].items()
+        call, arguments = call_of(remaining[0])
         if call in ("events", "union"):
             stream = _stream_of(remaining.pop(0))
         elif stream is None:
@@ -53,7 +53,7 @@ def _query_text(steps: Steps) -> str:
             text = _results_text(stream, remaining)
             if not remaining:
                 return text
-            ((call, arguments),) = remaining.pop(0).items()
+            call, arguments = call_of(remaining.pop(0))
             if call != "as_events":
                 raise ValueError(f"{call}() of a query has no clause")
             stream = WrittenStream(f"({text})", arguments)
@@ -64,25 +64,25 @@ def _query_text(steps: Steps) -> str:
 
 def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
     """Return the stream that a call of `events` or `union` makes."""
-    ((call, arguments),) = step.items()
+    call, arguments = call_of(step)
     if call == "events":
         return WrittenStream(table_text(arguments), arguments)
-    parts: list[str] = []
+    selects: list[str] = []
     streams = {name: _inner_stream(steps) for name, steps in arguments["streams"].items()}
     for name, stream in streams.items():
         condition = stream.last_condition
         if condition is None:
-            parts.append(f"SELECT * FROM {stream.function_call(None)} AS {spell_name(name)}")
+            selects.append(f"SELECT * FROM {stream.function_call(None)} AS {spell_name(name)}")
         else:
-            call = stream.without_last_step().function_call(None)
-            parts.append(f"SELECT * FROM {call} AS {spell_name(name)} WHERE {condition}")
+            function_call = stream.without_last_step().function_call(None)
+            selects.append(f"SELECT * FROM {function_call} AS {spell_name(name)} WHERE {condition}")
     first = next(iter(streams.values()))
-    return WrittenStream(f"({' UNION ALL '.join(parts)})", shared_keys=first.keys)
+    return WrittenStream(f"({' UNION ALL '.join(selects)})", shared_keys=first.keys)
 
 
 def _inner_stream(steps: Steps) -> WrittenStream:
     """Return a stream that is joined or united."""
-    ((call, arguments),) = steps[0].items()
+    call, arguments = call_of(steps[0])
     if call == "events":
         return WrittenStream(table_text(arguments), arguments, list(steps[1:]))
     places = [place for place, step in enumerate(steps) if "as_events" in step]
@@ -100,7 +100,7 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
         stream: The events.
         remaining: The steps from the query on; those of the query are taken away.
     """
-    ((call, arguments),) = remaining.pop(0).items()
+    call, arguments = call_of(remaining.pop(0))
     if call == "join":
         joined = JoinedQuery(stream, _inner_stream(arguments["right"]), arguments)
         selection = _ResultSelection.take(remaining)
@@ -110,7 +110,7 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
     if call == "window":
         clauses = dict(arguments)
         window = clauses.pop("specification")
-        ((call, arguments),) = remaining.pop(0).items()
+        call, arguments = call_of(remaining.pop(0))
     selection = _ResultSelection.take(remaining)
     if call == "aggregate":
         return _AggregateQuery(stream, window, clauses, arguments["modules"], selection).text()
@@ -135,7 +135,7 @@ class _ResultSelection:
         conditions: list[str] = []
         columns: dict[str, str] | None = None
         while remaining and remaining[0].keys() & {"where", "select"}:
-            ((call, arguments),) = remaining.pop(0).items()
+            call, arguments = call_of(remaining.pop(0))
             if call == "where":
                 conditions.append(arguments["condition"])
             else:

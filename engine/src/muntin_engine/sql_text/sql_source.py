@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
@@ -60,7 +60,7 @@ class SqlText:
             low: The start of the part.
             high: The end of the part.
         """
-        searched = [word.text for word in _words(words)]
+        searched = [word.text for word in _split_words(words)]
         if not searched:
             return None
         candidates = [word for word in self._words if low <= word.start and word.end <= high]
@@ -72,7 +72,7 @@ class SqlText:
 
     @cached_property
     def _words(self) -> list[Word]:
-        return _words(self.text)
+        return _split_words(self.text)
 
     def error(self, node: Any, fact: str, advice: str = "") -> SqlError:
         """Return an error about a node of the text."""
@@ -107,7 +107,7 @@ class Word(NamedTuple):
     end: int
 
 
-def _words(text: str) -> list[Word]:
+def _split_words(text: str) -> list[Word]:
     """Return the words of a text; none if its quotes are not closed."""
     try:
         tokens = Spark().tokenize(text)
@@ -117,19 +117,31 @@ def _words(text: str) -> list[Word]:
 
 
 def span_of(node: Any) -> tuple[int, int]:
-    """Return the start and the end of a node in the text; the start of the text if its nodes have no places."""
+    """Return the start and the end of a node in the text.
+
+    The span of a node without a place goes over the places of the nodes within it; it is `_NO_SPAN` if these have none.
+    """
     if node is None:
-        return 0, 0
+        return _NO_SPAN
     if "from" in node.meta:
-        return node.meta["from"], node.meta["from"] + len(node.meta["text"])
+        start = node.meta["from"]
+        return start, start + len(node.meta["text"])
     spans: list[tuple[int, int]] = []
     if "start" in node.meta:
         spans.append((node.meta["start"], node.meta["end"] + 1))
-    for part in node.iter_expressions():
-        start, end = span_of(part)
-        if end:
-            spans.append((start, end))
-    return min((start for start, _ in spans), default=0), max((end for _, end in spans), default=0)
+    for inner_node in node.iter_expressions():
+        inner_span = span_of(inner_node)
+        if inner_span != _NO_SPAN:
+            spans.append(inner_span)
+    if not spans:
+        return _NO_SPAN
+    first_start = min(start for start, _ in spans)
+    last_end = max(end for _, end in spans)
+    return first_start, last_end
+
+
+_NO_SPAN: Final = (0, 0)
+"""The span of a node that has no place in the text: an error about the node points to the start of the text."""
 
 
 def closest(word: str, known: Iterable[str]) -> str:

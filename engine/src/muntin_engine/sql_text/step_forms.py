@@ -20,6 +20,12 @@ _COLUMN_PARAMETERS: Final = frozenset(
 )
 
 
+def call_of(step: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the name of the call that an unpacked step is, and the arguments by name: the step has no other entry."""
+    ((call, arguments),) = step.items()
+    return call, arguments
+
+
 def packed(steps: Steps) -> Steps:
     """Return steps as the text of a query has them."""
     return _Packing().steps(steps)
@@ -75,7 +81,7 @@ class _Packing(_Conversion):
         return {"sql": column} if is_expression else column
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        ((call, arguments),) = step.items()
+        call, arguments = call_of(step)
         main = main_parameter(call)
         data: dict[str, Any] = {call: None}  # the name of the call comes first, whatever it has for an argument
         for name, value in arguments.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 from muntin_engine.sql_text.clauses import LATE, WATERMARK
 from muntin_engine.sql_text.sql_values import spell_name, spell_value
-from muntin_engine.sql_text.step_forms import Steps
+from muntin_engine.sql_text.step_forms import Steps, call_of
 from muntin_engine.sql_text.stream_reading import EVENT_ARGUMENTS
 from muntin_engine.sql_text.then_steps import write_then_step
 from muntin_engine.sql_text.window_functions import EVENTS, spell_windows
@@ -98,7 +98,7 @@ class WrittenStream:
             if self.base.get(clause.parameter) is not None:
                 words.append(clause.write(self.base[clause.parameter]))
         for step in self.steps:
-            ((call, arguments),) = step.items()
+            call, arguments = call_of(step)
             words.append(write_then_step(call, arguments))
         return " ".join(words)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from muntin import INFINITY, Window
-from muntin_engine.state.bucket_state import BucketMetadata, query_of
+from muntin_engine.state.bucket_state import BucketMetadata, query_and_progress
 from muntin_engine.state.cells import METADATA, Cells, CheckedCells, damaged, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
@@ -98,7 +98,7 @@ class BucketReader:
         data = self.cells.get(METADATA)
         if data is None:
             raise damaged(METADATA, "it is empty", owner)
-        self.identity: QueryIdentity = query_of(data, self.codec)[0]
+        self.identity: QueryIdentity = query_and_progress(data, self.codec).identity
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
         self.tracked: Sequence[Any] = metadata.tracked
         self.versions = metadata.schema_versions

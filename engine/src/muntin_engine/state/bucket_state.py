@@ -23,6 +23,26 @@ LAYOUT: Final = 30
 """Version of the layout of the state in a checkpoint."""
 
 
+class _MetadataParts(NamedTuple):
+    """The metadata of a bucket as its bytes have it, after the layout. The attributes are those of `BucketMetadata`.
+
+    Attributes:
+        identity: The identity of the query.
+        schema_versions: The data of each schema version.
+        tracked: The progress of each input.
+        log: The data of the log.
+        version: The name of this very state.
+        keys: The timer, the size, the serial number and the patterns of keys.
+    """
+
+    identity: QueryIdentity
+    schema_versions: list[Any]
+    tracked: Sequence[Any]
+    log: Sequence[Any]
+    version: bytes
+    keys: list[Any]
+
+
 class KeyTimer(NamedTuple):
     """The timer of a key, or the soonest of many: the progress at which it has work, and its output watermark.
 
@@ -137,7 +157,10 @@ class BucketMetadata:
         identity = dict(self.compatibility.identity)
         schema_versions = [version.to_data() for version in self.schema_versions]
         keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
-        return codec.pack([LAYOUT, identity, schema_versions, list(self.tracked), list(self.log), self.version, keys])
+        parts = _MetadataParts(
+            identity, schema_versions, list(self.tracked), list(self.log), version=self.version, keys=keys
+        )
+        return codec.pack([LAYOUT, *parts])
 
     @classmethod
     def from_bytes(cls, data: bytes | None, compatibility: Compatibility, codec: Codec) -> BucketMetadata:
@@ -149,20 +172,20 @@ class BucketMetadata:
         """
         if data is None:
             return cls(compatibility, compatibility.schema_versions(()))
-        identity, schema_versions, tracked, log, version, keys = _unpack(data, codec)
-        timer, size, serial, patterns = keys
-        versions = [SchemaVersion(*schema_version) for schema_version in schema_versions]
-        is_other_query = identity != compatibility.identity
+        parts = _unpack(data, codec)
+        timer, size, serial, patterns = parts.keys
+        versions = [SchemaVersion(*schema_version) for schema_version in parts.schema_versions]
+        is_other_query = parts.identity != compatibility.identity
         if is_other_query:
-            compatibility.check(identity)
+            compatibility.check(parts.identity)
         if is_other_query or len(versions) > 1:
             versions = compatibility.schema_versions(versions)
         return cls(
             compatibility,
             versions,
-            tracked,
-            log,
-            version,
+            parts.tracked,
+            parts.log,
+            parts.version,
             KeyTimer(*timer),
             StateSize(*size),
             serial,
@@ -170,23 +193,34 @@ class BucketMetadata:
         )
 
 
-def query_of(data: bytes, codec: Codec) -> tuple[QueryIdentity, Sequence[Any]]:
-    """Return the identity of the query that wrote a bucket, and the data of its progress, from its metadata.
+class StoredQuery(NamedTuple):
+    """The query that wrote a bucket, and how far it got.
+
+    Attributes:
+        identity: The identity of the query.
+        tracked: The progress of each input, as `InputsProgress.from_data` takes it.
+    """
+
+    identity: QueryIdentity
+    tracked: Sequence[Any]
+
+
+def query_and_progress(data: bytes, codec: Codec) -> StoredQuery:
+    """Return the query that wrote a bucket, with its progress, from the metadata of the bucket.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
-    identity, _, tracked, *_ = _unpack(data, codec)
-    return identity, tracked
+    parts = _unpack(data, codec)
+    return StoredQuery(parts.identity, parts.tracked)
 
 
-def _unpack(data: bytes, codec: Codec) -> list[Any]:
+def _unpack(data: bytes, codec: Codec) -> _MetadataParts:
     """Return the parts of metadata, after checking their layout."""
-    parts: list[Any]
     layout, *parts = codec.unpack(data)
     if layout != LAYOUT:
         raise _unreadable(layout)
-    return parts
+    return _MetadataParts(*parts)
 
 
 def _unreadable(layout: object) -> StateError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from muntin import Module
 from muntin.catalog.named_windows import continues_windows
@@ -21,7 +21,10 @@ from muntin_engine.state.compatibility_advice import (
     advice_on_windows,
 )
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity, differences_between, spell_module
-from muntin_engine.state.schema_versions import SchemaVersion, bound_modules, stored_positions
+from muntin_engine.state.schema_versions import SchemaVersion, bound_modules, columns_read, stored_positions
+
+MODULES_SHARE_STATE: Final = "the state of each key has what all of them made of its rows"
+"""The reason why aggregates cannot be added to most states or removed from them."""
 
 
 class Changes(NamedTuple):
@@ -74,7 +77,7 @@ class Compatibility:
     modules: Sequence[Module] = ()
     forms: Sequence[Any] = ()
     windows: Sequence[WindowSpecification] = ()
-    why_fixed: str = "the state of each key has what all of them made of its rows"
+    why_fixed: str = MODULES_SHARE_STATE
     holds_rows: bool = False
     begins_empty: Sequence[bool] = ()
 
@@ -137,13 +140,13 @@ class Compatibility:
 
     def _why_not_added(self, place: int, stored: SchemaVersion) -> str:
         """Return why a module cannot be added to a state; empty if it can."""
-        name, _, columns, *_ = bound_modules(self.identity)[place]
+        module = ModuleIdentity.of(self.identity["modules"][place])
         if self.holds_rows:
-            lacking = [str(column[0]) for column in columns if column not in stored.inputs]
+            lacking = [str(column[0]) for column in columns_read(module, self.identity) if column not in stored.inputs]
             return f"the rows that the checkpoint holds have no {', '.join(lacking)}" if lacking else ""
         if self.begins_empty[place]:
             return ""
-        return f"{name} takes nulls, so its state does not tell whether any row of a window is in it"
+        return f"{module.name} takes nulls, so its state does not tell whether any row of a window is in it"
 
     def _why_modules_stay(self, stored: QueryIdentity) -> Iterator[str]:
         """Yield why modules that were added or removed keep a query from going on."""

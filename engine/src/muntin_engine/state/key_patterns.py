@@ -16,7 +16,11 @@ from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import Key
 
 Condition: TypeAlias = Sequence[Any]
+"""A condition on the value of a key column: `(value,)`, the range `(low, high)`, or `()`, which every value meets."""
+
 Pattern: TypeAlias = Sequence[Condition]
+"""A condition for each key column."""
+
 CompletePattern: TypeAlias = tuple[Pattern, int]
 """A pattern and the time up to which its keys are complete."""
 

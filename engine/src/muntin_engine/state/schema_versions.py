@@ -84,16 +84,24 @@ def bound_modules(identity: QueryIdentity) -> list[Any]:
 
     Two modules of a query, or of two versions of it, are the same if they are equal here.
     """
-    inputs: Sequence[Any] = identity.get("inputs", ())
     modules: list[Any] = []
     for data in identity.get("modules", ()):
         module = ModuleIdentity.of(data)
-        columns: list[Any] = []
-        for place in module.places:
-            is_column = isinstance(place, int) and place < len(inputs)
-            columns.append(list(inputs[place]) if is_column else place)
-        modules.append([module.name, module.parameters, columns, *module.extras])
+        modules.append([module.name, module.parameters, columns_read(module, identity), *module.extras])
     return modules
+
+
+def columns_read(module: ModuleIdentity, identity: QueryIdentity) -> list[Any]:
+    """Return the name and the type of each column that a module of a query reads.
+
+    A column of another input than the first, and one that is no input column, goes by its place.
+    """
+    inputs: Sequence[Any] = identity.get("inputs", ())
+    columns: list[Any] = []
+    for place in module.places:
+        is_column = isinstance(place, int) and place < len(inputs)
+        columns.append(list(inputs[place]) if is_column else place)
+    return columns
 
 
 def stored_positions(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:

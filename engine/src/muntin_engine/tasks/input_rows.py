@@ -107,28 +107,38 @@ def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray
 
 
 def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]:
-    """Return the columns of rows in the types in which they travel."""
+    """Return the columns of rows in the types in which they travel to the buckets.
+
+    Args:
+        input_task: The input.
+        rows: The rows, with their problems and with times in ticks.
+    """
     batch = rows.batch
     columns = {"problem": rows.problem, "start": rows.times.start, "end": rows.times.end}
     if input_task.columns.has_changes:
         columns["change"] = batch.column("change")
         columns["new_end"] = rows.times.new_end
+
+    # A decimal may have more ticks than there are: it travels as it is, for the side output of rejected rows.
     for name, ticks in zip(rows.times._fields, rows.times, strict=True):
         if name in batch.schema.names and pa.types.is_decimal(batch.column(name).type):
             columns |= too_far(name, batch.column(name), ticks)
+
     if "id" in batch.schema.names:
         ids = batch.column("id")
         columns["id"] = ids.cast(in_utc(ids.type))  # times come in the zone of the session
     if input_task.tracker.sources:
         columns["source"] = batch.column("source")
 
-    keys = input_task.query.keys
-    payload = input_task.columns.payload
-    for name, key_type in zip(input_task.key_names, keys, strict=True):
+    key_types = input_task.query.keys
+    for name, key_type in zip(input_task.key_names, key_types, strict=True):
         columns[name] = batch.column(name).cast(key_type, safe=False)
-    for name, payload_type in zip(input_task.own_payload_names, payload, strict=False):
+    payload_types = input_task.columns.payload
+    for name, payload_type in zip(input_task.own_payload_names, payload_types, strict=False):
         columns[name] = batch.column(name).cast(payload_type, safe=False)
-    for place, key_type in enumerate(keys):
+
+    # Punctuation of keys may name a range of keys.
+    for place, key_type in enumerate(key_types):
         for name in (f"low{place}", f"high{place}"):
             if name in input_task.plan_input.columns.ranges:
                 columns[name] = batch.column(name).cast(key_type, safe=False)

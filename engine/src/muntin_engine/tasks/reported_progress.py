@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -135,11 +136,15 @@ def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePatt
         input_task: The input.
         marks: The rows of punctuation.
     """
-    conditions = [_conditions(marks, place) for place in range(len(input_task.query.keys))]
+    conditions_by_column = [_conditions(marks, place) for place in range(len(input_task.query.keys))]
     ticks = marks.column("start").to_pylist()
     for number, tick in enumerate(ticks):
-        pattern = [of_column[number] for of_column in conditions]
+        pattern = [column_conditions[number] for column_conditions in conditions_by_column]
         yield pattern, INFINITY if tick >= LATEST else tick
+
+
+_ANY_VALUE: Final[Condition] = ()
+"""The condition that every value of a key column meets."""
 
 
 def _conditions(marks: pa.Table, place: int) -> list[Condition]:
@@ -152,7 +157,7 @@ def _conditions(marks: pa.Table, place: int) -> list[Condition]:
         if value is not None:
             conditions.append((value,))
         elif low is None and high is None:
-            conditions.append(())
+            conditions.append(_ANY_VALUE)
         else:
             conditions.append((low, high))
     return conditions

@@ -51,7 +51,7 @@ def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> S
         punctuation           !    10
         the stream is closed
     """
-    _check("width", width)
+    _check_length("width", width)
     random = Random(seed)
     arrived = arriving(random, _lives(script), lambda _: random.randint(0, width))
     return _punctuated(script, [[change] for _, change in arrived], every)
@@ -83,13 +83,13 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
         punctuation              !    13
         the stream is closed
     """
-    _check("length", length, least=1)
+    _check_length("length", length, least=1)
     random = Random(seed)
     in_order = arriving(random, _lives(script), lambda _: 0)
     blocks: list[list[KeyedChange]] = []
     for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length):
         blocks.append(_in_any_order(random, [change for _, change in block]))
-    return _punctuated(script, blocks, 1)
+    return _punctuated(script, blocks, every=1)
 
 
 def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 1) -> Script:
@@ -109,7 +109,7 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
         ['a', 'c', 'b']
     """
     for delay in delays.values():
-        _check("delay", delay)
+        _check_length("delay", delay)
     arrived = arriving(Random(0), _lives(script), lambda step: delays.get(step.key, 0))
     return _punctuated(script, [[change] for _, change in arrived], every)
 
@@ -179,6 +179,11 @@ def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int)
     return replace(script, steps=tuple(steps))
 
 
-def _check(name: str, length: int, least: int = 0) -> None:
+def _check_length(name: str, length: int, *, least: int = 0) -> None:
+    """Refuse a length that is too small.
+
+    Raises:
+        StreamError: The length is below the least one.
+    """
     if length < least:
         raise StreamError(f"a {name} of {length} ticks makes no disorder; expected {least} or more")

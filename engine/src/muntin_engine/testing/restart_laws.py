@@ -115,8 +115,10 @@ class RestartLaws(ModuleLaws):
             return [Unwindowed()]
         if law.name == _OVER_ROWS:
             return [window for window in cls.windows if isinstance(window, RowWindows)]
-        cutting = [window for window in cls.windows if isinstance(window, WindowKind)]
-        return _merging(cutting) if law.name == _OVER_SLICES else cutting
+        time_windows = [window for window in cls.windows if isinstance(window, WindowKind)]
+        if law.name == _OVER_SLICES:
+            return _windows_of_merged_states(time_windows)
+        return time_windows
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:
@@ -169,6 +171,12 @@ _OVER_SLICES: Final = "results over slices survive restarts"
 _OVER_ROWS: Final = "results of row windows survive restarts"
 
 
-def _merging(windows: Sequence[WindowKind]) -> list[WindowKind]:
-    """Return the windows whose partial states are merged: those that have slices, and those that are fused."""
-    return [window for window in windows if window.grid() is not None or window.fuses_within() is not None]
+def _windows_of_merged_states(windows: Sequence[WindowKind]) -> list[WindowKind]:
+    """Return the windows whose results are merged from partial states."""
+    merged: list[WindowKind] = []
+    for window in windows:
+        has_slices = window.grid() is not None
+        is_fused = window.fuses_within() is not None
+        if has_slices or is_fused:
+            merged.append(window)
+    return merged

@@ -84,7 +84,12 @@ def check_sink(
     return {law: check(trial, law) or "holds" for law, check in _LAWS.items()}
 
 
+# Each law is a function of a trial and of the law's name, for errors. It raises a `SinkLawError` if the law is broken.
+# It returns why it was not tried; None if it was, and holds.
+
+
 def _all_rows_arrive(trial: SinkTrial, law: str) -> str | None:
+    """Write micro-batches one by one, and compare after each."""
     place = trial.new_place()
     sink = trial.started(place)
     for number in range(6):
@@ -94,6 +99,7 @@ def _all_rows_arrive(trial: SinkTrial, law: str) -> str | None:
 
 
 def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
+    """Write each micro-batch twice, in two runs of the query; and one twice in the same run."""
     place = trial.new_place()
     for number in range(5):
         for again in (False, True):
@@ -106,6 +112,7 @@ def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
 
 def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
+    """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again."""
     # In later micro-batches: the n-th crash is at the n-th line, until a sink executes no such line.
     lines = count(1, trial.every)
     for number in cycle(range(_BATCHES)):
@@ -166,6 +173,7 @@ def _crash(trial: SinkTrial, sink: Sink, number: int, line: int) -> str:
 
 
 def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
+    """Ask for the last micro-batch after each one: the sink that wrote it, and one of a new run."""
     place = trial.new_place()
     for number in range(-1, 4):
         writing_sink = trial.started(place)
@@ -176,12 +184,13 @@ def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
             if last is None:
                 return f"{sink} does not say which micro-batch it has: it cannot be told to be ahead of its checkpoint"
             if last.number != number or last.read not in ("", f"read {number}"):
-                found = f"after micro-batch {number} last_written is {last}"
-                raise SinkLawError(sink, law, found, "keep both with the rows")
+                fault = f"after micro-batch {number} last_written is {last}"
+                raise SinkLawError(sink, law, fault, "keep both with the rows")
     return None
 
 
 def _another_query_is_told_apart(trial: SinkTrial, law: str) -> str | None:
+    """Write micro-batches of another query to the same place: they are refused, or stand beside the others."""
     place = trial.new_place()
     for number in range(3):
         trial.write(trial.started(place), number)
@@ -199,6 +208,7 @@ def _another_query_is_told_apart(trial: SinkTrial, law: str) -> str | None:
 
 
 def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
+    """Write a micro-batch with one more column, twice: it is refused, or the earlier rows have nulls there."""
     place = trial.new_place()
     for number in range(2):
         trial.write(trial.started(place), number)
@@ -217,6 +227,7 @@ def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
 
 
 def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
+    """Take away the rows of the last micro-batch: the sink refuses to go on, or has them written again."""
     place = trial.new_place()
     last_number = 2
     for number in range(last_number):

@@ -38,7 +38,7 @@ class WindowGrid(Grid):
         return cls(windows.size, windows.hop, windows.offset)
 
     @property
-    def counted(self) -> WindowGrid:
+    def unit_grid(self) -> WindowGrid:
         """The grid itself, over what it counts."""
         return self
 
@@ -77,7 +77,7 @@ class GrowingGrid(WindowGrid):
     period: int | None = None
 
     @property
-    def counted(self) -> GrowingGrid:
+    def unit_grid(self) -> GrowingGrid:
         """The grid itself: it counts ticks."""
         return self
 
@@ -125,37 +125,37 @@ class PeriodGrid:
     Cost: that of `Periods.number_at` and `begins`.
 
     Attributes:
-        counted: The windows, over numbers of periods.
+        unit_grid: The windows, over the numbers of periods in place of ticks.
         periods: The periods.
     """
 
-    counted: WindowGrid
+    unit_grid: WindowGrid
     periods: Periods
 
     def first_ending_after(self, tick: int) -> int:
         """Return the number of the first window that ends after a tick."""
-        return self.counted.first_ending_after(self.periods.number_at(tick))
+        return self.unit_grid.first_ending_after(self.periods.number_at(tick))
 
     def start(self, number: int) -> int:
         """Return the start of a window."""
-        return self.periods.begins(self.counted.start(number))
+        return self.periods.begins(self.unit_grid.start(number))
 
     def window(self, number: int) -> Window:
         """Return the extent of a window."""
-        counted = self.counted.window(number)
-        return Window(self.periods.begins(counted.start), self.periods.begins(counted.end))
+        period_numbers = self.unit_grid.window(number)
+        return Window(self.periods.begins(period_numbers.start), self.periods.begins(period_numbers.end))
 
     def last_end(self, tick: int) -> int:
         """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
         if tick in _ENDS_OF_THE_AXIS:
             return tick
-        return self.periods.begins(self.counted.last_end(self.periods.number_at(tick)))
+        return self.periods.begins(self.unit_grid.last_end(self.periods.number_at(tick)))
 
     def first_open(self, watermark: int) -> int:
         """Return the number of the first window that is not complete: `-NEVER` if none is, and `NEVER` if all are."""
         if watermark in _ENDS_OF_THE_AXIS:
-            return self.counted.first_open(watermark)
-        return self.counted.first_open(self.periods.number_at(watermark))
+            return self.unit_grid.first_open(watermark)
+        return self.unit_grid.first_open(self.periods.number_at(watermark))
 
     def first_unbegun(self, horizon: int) -> int:
         """Return the number of the first window that does not start before a horizon.
@@ -166,7 +166,7 @@ class PeriodGrid:
             return -NEVER
         if horizon == INFINITY:
             return NEVER
-        return self.counted.first_starting_from(self.periods.number_at(horizon - 1) + 1)
+        return self.unit_grid.first_starting_from(self.periods.number_at(horizon - 1) + 1)
 
 
 TickGrid: TypeAlias = WindowGrid | PeriodGrid
@@ -177,8 +177,10 @@ def grid_of(windows: RegularWindows) -> TickGrid:
     """Return the windows of a specification."""
     if isinstance(windows, GrowingSteps):
         return GrowingGrid(windows.size, windows.hop, windows.offset, windows.period)
-    counted = WindowGrid.of(windows)
-    return counted if windows.periods is None else PeriodGrid(counted, windows.periods)
+    unit_grid = WindowGrid.of(windows)
+    if windows.periods is None:
+        return unit_grid
+    return PeriodGrid(unit_grid, windows.periods)
 
 
 def settled(grids: Iterable[TickGrid], watermark: int) -> int:

@@ -303,7 +303,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         return (
             f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"
             f"  key: {safe_repr(self.key)}\n  window: {window}\n"
-            "  the module's own traceback is above; test it without Spark with muntin.testing"
+            "  the module's own traceback is above; test it alone with muntin.testing"
         )
 
 

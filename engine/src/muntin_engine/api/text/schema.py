@@ -98,13 +98,13 @@ def definitions() -> dict[str, Any]:
             right=columns,
             parameters={"type": "object"},
         ),
-        "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _OWN}},
+        "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _NAME_OF_CLASS}},
         **{name: _kinds(_TITLES[name], makers) for name, makers in _MAKERS.items()},
         **{f"call {name}": _call(name) for name in SIGNATURES},
     }
 
 
-_OWN: Final = {"title": "the name of a class of a plugin or program", "type": "string", "pattern": "[.:]"}
+_NAME_OF_CLASS: Final = {"title": "the name of a class of a plugin or program", "type": "string", "pattern": "[.:]"}
 _LATE: Final = {"correct": POLICIES["correct"]}
 _EARLY: Final = {"early": POLICIES["early"]}
 _MAKERS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
@@ -214,7 +214,7 @@ def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, An
     for name, maker in makers.items():
         is_kind = {"properties": {KIND: {"const": name}}}
         by_kind.append({"if": is_kind, "then": _of_arguments(name, maker)})
-    kind = {"anyOf": [{"enum": [*makers]}, _OWN]}
+    kind = {"anyOf": [{"enum": [*makers]}, _NAME_OF_CLASS]}
     return {"title": title, "type": "object", "required": [KIND], "properties": {KIND: kind}, "allOf": by_kind}
 
 

@@ -44,12 +44,12 @@ class ChangelogColumns:
         Args:
             columns: The names of its columns.
             stored_keys: The key columns that the changelog itself names; None if it names none.
-            key: The key columns that the caller names; None to have those.
+            key: The key columns that the caller names; None to have those of the changelog.
 
         Raises:
             QueryError: A column is missing, or the keys are not known.
         """
-        keys = _keys(columns, stored_keys, key)
+        keys = _key_columns(columns, stored_keys, key)
         has_ends = NEW_END in columns
         needed = [CHANGE, EVENT_ID, *keys]
         if has_ends:
@@ -71,11 +71,19 @@ class ChangelogColumns:
         return [*self.keys, EVENT_ID]
 
 
-def _keys(columns: Sequence[str], stored_keys: Sequence[str] | None, key: str | Sequence[str] | None) -> list[str]:
+def _key_columns(
+    columns: Sequence[str], stored_keys: Sequence[str] | None, key: str | Sequence[str] | None
+) -> list[str]:
     """Return the names of the key columns of a changelog.
 
+    Args:
+        columns: As for `ChangelogColumns.of`.
+        stored_keys: As for `ChangelogColumns.of`.
+        key: As for `ChangelogColumns.of`.
+
     Raises:
-        QueryError: Neither the caller nor the changelog says them, or the caller leaves one out.
+        QueryError: Neither the caller nor the changelog names the keys, or the caller leaves out a key of the
+            changelog.
     """
     if key is None:
         if stored_keys is None:
@@ -86,9 +94,10 @@ def _keys(columns: Sequence[str], stored_keys: Sequence[str] | None, key: str | 
             )
         return list(stored_keys)
     keys = [key] if isinstance(key, str) else list(key)
-    for name in stored_keys or ():
+    if stored_keys is None:
+        return keys
+    for name in stored_keys:
         if name in columns and name not in keys:
-            assert stored_keys is not None, "it has a name"
             raise QueryError(
                 f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"
                 "  leave key= out, and they are"

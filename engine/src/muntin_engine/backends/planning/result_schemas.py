@@ -34,14 +34,23 @@ def evicted_schema(query: PlannedQuery) -> pa.Schema:
     Raises:
         QueryError: The query has no such output.
     """
-    plan = query.plan
-    if not plan.evicted:
-        label = plan.modules[0].label if plan.modules else "this query"
-        raise QueryError(
-            f"{label} gives nothing when rows leave, so there is no such output\n"
-            "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
-        )
-    return _schema(query, plan.added_to_evicted, plan.evicted)
+    check_evicts_rows(query.plan)
+    return _schema(query, query.plan.added_to_evicted, query.plan.evicted)
+
+
+def check_evicts_rows(plan: Plan) -> None:
+    """Refuse a query without a second output.
+
+    Raises:
+        QueryError: The query has no such output.
+    """
+    if plan.evicted:
+        return
+    label = plan.modules[0].label if plan.modules else "this query"
+    raise QueryError(
+        f"{label} gives nothing when rows leave, so there is no such output\n"
+        "  expected: an operator that follows rows, RowOperator[..., Left], whose on_evict returns rows"
+    )
 
 
 def projected_columns(plan: Plan) -> dict[str, tuple[int, str]]:

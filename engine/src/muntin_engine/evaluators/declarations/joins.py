@@ -63,7 +63,7 @@ PAIRING: Final = Declaration(
 
 def joins_inputs(plan: Plan) -> str | None:
     """Two inputs are joined."""
-    return "its inputs are not joined" if plan.join is None or plan.passes_events else None
+    return None if plan.joins_inputs else "its inputs are not joined"
 
 
 def explain_join(plan: Plan) -> Explanation:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
 from muntin_engine.evaluators.general.assigner import Assigner
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, new_assigner
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents, payloads_of
+from muntin_engine.evaluators.keyed.key_events import DECODED, EventsData, KeyEvents, payloads_of
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.keyed.sweep import SweptWindow, sweep
@@ -157,27 +157,71 @@ class KeyState(KeyEvents):
         state = cls(query)
         is_ordered = len(stored) == 1
         # Waiting rows begin a key, or come after its other records.
-        if _WAITING_PARTS in (len(stored[0]), len(stored[-1])):
+        if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):
             stored = _with_waiting(stored, serializer.schema_version)
             is_ordered = False
-        state.assigner.restore(stored[-1][3])
-        state.restore([record[4] for record in stored], is_ordered=is_ordered)
+        records = [_StateRecord(*record) for record in stored]
+        state.assigner.restore(records[-1].assigner)
+        state.restore([record.events for record in records], is_ordered=is_ordered)
         state.assigner.add(state.events)
-        for window_data, packed, schema_version, *_ in stored:
-            if not window_data:
+        for record in records:
+            if not record.windows:
                 continue
-            windows = [Window(start, end) for start, end, *_ in window_data]
-            states_of_windows = serializer.unpack(packed, schema_version, key, windows)
-            for window, states, data in zip(windows, states_of_windows, window_data, strict=True):
+            stored_windows = [_WindowData.of(data) for data in record.windows]
+            windows = [Window(data.start, data.end) for data in stored_windows]
+            states_of_windows = serializer.unpack(record.packed_states, record.schema_version, key, windows)
+            for window, states, data in zip(windows, states_of_windows, stored_windows, strict=True):
                 state.windows.put(window, _entry_from_data(data, states))
         return state
 
 
-_WAITING_PARTS: Final = 6
-"""The number of parts of a record of waiting rows; other records have fewer."""
+class _StateRecord(NamedTuple):
+    """The parts of a record that `KeyState.to_data` wrote.
+
+    Attributes:
+        windows: The data of the windows that have been emitted and may still change.
+        packed_states: The module states of these windows.
+        schema_version: The number of the schema version that wrote them.
+        assigner: The data of the assigner.
+        events: The data of the events, as `KeyEvents.to_data` wrote them.
+    """
+
+    windows: list[Any]
+    packed_states: list[bytes]
+    schema_version: int
+    assigner: list[Any]
+    events: list[Any]
 
 
-def waiting_rows(serial: int, assigner: list[object], rows: Iterable[InputChange | StoredEvent]) -> list[object]:
+class _WaitingRecord(NamedTuple):
+    """The parts of a record that `waiting_rows` made.
+
+    Attributes:
+        serial: The largest serial number that may be in use already.
+        assigner: The data of the assigner, if it has closed windows.
+        starts: The starts of the rows.
+        ends: The ends of the rows.
+        width: The number of values of each payload.
+        values: The values of all payloads, one payload after the other.
+    """
+
+    serial: int
+    assigner: list[Any]
+    starts: list[int]
+    ends: list[int]
+    width: int
+    values: list[Any]
+
+
+_WAITING_PARTS: Final = len(_WaitingRecord._fields)
+
+
+def _is_of_waiting_rows(record: list[Any]) -> bool:
+    """Return True for a record of waiting rows: other records have fewer parts."""
+    return len(record) == _WAITING_PARTS
+
+
+def waiting_rows(serial: int, assigner: list[object], rows: Sequence[InputChange | StoredEvent]) -> list[object]:
     """Return insertions without ids as the data of a record, which needs nothing of the state that it is appended to.
 
     Args:
@@ -185,29 +229,53 @@ def waiting_rows(serial: int, assigner: list[object], rows: Iterable[InputChange
         assigner: The data of the assigner, if it has closed windows; the record then is appended to none.
         rows: The insertions, or their events.
     """
-    _, starts, ends, payloads, *_ = zip(*rows, strict=True)
-    return [serial, assigner, list(starts), list(ends), len(payloads[0]), list(chain.from_iterable(payloads))]
+    starts = [row.start for row in rows]
+    ends = [row.end for row in rows]
+    width = len(rows[0].payload)
+    values = list(chain.from_iterable([row.payload for row in rows]))
+    return [serial, assigner, starts, ends, width, values]
 
 
-def columns_of(stored: Sequence[list[Any]]) -> tuple[int, int, list[int], list[int], list[tuple[Any, ...]]]:
-    """Return the serial number and the frontier of a key of few rows, and their starts, ends and payloads."""
+class WaitingColumns(NamedTuple):
+    """A key of few rows, whose rows wait for their windows to close.
+
+    Attributes:
+        serial: The largest serial number in use.
+        frontier: The tick up to which windows have closed.
+        starts: The starts of the rows.
+        ends: The ends of the rows.
+        payloads: The payloads of the rows.
+    """
+
+    serial: int
+    frontier: int
+    starts: list[int]
+    ends: list[int]
+    payloads: list[tuple[Any, ...]]
+
+
+def columns_of(stored: Sequence[list[Any]]) -> WaitingColumns:
+    """Return a key of few rows, from all its records."""
     serial = 0
     frontier = EARLIEST
     starts: list[int] = []
     ends: list[int] = []
     payloads: list[tuple[Any, ...]] = []
     for record in stored:
-        if len(record) == _WAITING_PARTS:
-            record_serial, assigner_data, record_starts, record_ends, width, values = record
+        rows: _WaitingRecord | EventsData
+        if _is_of_waiting_rows(record):
+            rows = _WaitingRecord(*record)
+            assigner_data = rows.assigner
         else:
-            _, _, _, assigner_data, events = record
-            record_serial, _, _, _, record_starts, record_ends, width, values, _, _ = events
-        serial = max(serial, record_serial)
+            state_record = _StateRecord(*record)
+            rows = EventsData(*state_record.events)
+            assigner_data = state_record.assigner
+        serial = max(serial, rows.serial)
         frontier = max([frontier, *assigner_data])
-        starts += record_starts
-        ends += record_ends
-        payloads += payloads_of(values, width, len(record_starts))
-    return serial, frontier, starts, ends, payloads
+        starts += rows.starts
+        ends += rows.ends
+        payloads += payloads_of(rows.values, rows.width, len(rows.starts))
+    return WaitingColumns(serial, frontier, starts, ends, payloads)
 
 
 def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list[Any]]:
@@ -215,16 +283,49 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
 
     Its events get serial numbers, which are the same whenever the records are read.
     """
-    waiting_places = [place for place, record in enumerate(stored) if len(record) == _WAITING_PARTS]
+    waiting_places = [place for place, record in enumerate(stored) if _is_of_waiting_rows(record)]
     count = waiting_places[-1] + 1
-    serial, frontier, starts, ends, payloads = columns_of(stored[:count])
-    last_serial = serial + len(starts)
-    ids = [*range(serial + 1, last_serial + 1)]
-    values = list(chain.from_iterable(payloads))
-    # The parts of `KeyEvents.to_data`: no event is gone, no row waits for others of its event.
-    events = [last_serial, [[]], ids, [], starts, ends, len(payloads[0]), values, [], EARLIEST]
-    merged_record = [[], [], schema_version, [frontier], events]
-    return [merged_record, *stored[count:]]
+    rows = columns_of(stored[:count])
+    last_serial = rows.serial + len(rows.starts)
+    # No event is gone, and no row waits for others of its event.
+    events = EventsData(
+        serial=last_serial,
+        gone_columns=[[]],
+        input_ids=[*range(rows.serial + 1, last_serial + 1)],
+        origins=[],
+        starts=rows.starts,
+        ends=rows.ends,
+        width=len(rows.payloads[0]),
+        values=list(chain.from_iterable(rows.payloads)),
+        pending=[],
+        key_watermark=EARLIEST,
+    )
+    merged_record = _StateRecord([], [], schema_version, assigner=[rows.frontier], events=list(events))
+    return [list(merged_record), *stored[count:]]
+
+
+class _WindowData(NamedTuple):
+    """The parts of a window that `_window_to_data` wrote.
+
+    Attributes:
+        start: The start of the window.
+        end: The end of the window.
+        size: The number of its members.
+        live_rows: The live rows: the id of each, with its parts.
+        trigger_state: The parts of the state of its trigger; none without one.
+    """
+
+    start: int
+    end: int
+    size: int
+    live_rows: list[Any]
+    trigger_state: list[Any]
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> Self:
+        """Read a window."""
+        start, end, size, live_rows, *trigger_state = data
+        return cls(start, end, size, live_rows, trigger_state)
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
@@ -232,9 +333,8 @@ def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
     return [window.start, window.end, entry.size, live, *(entry.trigger_state or ())]
 
 
-def _entry_from_data(data: Sequence[Any], states: list[Any]) -> WindowEntry:
+def _entry_from_data(data: _WindowData, states: list[Any]) -> WindowEntry:
     """Return the entry of a window that `_window_to_data` wrote, with its module states."""
-    _, _, size, live_data, *trigger_data = data
-    live = [LiveRow(id, OutputRow(*row)) for id, *row in live_data]
-    trigger_state = TriggerState(*trigger_data) if trigger_data else None
-    return WindowEntry(size, states, live, trigger_state)
+    live = [LiveRow(id, OutputRow(*row)) for id, *row in data.live_rows]
+    trigger_state = TriggerState(*data.trigger_state) if data.trigger_state else None
+    return WindowEntry(data.size, states, live, trigger_state)

@@ -116,10 +116,14 @@ class SmallKeys:
             records = [self._codec.unpack(record.data) for record in key_records.records]
         if work.rows:
             records.append(waiting_rows(self._serial, [], work.rows))
-        serial, grid.frontier, starts, ends, payloads = columns_of(records)
+        waiting = columns_of(records)
+        grid.frontier = waiting.frontier
+        serial = waiting.serial
 
         # Ids matter to nothing here, so the events have the numbers of their rows.
-        columns = (range(len(starts)), starts, ends, payloads, *grid.memberships(starts, ends))
+        ids = range(len(waiting.starts))
+        memberships = grid.memberships(waiting.starts, waiting.ends)
+        columns = (ids, waiting.starts, waiting.ends, waiting.payloads, *memberships)
         events = sorted(map(stored_event, zip(*columns, strict=True)), key=by_until)
         windows = grid.ending(events, EARLIEST, progress.watermark, progress.horizon)
         output = self._emission.rows(work.key, sweep(windows, events), serial)

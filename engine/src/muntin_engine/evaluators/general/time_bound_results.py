@@ -120,15 +120,19 @@ class ResultsAsKnown:
         reaching: dict[Hashable, list[int]] = {}
         known_count = 0
         for start, end in pairwise([*ticks, window.end]):
-            place = bisect_right(ordered, start, key=by_start)
-            results = self._results(key, window, ordered[:place], ordered[known_count:place], states, start)
-            known_count = place
-            previous = reaching
+            previous_count = known_count
+            known_count = bisect_right(ordered, start, key=by_start)
+            known_members = ordered[:known_count]
+            new_members = ordered[previous_count:known_count]
+            reaching_before = reaching
             reaching = {}
-            for row in self._stamper.rows(key, window, results) if place else ():
+            if not known_members:
+                continue
+            results = self._results(key, window, known_members, new_members, states, start)
+            for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
-                if previous.get(value):
-                    number = previous[value].pop()
+                if reaching_before.get(value):
+                    number = reaching_before[value].pop()
                     rows[number] = rows[number]._replace(end=end)
                 else:
                     number = len(rows)
@@ -147,7 +151,8 @@ class ResultsAsKnown:
         rows_before = self._rows_of_members(key, window, first_members)
         rows_after = self._rows_of_members(key, window, all_members)
         live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
-        joined, _ = replace_rows_from(since, window, live, rows_after, count(len(rows_before)).__next__)
+        new_number = count(len(rows_before)).__next__
+        joined, _ = replace_rows_from(since, window, live, rows_after, new_number)
         return [live_row.row for live_row in joined]
 
     def _rows_of_members(self, key: object, window: Window, members: Sequence[StoredEvent]) -> list[OutputRow]:
@@ -161,27 +166,34 @@ class ResultsAsKnown:
         self,
         key: object,
         window: Window,
-        known: Sequence[StoredEvent],
-        new: Sequence[StoredEvent],
+        known_members: Sequence[StoredEvent],
+        new_members: Sequence[StoredEvent],
         states: list[object],
         tick: int,
     ) -> list[object]:
-        """Return the results from the members known at a tick; `states` are updated from one tick to the next."""
-        if not known:
-            return []
+        """Return the results of the members that are known at a tick, and update the module states.
+
+        Args:
+            key: The key.
+            window: The window.
+            known_members: The members that have started by the tick; at least one.
+            new_members: Those of them that had not started at the tick before.
+            states: The state of each module as of the tick before, which is replaced by that of this tick.
+            tick: The tick.
+        """
         if self._query.hides_later_ends:
-            seen = [as_of(event, tick) for event in known]
-            return [computation.result_of_members(seen, key, window) for computation in self._computations]
-        is_first = len(known) == len(new)
+            members_at_tick = [as_of(event, tick) for event in known_members]
+            return [computation.result_of_members(members_at_tick, key, window) for computation in self._computations]
+        is_first = len(known_members) == len(new_members)
         results: list[Any] = []
         for place, computation in enumerate(self._computations):
             if not computation.is_incremental:
-                results.append(computation.result_of_members(known, key, window))
+                results.append(computation.result_of_members(known_members, key, window))
                 continue
             if is_first:
-                states[place] = computation.build(new, key, window)
+                states[place] = computation.build(new_members, key, window)
             else:
-                states[place] = computation.add(states[place], new, key, window)
+                states[place] = computation.add(states[place], new_members, key, window)
             results.append(computation.result_of_state(states[place], key, window))
         return results
 

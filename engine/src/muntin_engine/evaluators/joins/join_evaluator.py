@@ -39,7 +39,7 @@ class JoinEvaluator(KeyedEvaluator):
 class PassingEvaluator(JoinEvaluator):
     """Returns the events of one input as they are, changed and filtered, with revisions in and retractions out.
 
-    It is an anti join with an input that ended before anything came: no event of that ever covers one.
+    The query is planned as an anti join with an input that never has an event; see `Plan.passes_events`.
     """
 
     def run_class(self, plan: Plan) -> type[KeyedRun]:
@@ -52,13 +52,14 @@ class PassingEvaluator(JoinEvaluator):
 
 
 def join_query(plan: Plan) -> JoinQuery:
-    """Return a join in the terms of its evaluator; where events pass, the other input is one without events."""
-    assert plan.join is not None, "the planner gives it joins alone"
-    sides = [events_query(plan, input) for input in plan.inputs]
+    """Return a join in the terms of its evaluator."""
+    assert plan.join is not None, "the planner gives this evaluator joins alone, and events that pass as joins"
+    left = events_query(plan, plan.inputs[0])
     if plan.passes_events:
-        sides.append(EvaluatorQuery(sides[0].window, (), axis=plan.words.axis))
-    left, right = sides
-    columns = tuple((column.side, column.place) for column in plan.join.columns)
+        right = EvaluatorQuery(left.window, (), axis=plan.words.axis)  # an input that never has an event
+    else:
+        right = events_query(plan, plan.inputs[1])
+    columns = tuple((column.side, column.place) for column in plan.joined_columns)
     return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
 
 

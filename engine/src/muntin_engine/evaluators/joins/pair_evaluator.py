@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,9 @@ from muntin_engine.wire.python_values import tuples_of, values_in
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import extents
 
+_LIFETIME_ALONE: Final = 1
+"""The `gap` of `lift_each` with which a stretch ends where its event does: an event joins in its lifetime alone."""
+
 
 class PairEvaluator(KeepsState, LiftsRows):
     """Runs inner joins of events whose ends do not move: pairs are final when both events are there."""
@@ -39,7 +43,8 @@ class PairEvaluator(KeepsState, LiftsRows):
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
         """Yield the good rows of one side for each bucket that has any."""
         with_rows = task.plan.keeps_late_rows
-        return lift_each(1, rows_to_lift(task, rows, side), packed=side_mark(side), with_rows=with_rows)
+        lifted_rows = rows_to_lift(task, rows, side)
+        return lift_each(_LIFETIME_ALONE, lifted_rows, packed=side_mark(side), with_rows=with_rows)
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
@@ -98,8 +103,8 @@ class PairsInMemory(RunsInMemory):
         packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
-        rows = RowsToLift(1, starts, ends, [packed_key], [packed_payload])
-        return lift_each(1, rows, packed=side_mark(row.side))
+        rows = RowsToLift(buckets=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
+        return lift_each(_LIFETIME_ALONE, rows, packed=side_mark(row.side))
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch

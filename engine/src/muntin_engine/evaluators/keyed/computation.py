@@ -215,13 +215,15 @@ class Slide:
         """Return the module's result for a step that has members."""
         computation = self._computation
         key = self._key
-        window, members, entered, left = step
+        window, members, entered, departed = step
         if not computation.can_slide:
             return computation.result_of_members(members.values(), key, window)
         if self._must_rebuild(step):
             state = computation.build(members.values(), key, window)
         else:
-            state = computation.remove(self._state, left, key, window) if left else self._state
+            state = self._state
+            if departed:
+                state = computation.remove(state, departed, key, window)
             state = computation.add(state, entered, key, window)
         self._state = state
         self._is_at_step = True
@@ -229,9 +231,9 @@ class Slide:
 
     def _must_rebuild(self, step: SweptWindow) -> bool:
         """Return True if the state cannot go on from the last step, or it costs more than to build it anew."""
-        if not self._is_at_step or len(step.left) > len(step.members):
+        if not self._is_at_step or len(step.departed) > len(step.members):
             return True
-        if not step.left:
+        if not step.departed:
             return False
         computation = self._computation
         if not computation.can_remove:
@@ -245,9 +247,12 @@ class Slide:
 
 
 def _are_oldest(step: SweptWindow) -> bool:
-    """Return True if the oldest rows left. Row windows number their rows as they come, and keep them in order."""
+    """Return True if the rows that departed are the oldest.
+
+    Row windows number their rows as they come, and keep them in order.
+    """
     oldest_member: Any = next(iter(step.members), INFINITY)
-    return all(event.id < oldest_member for event in step.left)
+    return all(event.id < oldest_member for event in step.departed)
 
 
 class WindowResults:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from sortedcontainers import SortedDict
 
@@ -28,6 +28,34 @@ Neighbour: TypeAlias = tuple[int, Hashable]
 
 Identity: TypeAlias = tuple[Hashable, int]
 """Identifies an event among those of its key: its id, and the start that it was inserted with."""
+
+
+class EventsData(NamedTuple):
+    """The events of a key as plain data, column by column, or their difference to a saved state.
+
+    Attributes:
+        serial: The largest serial number in use.
+        gone_columns: The ids of saved events that are gone, as columns: one, or two where the input has ids.
+        input_ids: The ids of the events.
+        origins: The starts that events were inserted with, where late ones are adjusted; empty if they are `starts`.
+        starts: The starts of the events.
+        ends: The ends of the events.
+        width: The number of values of each payload.
+        values: The values of all payloads, one payload after the other.
+        pending: The data of rows that wait for others of their event.
+        key_watermark: The watermark of the key alone.
+    """
+
+    serial: int
+    gone_columns: Sequence[Any]
+    input_ids: list[Any]
+    origins: list[int]
+    starts: list[int]
+    ends: list[int]
+    width: int
+    values: list[Any]
+    pending: list[Any]
+    key_watermark: int
 
 
 class Samples:
@@ -221,32 +249,34 @@ class KeyEvents:
         events = self.events.ordered
         if not is_whole:
             gone, events = self.events.changes()
-        ids, starts, ends, payloads, *_ = zip(*events, strict=True) if events else ((), (), (), ())
+        ids = [event.id for event in events]
+        payloads = [event.payload for event in events]
         widths = set(map(len, payloads))
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
         # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
         gone_columns = [gone]
-        input_ids = list(ids)
+        input_ids: list[Any] = ids
         origins: list[int] = []
         if has_ids:
             gone_columns = [list(column) for column in zip(*gone, strict=True)]
             input_ids = [id for id, _ in ids]
             if self.query.late.policy is LatePolicy.ADJUST:
                 origins = [start for _, start in ids]
-        return [
-            self.serial,
-            gone_columns,
-            input_ids,
-            origins,
-            list(starts),
-            list(ends),
-            max(widths, default=0),
-            list(chain.from_iterable(payloads)),
-            [_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
-            self.key_watermark,
-        ]
+        data = EventsData(
+            serial=self.serial,
+            gone_columns=gone_columns,
+            input_ids=input_ids,
+            origins=origins,
+            starts=[event.start for event in events],
+            ends=[event.end for event in events],
+            width=max(widths, default=0),
+            values=list(chain.from_iterable(payloads)),
+            pending=[_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
+            key_watermark=self.key_watermark,
+        )
+        return list(data)
 
     @classmethod
     def from_data(
@@ -269,7 +299,9 @@ class KeyEvents:
             stored: As for `from_data`. The state that the memberships of events depend on is restored already.
             is_ordered: True if the events are in the order of an index.
         """
-        self.serial, *_, pending, self.key_watermark = stored[-1]
+        last_record = EventsData(*stored[-1])
+        self.serial = last_record.serial
+        self.key_watermark = last_record.key_watermark
         ids, starts, ends, payloads = _event_columns(stored, has_ids=self.query.names_events)
         memberships = self.memberships(starts, ends)
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
@@ -281,7 +313,7 @@ class KeyEvents:
         self.events = EventIndex(events)
         if self.samples is not None:
             self.samples = Samples((event.start, event.id) for event in events)
-        for id, start, rows, base in pending:
+        for id, start, rows, base in last_record.pending:
             self.pending[id, start] = _pending_from_data(id, start, rows, base)
 
 
@@ -317,15 +349,18 @@ def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Se
     """Return the ids, the starts, the ends and the payloads of saved events, after all changes of them."""
     gone_later: set[Hashable] = set()
     parts: list[Sequence[Sequence[Any]]] = []
-    for _, gone, ids, origins, starts, ends, width, values, *_ in reversed(stored):
-        payloads = payloads_of(values, width, len(ids))
-        names = list(zip(ids, origins or starts, strict=True)) if has_ids else ids
-        columns: Sequence[Sequence[Any]] = (names, starts, ends, payloads)
+    for record in reversed(stored):
+        data = EventsData(*record)
+        payloads = payloads_of(data.values, data.width, len(data.input_ids))
+        names = data.input_ids
+        if has_ids:
+            names = list(zip(data.input_ids, data.origins or data.starts, strict=True))
+        columns: Sequence[Sequence[Any]] = (names, data.starts, data.ends, payloads)
         if gone_later:
             is_live = [name not in gone_later for name in names]
             columns = [list(compress(column, is_live)) for column in columns]
         parts.append(columns)
-        gone_later.update(zip(*gone, strict=True) if has_ids else chain(*gone))
+        gone_later.update(zip(*data.gone_columns, strict=True) if has_ids else chain(*data.gone_columns))
     if len(parts) == 1:
         return parts[0]
     in_order_of_time = parts[::-1]

@@ -22,18 +22,22 @@ def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity
         identity: The identity of the query.
         input_identity: The properties of one of its inputs; those of the query if it has a single one.
     """
-    columns = [name for name, _ in input_identity["inputs"]]
+    column_names = [name for name, _ in input_identity["inputs"]]
     is_edge = input_identity["lifetimes"] == "edge"
     has_ids = input_identity["id"] is not None
-    is_filtered = input_identity["where"] and (has_ids or is_edge)
+    read_by_name = {name: itemgetter(place) for place, name in enumerate(column_names)}
+
+    # An input with ids or samples keeps filtered events: the last value of a payload is the mark of the others.
+    keeps_filtered = input_identity["where"] and (has_ids or is_edge)
+    read_mark = itemgetter(len(column_names)) if keeps_filtered else None
     return EvaluatorQuery(
-        from_dict(identity["window"]),  # type: ignore[arg-type]  # row windows have states that do not read it so
-        (),
-        emit=EmitPolicy.SPECULATIVE,  # so that windows are read if there are some
+        window=from_dict(identity["window"]),  # type: ignore[arg-type]  # states of row windows do not read this field
+        bindings=(),  # the modules may not be installed
+        emit=EmitPolicy.SPECULATIVE,  # final output keeps no windows, and any other is read alike
         is_edge=is_edge,
         has_ids=has_ids,
-        expressions=_ColumnsByName({name: itemgetter(place) for place, name in enumerate(columns)}),
-        keeps=itemgetter(len(columns)) if is_filtered else None,
+        expressions=_ColumnsByName(read_by_name),
+        keeps=read_mark,
         forget_keys_after=identity.get("forget_keys_after"),
     )
 

@@ -17,13 +17,13 @@ class SweptWindow(NamedTuple):
         window: The window.
         members: All its members, by id. The next step changes it.
         entered: The members that the previous window did not have.
-        left: The members of the previous window that this one does not have.
+        departed: The members of the previous window that this one does not have.
     """
 
     window: Window
     members: dict[Hashable, StoredEvent]
     entered: list[StoredEvent]
-    left: list[StoredEvent]
+    departed: list[StoredEvent]
 
 
 def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator[SweptWindow]:
@@ -40,7 +40,7 @@ def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator
     entering = sorted(leaving, key=by_since)
     members: dict[Hashable, StoredEvent] = {}
     entered_count = 0
-    left_count = 0
+    departed_count = 0
     for window in windows:
         start = window.start
         end = window.end
@@ -49,8 +49,12 @@ def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator
         members.update(zip(map(by_id, entered), entered, strict=True))
         entered_count = place
 
-        place = bisect_right(leaving, start, left_count, key=by_until)
-        left = [event for event in leaving[left_count:place] if members.pop(event.id, None) is not None]
-        left_count = place
-        if members or left:
-            yield SweptWindow(window, members, entered, left)
+        place = bisect_right(leaving, start, departed_count, key=by_until)
+        departed: list[StoredEvent] = []
+        for event in leaving[departed_count:place]:
+            was_member = members.pop(event.id, None) is not None  # others have ended between two windows
+            if was_member:
+                departed.append(event)
+        departed_count = place
+        if members or departed:
+            yield SweptWindow(window, members, entered, departed)

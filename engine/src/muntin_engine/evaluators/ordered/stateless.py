@@ -79,15 +79,14 @@ def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
 
     Cost: a few passes over columns; no value becomes a Python object.
     """
-    join = task.plan.join
+    assert task.plan.passes_events, "a query without operators returns the events themselves"
     input_task = task.input
-    assert join is not None, "a query without operators returns the events themselves"
     columns = [rows.column(name).combine_chunks() for name in input_task.key_names]
     starts = rows.column("start").to_numpy()
     ends = rows.column("end").to_numpy()
     columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
-    for joined in join.columns:
-        columns.append(rows.column(input_task.payload_names[joined.place]).combine_chunks())
+    for event_column in task.plan.joined_columns:
+        columns.append(rows.column(input_task.payload_names[event_column.place]).combine_chunks())
     return pa.table(columns, schema=task.results)
 
 

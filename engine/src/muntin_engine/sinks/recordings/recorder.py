@@ -39,8 +39,8 @@ class Recorder:
     most_bytes: str | int = "1 GB"
 
     def __post_init__(self) -> None:
-        self.bytes_limit  # noqa: B018  # raises if `most_bytes` is no size
-        self.folder  # noqa: B018  # raises if `path` is not on this machine
+        _size_in_bytes(self.most_bytes)  # refuses what is no size
+        local_path(self.path)  # refuses what is not on this machine
         if isinstance(self.keys, str):
             raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
 
@@ -75,13 +75,22 @@ class Recorder:
     @property
     def bytes_limit(self) -> int:
         """The size at which the recording ends, in bytes."""
-        if isinstance(self.most_bytes, int):
-            return self.most_bytes
-        size = _SIZE.fullmatch(self.most_bytes)
-        if size is None:
-            raise QueryError(f"most_bytes={self.most_bytes!r} is not a size\n  expected: such as '500 MB', or a number")
-        number, unit = size.groups()
-        return int(float(number) * _UNITS[unit.upper()])
+        return _size_in_bytes(self.most_bytes)
+
+
+def _size_in_bytes(size: str | int) -> int:
+    """Read a size.
+
+    Raises:
+        QueryError: The text is no number with a unit.
+    """
+    if isinstance(size, int):
+        return size
+    parts = _SIZE.fullmatch(size)
+    if parts is None:
+        raise QueryError(f"most_bytes={size!r} is not a size\n  expected: such as '500 MB', or a number")
+    number, unit = parts.groups()
+    return int(float(number) * _UNITS[unit.upper()])
 
 
 RecordLike: TypeAlias = str | PathLike[str] | Recorder

@@ -23,7 +23,7 @@ from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.query_checks import check_progress, check_trigger
 from muntin_engine.plan.worker_settings import WorkerSettings
-from muntin_engine.state.bucket_state import query_of
+from muntin_engine.state.bucket_state import query_and_progress
 from muntin_engine.state.cells import METADATA, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.inputs_progress import furthest_progress
@@ -58,7 +58,7 @@ class _QueryState:
             if METADATA not in cells:
                 continue  # no row has reached the bucket yet
             _, metadata = split(unseal(METADATA, cells[METADATA]))
-            _, progress = query_of(metadata, Codec())
+            progress = query_and_progress(metadata, Codec()).tracked
             yield progress
 
 

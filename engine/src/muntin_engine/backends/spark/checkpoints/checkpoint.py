@@ -261,11 +261,11 @@ class Checkpoint:
                 "  stop one of the two, and start this one again; nothing is lost"
             ) from None
 
-    def check_open(self) -> None:
+    def check_not_closed(self) -> None:
         """Raise if the stream of the checkpoint was closed.
 
         Raises:
-            StateError: The stream was closed, or closing it was cut short.
+            StateError: The stream was closed.
         """
         if self._has_record(_CLOSED):
             raise StateError(
@@ -274,6 +274,14 @@ class Checkpoint:
                 "  expected: the checkpoint of a stream that goes on; on_end='close' and close_checkpoint() end one\n"
                 "  to compute everything again, delete it and the folders that it wrote to, or name other ones"
             )
+
+    def check_open(self) -> None:
+        """Raise if the stream of the checkpoint was closed, or closing it has begun.
+
+        Raises:
+            StateError: The stream was closed, or closing it was cut short.
+        """
+        self.check_not_closed()
         if self._has_record(_CLOSING):
             raise StateError(
                 f"the checkpoint {self._path} was being closed when that was cut short: some sinks may have its last "

@@ -25,7 +25,7 @@ from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import StateError
 from muntin_engine.plan import Plan
 from muntin_engine.sinks.addresses import is_elsewhere, local_path
-from muntin_engine.state.bucket_state import query_of
+from muntin_engine.state.bucket_state import StoredQuery, query_and_progress
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import Progress
@@ -147,7 +147,7 @@ class StoredState:
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
                     metadata = split(unseal(name, bytes(data), f"bucket {bucket} of operator {operator}"))[1]
-                    identity, _ = query_of(metadata, Codec())
+                    identity = query_and_progress(metadata, Codec()).identity
                     identities[operator, bucket] = identity
         return identities
 
@@ -195,7 +195,7 @@ class StoredState:
             for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
                 for query_buckets in operator_buckets:
                     queries = self._queries(path, operator, query_buckets)
-                    progress_by_query.append(furthest_progress(data for _, data in queries))
+                    progress_by_query.append(furthest_progress(query.tracked for query in queries))
         return progress_by_query
 
     def check_places(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
@@ -292,17 +292,15 @@ class StoredState:
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
         """Return the different identities of a query, given its buckets."""
         by_text: dict[str, Mapping[str, Any]] = {}
-        for identity, _ in self._queries(path, operator, buckets):
-            by_text[json.dumps(identity, sort_keys=True)] = identity
+        for query in self._queries(path, operator, buckets):
+            by_text[json.dumps(query.identity, sort_keys=True)] = query.identity
         return list(by_text.values())
 
-    def _queries(
-        self, path: str, operator: _StatefulOperator, buckets: Sequence[int]
-    ) -> Iterator[tuple[Mapping[str, Any], Sequence[Any]]]:
-        """Yield for each bucket of a query its identity, and the data of its progress."""
+    def _queries(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Iterator[StoredQuery]:
+        """Yield for each bucket the query that wrote it, with its progress there."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         for row in cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect():
-            yield query_of(split(unseal(METADATA, bytes(row[0])))[1], Codec())
+            yield query_and_progress(split(unseal(METADATA, bytes(row[0])))[1], Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:
         """Read the origins of all metadata of an operator."""

@@ -49,7 +49,7 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
         Where buckets differ in how far their results are settled, one more shuffle, of blobs.
     """
     plan = query.plan
-    _check(plan, column, schema)
+    _check_watermark_column(plan, column, schema)
     result_blobs = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
     if not steps_of(plan):
         # Watermarks meet in one place, where the least of them is found; results stay apart by bucket.
@@ -64,7 +64,17 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     return only_results.select(*[F.col(f"`{name}`") for name in schema.names], start)
 
 
-def _check(plan: Plan, column: str, schema: spark_types.StructType) -> None:
+def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructType) -> None:
+    """Refuse results that cannot have a column of their starts with the output watermark as Spark's watermark.
+
+    Args:
+        plan: The query.
+        column: The name of the column.
+        schema: The schema of the results.
+
+    Raises:
+        QueryError: As for `with_watermark`.
+    """
     check_names([*schema.names, column])
     lifetime = schema[plan.lifetime_column].dataType
     assert isinstance(lifetime, spark_types.StructType)

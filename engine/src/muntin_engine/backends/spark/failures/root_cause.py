@@ -149,7 +149,7 @@ def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str
     elif python_failures:
         explanation = _of_worker(python_failures[-1])
     else:
-        explanation = _last_telling(messages)
+        explanation = _innermost_explanation(messages)
     causes = _CAUSED_BY.findall(full_text)
     if _NO_STATE in explanation and causes:
         explanation += f"\n  because of {causes[-1]}"
@@ -208,21 +208,23 @@ def names_module(error: BaseException) -> bool:
 
 
 def in_our_words(error: PySparkException, kind: type[E], damage: StateError | None = None) -> E:
-    """Return an error of a kind of Spark's whose message begins with what failed; see `cause_first`.
+    """Return an error of a class of Spark's whose message begins with what failed; see `cause_first`.
 
     Args:
-        error: The error that Spark raised.
-        kind: Its class.
-        damage: An error that names the damaged files of the checkpoint, if they are why it was raised.
+        error: The error that Spark raised. It becomes the cause of the returned error, or that of `damage`.
+        kind: The class of the returned error.
+        damage: An error that names the damaged files of the checkpoint, if `error` was raised because of them.
     """
     if damage is None:
         clear_error = kind(cause_first(error))
         set_cause(clear_error, error)
         return clear_error
-    damage.__cause__ = error
-    words_of_spark = _last_telling([_without_jvm(message) for message in _messages(error)])
+
+    words_of_spark = _innermost_explanation([_without_jvm(message) for message in _messages(error)])
     clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    set_cause(clear_error, damage)  # so `root_cause` says it too
+    # The chain of causes is `clear_error`, `damage`, `error`: `root_cause` returns the message of `damage`.
+    damage.__cause__ = error
+    set_cause(clear_error, damage)
     return clear_error
 
 
@@ -280,7 +282,8 @@ def _without_machinery(traceback: str) -> str:
     return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
 
 
-def _last_telling(messages: list[str]) -> str:
-    """Return the innermost message that is more than the name of a Java class."""
-    telling = [message for message in messages if " " in message]
-    return _JAVA_CLASS.sub("", (telling or messages)[-1])
+def _innermost_explanation(messages: list[str]) -> str:
+    """Return the innermost message that is more than the name of a Java class; the innermost name if none is."""
+    explanations = [message for message in messages if " " in message]
+    innermost = explanations[-1] if explanations else messages[-1]
+    return _JAVA_CLASS.sub("", innermost)

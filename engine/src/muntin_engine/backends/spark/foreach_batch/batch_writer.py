@@ -14,6 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
 from muntin_engine.backends.planned_query import PlannedQuery, Selection
+from muntin_engine.backends.planning.result_schemas import check_evicts_rows
 from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
 from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
 from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
@@ -46,10 +47,12 @@ _FEW: Final = 10_000
 
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
     """Return the schemas of the outputs of a query."""
-    refused = refused_schema(query)
-    evicted = {EVICTED_ROWS: evicted_schema(query)} if query.plan.evicted else {}
-    of_rows = {RESULTS: result_schema(query), LATE_ROWS: refused, REJECTED_ROWS: refused, **evicted}
-    return {**of_rows, METRICS: progress_schema(query)}
+    refused_rows = refused_schema(query)
+    schemas = {RESULTS: result_schema(query), LATE_ROWS: refused_rows, REJECTED_ROWS: refused_rows}
+    if query.plan.evicted:
+        schemas[EVICTED_ROWS] = evicted_schema(query)
+    schemas[METRICS] = progress_schema(query)
+    return schemas
 
 
 class QuerySinks(NamedTuple):
@@ -141,7 +144,7 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
     """
     planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
     if EVICTED_ROWS in query_sinks.sinks:
-        evicted_schema(planned_query)  # raises if there is no second output
+        check_evicts_rows(planned_query.plan)
     schemas = schemas_of(planned_query)
     for output, sink in query_sinks.sinks.items():
         columns = schemas[output].names

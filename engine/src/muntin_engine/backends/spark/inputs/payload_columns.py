@@ -24,7 +24,7 @@ def payload_columns(df: DataFrame, event_columns: Sequence[str]) -> dict[str, Co
 
 
 @in_session()
-def with_payload(  # each is another part of the call
+def with_payload(  # the arguments are the parts of a call of `with_columns` or `select`
     df: DataFrame,
     change: ColumnLike | None,
     event_columns: Sequence[str],
@@ -40,13 +40,13 @@ def with_payload(  # each is another part of the call
         df: The input.
         change: The column that says what a row does; None if each is a new event.
         event_columns: The names of the columns that make rows events.
-        call: The call that asks for it, for messages.
-        names: The names of columns to keep, besides those.
+        call: The name of that call, for messages.
+        names: The names of columns to keep, besides `event_columns`.
         columns: The columns to compute, by name.
         keeps_others: True if all other columns are kept.
 
     Raises:
-        QueryError: A column cannot be computed, or there is none of a name.
+        QueryError: A column cannot be computed, or the input has no column of one of the names.
     """
     _check_columns(df, call, names, columns)
     computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
@@ -70,12 +70,12 @@ def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapp
     """Refuse columns that a DataFrame does not have, or that cannot be computed from those that it has.
 
     Raises:
-        QueryError: One is such a column.
+        QueryError: The DataFrame has no such column, or a column cannot be computed.
     """
     checked: dict[str, ColumnLike] = {name: name for name in names}
     for name, column in columns.items():
         if isinstance(column, str) and not column.isidentifier():
             checked[name] = F.expr(column)
         else:
-            checked[name] = column  # text that names a column is looked up as one, so that the error says what there is
+            checked[name] = column  # looked up by its name, so that the error names the columns that there are
     look_up(df, checked, dict.fromkeys(checked, call))

@@ -94,7 +94,8 @@ class EventGeometry(WindowGeometry[EventStore]):
             return
         keys = key_columns(store.keys.take(events.keys))
         inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
-        event_rows = RowsToLift(1, events.parts[START].array, events.high, keys, inputs)
+        starts = events.parts[START].array
+        event_rows = RowsToLift(buckets=1, starts=starts, ends=events.high, keys=keys, inputs=inputs)
         components = row_parts(self._components.forms, event_rows, np.arange(len(events)), events.high)
         store.live.add(replace(events, parts={**events.parts, **components}))
 

@@ -137,7 +137,7 @@ class KeyTable:
 
 
 def _names(keys: pa.Table) -> Iterable[Hashable]:
-    """Yield a name of each key, which is the same for equal keys."""
+    """Yield the name of each key: a value that can be hashed, and equals that of an equal key."""
     if not keys.num_columns:
         return repeat((), len(keys))
     columns = [_storage(column).to_pylist() for column in keys.columns]
@@ -147,9 +147,10 @@ def _names(keys: pa.Table) -> Iterable[Hashable]:
 
 
 def _canonical(keys: pa.Table) -> pa.Table:
-    """Return keys as `canonical` writes them; only where there are floats, it makes a difference."""
+    """Return keys with the values that `canonical` gives equal keys; keys without floats are canonical already."""
     for place, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
         if pa.types.is_floating(column.type):
+            # Minus zero becomes zero.
             keys = keys.set_column(place, name, pc.add(column, pa.scalar(0.0, column.type)))
         elif pa.types.is_nested(column.type):
             values = [canonical(value) for value in column.to_pylist()]
@@ -158,9 +159,14 @@ def _canonical(keys: pa.Table) -> pa.Table:
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as integers and text as bytes: faster to name keys by, and Python may have no word for them."""
+    """Return a column in the type that stores it: times as integers, text as bytes.
+
+    Keys are named faster by these, and a time or a text of Spark's may be none that Python can hold.
+    """
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())
     if pa.types.is_date32(column.type):
         return column.cast(pa.int32())
-    return column.cast(pa.binary()) if pa.types.is_string(column.type) else column
+    if pa.types.is_string(column.type):
+        return column.cast(pa.binary())
+    return column

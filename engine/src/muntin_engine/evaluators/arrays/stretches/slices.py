@@ -35,6 +35,6 @@ def in_windows(grids: Sequence[SliceGrid], firsts: IntArray, lasts: IntArray) ->
 
 def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
     """Return the starts and the ends of windows by their numbers."""
-    starts = windows.counted.start(numbers)
-    ends = starts + windows.counted.size
-    return ticks_of(windows.periods, windows.counted.extent_start(starts)), ticks_of(windows.periods, ends)
+    starts = windows.unit_grid.start(numbers)
+    ends = starts + windows.unit_grid.size
+    return ticks_of(windows.periods, windows.unit_grid.extent_start(starts)), ticks_of(windows.periods, ends)
