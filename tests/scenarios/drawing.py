@@ -293,6 +293,7 @@ def _stamped(random: Random, shape: str) -> TimestampPolicy:
 def _merging(
     random: Random, window: Any, modules: dict[str, Modules], lifetimes: Lifetimes, emit: EmitPolicy = EmitPolicy.FINAL
 ) -> Query:
+    """Draw a query of modules over windows that slices can serve."""
     timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
     query_modules = random.choice(list(modules.values()))
     return Query(

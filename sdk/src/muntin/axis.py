@@ -252,11 +252,11 @@ def spell_ticks(length: int) -> str:
     return sign + (" ".join(words) or "0 seconds")
 
 
-def spell_given(length: int) -> str:
-    """Return a length as one writes it: text if it was given as time, and a number if it was given as one.
+def spell_as_written(length: int) -> str:
+    """Return a length as the query has it: as text where it was written as a time, and as a number elsewhere.
 
     Example:
-        >>> spell_given(ticks("-10 minutes")), spell_given(ticks(-10))
+        >>> spell_as_written(ticks("-10 minutes")), spell_as_written(ticks(-10))
         ("'-10 minutes'", '-10')
     """
     if isinstance(length, DecimalLength):

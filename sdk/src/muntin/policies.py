@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from muntin.axis import Duration, spell_given, ticks
+from muntin.axis import Duration, spell_as_written, ticks
 from muntin.errors import PolicyError
 from muntin.errors.messages import Argument, Call, ErrorMessage, StreamCall
 
@@ -279,7 +279,7 @@ class Lateness:
     allowed: int = 0
 
     def __str__(self) -> str:
-        return self.spell(spell_given)
+        return self.spell(spell_as_written)
 
     def spell(self, spell_length: Callable[[int], str]) -> str:
         """Spell the treatment as a query writes it; `spell_length` spells a length of the axis."""

@@ -40,8 +40,8 @@ _LONGEST: Final = 2**60
 PolicyT = TypeVar("PolicyT", bound="ProgressPolicy")
 
 
-def _spell_given(length: int) -> str:
-    """Return a length in words if it was given as time, else as a number of ticks."""
+def _spell_length(length: int) -> str:
+    """Return a length in words where a policy was written with a time, and as a number of ticks elsewhere."""
     return spell_ticks(length) if isinstance(length, TimeLength) else f"{length} ticks"
 
 
@@ -142,7 +142,7 @@ class ProgressPolicy(ABC):
         """Describe the watermark that rows imply; `spell` turns a number of ticks into words."""
 
     def __str__(self) -> str:
-        return self.describe(_spell_given)
+        return self.describe(_spell_length)
 
     def with_idle(self: PolicyT, after: Duration, *, lag: Duration | None = None) -> PolicyT:
         """Return the policy with a rule for sources that say nothing.

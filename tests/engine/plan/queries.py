@@ -139,26 +139,26 @@ class Steps(StreamOperator[int, list[int], int]):
         return [payload]
 
 
-def query(*modules: Any, given: Any = None, late: Any = None, order: int | None = None, **changed: Any) -> Plan:
+def query(*modules: Any, input: Any = None, late: Any = None, order: int | None = None, **fields: Any) -> Plan:
     """Return the plan of a query, by default of the plainest one.
 
     Args:
         modules: Classes of modules, or plans of modules.
-        given: Input, or its progress policy.
+        input: Input, or its progress policy.
         late: Policy for late rows.
         order: Place of the payload's column that orders events of one time.
-        changed: Further arguments of `plan_of`.
+        fields: Further arguments of `plan_of`.
     """
     if late is not None:
-        given = input_of(ordered(), late=parse_lateness(late))
+        input = input_of(ordered(), late=parse_lateness(late))
     elif order is not None:
-        given = input_of(order=order)
-    elif given is not None and not hasattr(given, "columns"):
-        given = input_of(given)
+        input = input_of(order=order)
+    elif input is not None and not hasattr(input, "columns"):
+        input = input_of(input)
     module_plans: list[ModulePlan] = []
     for place, module in enumerate(modules):
         module_plans.append(module if isinstance(module, ModulePlan) else _planned(module, f"m{place}"))
-    return plan_of(*module_plans, input=given, **changed)
+    return plan_of(*module_plans, input=input, **fields)
 
 
 def _planned(cls: Any, output: str) -> ModulePlan:

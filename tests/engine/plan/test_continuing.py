@@ -85,10 +85,10 @@ DIFFERENCES = {
     ("**keys(('a', 'int'))", "**keys(('a', 'int'), ('b', 'string'))"): (
         "keys: the checkpoint has a int, the query has a int, b string"
     ),
-    ("", "given=input_of(late=correct('1 hour'))"): (
+    ("", "input=input_of(late=correct('1 hour'))"): (
         "late rows: the checkpoint has none, the query has correct(1 hour)"
     ),
-    ("", "given=bounded_disorder(5)"): (
+    ("", "input=bounded_disorder(5)"): (
         "progress: the checkpoint has punctuation, the query has bounded disorder of 5 rows"
     ),
     ("emit=early(every_count(5))", "**EAGER"): (

@@ -21,25 +21,25 @@ query(Count)
     output      a window is complete when the watermark reaches its end
 query(Count, **PUNCTUATED)
     progress    punctuation rows
-query(Count, given=bounded_delay(5), **PUNCTUATED)
+query(Count, input=bounded_delay(5), **PUNCTUATED)
     progress    5 microseconds behind the newest start, or punctuation rows
-query(Count, given=bounded_disorder(3))
+query(Count, input=bounded_disorder(3))
     progress    at most 3 rows that start later come before a row
-query(Count, given=punctuate_every(span='1 hour'))
+query(Count, input=punctuate_every(span='1 hour'))
     progress    0 seconds behind the newest start, every 1 hour
-query(Count, given=input_of(ordered(), ('a', 'b')))
+query(Count, input=input_of(ordered(), ('a', 'b')))
     progress    0 seconds behind the newest start; the least of a, b
-query(Count, given=input_of(heartbeats=1))
+query(Count, input=input_of(heartbeats=1))
     progress    another stream
-query(Count, given=input_of(heartbeats=2))
+query(Count, input=input_of(heartbeats=2))
     progress    2 other streams
-query(Count, given=input_of(ordered().with_idle('1 minute'), ('a', 'b'), has_clock=True))
+query(Count, input=input_of(ordered().with_idle('1 minute'), ('a', 'b'), has_clock=True))
     progress    0 seconds behind the newest start; the least of a, b; a source that is silent for 1 minute is left out
-query(Count, given=input_of(ordered().with_idle('1 minute', lag='2 minutes'), has_clock=True))
+query(Count, input=input_of(ordered().with_idle('1 minute', lag='2 minutes'), has_clock=True))
     progress    …; a source that is silent for 1 minute is taken to be 2 minutes behind the clock
-query(Count, given=resolved(Guarded(ticks('5 minutes'))))
+query(Count, input=resolved(Guarded(ticks('5 minutes'))))
     progress    5 minutes behind the newest start, or behind the clock…
-query(Statistics, given=ordered().with_key_punctuation(), **PUNCTUATED)
+query(Statistics, input=ordered().with_key_punctuation(), **PUNCTUATED)
     progress    …; keys may punctuate themselves
     evaluator   general: keys may punctuate themselves, so each closes windows of its own
 
@@ -62,9 +62,9 @@ query(Sketch, late=correct('1 hour'), window=session('1 hour'))
     late        rows up to 1 hour behind the watermark correct results, others go to late_rows()
 query(Statistics, keeps_late_rows=True)
     evaluator   columnar: …
-query(Statistics, given=input_of(most_held=9))
+query(Statistics, input=input_of(most_held=9))
     evaluator   general: shedding counts the events that a key…
-query(Members, given=input_of(most_held=9_000))
+query(Members, input=input_of(most_held=9_000))
     shedding    a key that holds 9,000 events takes no new ones until some leave; those are counted as shed and go to late_rows(), and its results are of a part of its events, the earliest of each micro-batch
 
 query(Count, window=tumbling('1 hour'), forget_keys_after=30 * DAY)

@@ -34,10 +34,10 @@ CHANGES = {
     "**keys(('key', 'int'))": ["keys"],
     "**keys(('other', 'string'))": ["keys"],
     "columns={'payload': (column('a', 'c0', 'int')['columns']['a'],)}": ["inputs"],
-    "given=bounded_delay(5)": ["progress"],
-    "given=bounded_disorder(5)": ["progress"],
-    "given=input_of(sources=('a', 'b'))": ["sources"],
-    "given=input_of(late=correct(5))": ["late"],
+    "input=bounded_delay(5)": ["progress"],
+    "input=bounded_disorder(5)": ["progress"],
+    "input=input_of(sources=('a', 'b'))": ["sources"],
+    "input=input_of(late=correct(5))": ["late"],
     "**column('start', 'other', 'timestamp')": [],
     "**PUNCTUATED": [],
 }
@@ -45,15 +45,15 @@ PAIRS = {
     # two queries, and what differs
     ("Members", "Count"): ["modules"],
     ("planned(Count, 'n')", "planned(Count, 'other')"): [],
-    ("given=ordered()", "given=input_of(bounded_delay(7).with_idle(5, lag=3), has_clock=True)"): [],
-    ("given=bounded_disorder(3)", "given=bounded_disorder(4)"): ["progress"],
-    ("given=Guarded(1)", "given=Guarded(2)"): [],
-    ("given=Outvoted(1)", "given=Outvoted(2)"): [],
-    ("given=Outvoted(1)", "given=Outvoted(1, of=3)"): ["progress"],
-    ("given=input_of(ordered(), ('a', 'b'))", "given=input_of(ordered(), ('a',))"): ["sources"],
+    ("input=ordered()", "input=input_of(bounded_delay(7).with_idle(5, lag=3), has_clock=True)"): [],
+    ("input=bounded_disorder(3)", "input=bounded_disorder(4)"): ["progress"],
+    ("input=Guarded(1)", "input=Guarded(2)"): [],
+    ("input=Outvoted(1)", "input=Outvoted(2)"): [],
+    ("input=Outvoted(1)", "input=Outvoted(1, of=3)"): ["progress"],
+    ("input=input_of(ordered(), ('a', 'b'))", "input=input_of(ordered(), ('a',))"): ["sources"],
     ("late='side'", "late='drop'"): [],
-    ("given=input_of(late=correct(5))", "given=input_of(late=correct(6))"): ["late"],
-    ("given=input_of(most_held=5)", "given=input_of(most_held=6)"): [],
+    ("input=input_of(late=correct(5))", "input=input_of(late=correct(6))"): ["late"],
+    ("input=input_of(most_held=5)", "input=input_of(most_held=6)"): [],
     ("First, order=1, **SEQ", "First, **SEQ"): ["order"],
 }
 EMISSIONS = (
@@ -79,7 +79,7 @@ def test_queries_differ_by_what_a_checkpoint_keeps_of_them(one: str, other: str)
 
 
 def test_parameters_are_spelled_the_same_each_time() -> None:
-    identity = plan_identity(value_of("query(planned(Scaled, by=2.5, labels={'b', 'a'}), given=bounded_delay(5))"))
+    identity = plan_identity(value_of("query(planned(Scaled, by=2.5, labels={'b', 'a'}), input=bounded_delay(5))"))
     assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
 
 

@@ -40,7 +40,7 @@ DERIVED = {
     "query(**LASTING).input.lifetimes": "interval",
     "query(**EDGE).input.lifetimes": "edge",
     "query().says_when_complete": False,
-    "query(given=bounded_delay(0)).says_when_complete": True,
+    "query(input=bounded_delay(0)).says_when_complete": True,
     "query(**PUNCTUATED).says_when_complete": True,
     # which rows are late: the windows of grids and those that grow say it, elsewhere the watermark alone
     "steps_of(query()) == (tumbling('10 minutes'),)": True,
@@ -181,17 +181,17 @@ query(window=tumbling(10, 2**61))
 query(window=tumbling(10, reach=2**61))
     QueryError: …too long for a window…
 
-query(given=ordered().with_idle(5, lag=1))
+query(input=ordered().with_idle(5, lag=1))
     PolicyError: …never says what time it is…
-query(given=input_of(ordered().with_idle(5), has_clock=True))
+query(input=input_of(ordered().with_idle(5), has_clock=True))
     PolicyError: …the only source of an input cannot be left out…
-query(given=ordered().with_key_punctuation())
+query(input=ordered().with_key_punctuation())
     PolicyError: …no column says what a row does…
 query(late='adjust', **EDGE)
     PolicyError: …late ones cannot be adjusted…
-query(given=input_of(most_held=1), **EDGE)
+query(input=input_of(most_held=1), **EDGE)
     PolicyError: …a sample, which lasts until the next one, needs room for 2…
-query(given=input_of(most_held=9), window=count_by_start(10))
+query(input=input_of(most_held=9), window=count_by_start(10))
     PolicyError: …give most_held=10 at least…
 query(window=landmark('1 day'), forget_keys_after=0)
     PolicyError: …would forget a key while it has events…
@@ -207,7 +207,7 @@ query(Sketch, wanted='columnar')
     QueryError: the columnar evaluator cannot run this query: show.sketch 1.0.0 has no columnar form…
 query(Sketch, wanted='sliced', **EAGER)
     QueryError: the sliced evaluator cannot run this query: emit='eager'…
-query(Sketch, wanted='sliced', given=input_of(most_held=9))
+query(Sketch, wanted='sliced', input=input_of(most_held=9))
     QueryError: the sliced evaluator cannot run this query: shedding counts the events…
 query(Sketch, wanted='sliced', forget_keys_after=DAY)
     QueryError: the sliced evaluator cannot run this query: keys are forgotten…

@@ -55,9 +55,9 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     latest_end = dict(sorted(instants))
     earliest_start = {end: start for start, end in sorted(instants, reverse=True)}
     windows: list[Window] = []
-    for start, end in sorted(instants):
-        if start < end and latest_end[start] == end and earliest_start[end] == start:
-            windows.append(Window(int(start.timestamp()) * kind.second, int(end.timestamp()) * kind.second))
+    for opens, closes in sorted(instants):
+        if opens < closes and latest_end[opens] == closes and earliest_start[closes] == opens:
+            windows.append(Window(int(opens.timestamp()) * kind.second, int(closes.timestamp()) * kind.second))
     return [window for window in windows if _has_any(window, stretches)]
 
 
@@ -121,7 +121,7 @@ def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) 
         start, end = definition.stretch(kind, event)
         for window in windows:
             if start < end and start < window.end and end > window.start:
-                pairs.add((event.lifetime, window))
+                pairs.add(((event.start, event.end), window))
     return pairs
 
 
@@ -132,7 +132,7 @@ def pairs_of(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pa
     for event in events:
         for window in windows:
             if reference.belongs(kind, event, window):
-                pairs.add((event.lifetime, kind.extent(window)))
+                pairs.add(((event.start, event.end), kind.extent(window)))
     return pairs
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 from typing_extensions import TypeIs
 
 from muntin import Duration
-from muntin.axis import spell_given, ticks
+from muntin.axis import spell_as_written, ticks
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call, WrittenExpression
 from muntin.modules.call import check_column
@@ -312,5 +312,7 @@ def _above_zero(call: str, length: Duration) -> int:
     """
     length_in_ticks = ticks(length)
     if length_in_ticks <= 0:
-        raise QueryError(f"{call}({spell_given(length_in_ticks)}) is not above zero\n  expected: a length above zero")
+        raise QueryError(
+            f"{call}({spell_as_written(length_in_ticks)}) is not above zero\n  expected: a length above zero"
+        )
     return length_in_ticks

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 
-from muntin.axis import Axis, Duration, TimeLength, spell_given, ticks
+from muntin.axis import Axis, Duration, TimeLength, spell_as_written, ticks
 from muntin.errors import WindowError
 from muntin.rows.policies import (
     ConditionPolicy,
@@ -212,7 +212,7 @@ class PartitionedRows(RowWindows):
         """Return the value of a field as a query writes it."""
         value = getattr(self, name)
         if isinstance(value, TimeLength):
-            return spell_given(value)
+            return spell_as_written(value)
         return value.spell(axis) if isinstance(value, RowPolicy) else repr(value)
 
     @classmethod

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from muntin.axis import Axis, Duration, TimeLength, spell_given, ticks
+from muntin.axis import Axis, Duration, TimeLength, spell_as_written, ticks
 from muntin.errors import WindowError
 
 
@@ -77,7 +77,7 @@ class ElapsedPolicy(PlainPolicy):
 
     def __post_init__(self) -> None:
         if self.length <= 0:
-            raise WindowError(f"the time of a row window is above zero, got {spell_given(self.length)}")
+            raise WindowError(f"the time of a row window is above zero, got {spell_as_written(self.length)}")
 
     def spell(self, axis: Axis) -> str:
         """Spell the policy as a query writes it: a bare number would count rows."""
@@ -86,7 +86,7 @@ class ElapsedPolicy(PlainPolicy):
 
     def spell_length(self, axis: Axis) -> str:
         """Spell the length as a query writes it where nothing but a length can stand."""
-        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_given(self.length)
+        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_as_written(self.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class DeltaPolicy(PlainPolicy):
     def spell(self, axis: Axis) -> str:
         """Spell the policy as a query writes it."""
         start = "" if self.start is None else f", start={self.start!r}"
-        size = spell_given(self.size) if isinstance(self.size, int) else repr(self.size)
+        size = spell_as_written(self.size) if isinstance(self.size, int) else repr(self.size)
         return f"delta({self.attribute!r}, {size}{start})"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_given, spell_ticks, ticks
+from muntin.axis import EARLIEST, INFINITY, BareClockLength, Duration, clock_ticks, spell_as_written, spell_ticks, ticks
 from muntin.errors import PolicyError
 from muntin.errors.safe_text import safe_repr
 from muntin.triggers.composed import Repeat
@@ -206,7 +206,7 @@ class Past(Once):
             )
 
     def __str__(self) -> str:
-        delay = spell_given(self.delay) if self.delay else ""
+        delay = spell_as_written(self.delay) if self.delay else ""
         return f"past_end({delay})" if self.part == 1 else f"past_part({self.part})"
 
     def is_met(self, window: Window, view: TriggerView) -> bool:

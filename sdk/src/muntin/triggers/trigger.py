@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from muntin.axis import EARLIEST, INFINITY, TimeLength, spell_given
+from muntin.axis import EARLIEST, INFINITY, TimeLength, spell_as_written
 from muntin.windows.extent import Window
 
 
@@ -242,5 +242,5 @@ class Trigger(ABC):
 def _spelled(value: object) -> str:
     """Return a field of a trigger as a query writes it."""
     if isinstance(value, TimeLength):
-        return spell_given(value)
+        return spell_as_written(value)
     return str(value) if isinstance(value, Trigger) else repr(value)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, ClassVar, Final, Literal
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_as_written, ticks
 from muntin.errors import WindowError
 from muntin.windows.calendar_periods import CalendarPeriods, month_of
 from muntin.windows.calendar_text import read_size, read_start, spell_size, start_of
@@ -73,7 +73,7 @@ class CalendarWindows(WindowKind):
                 f"a size of {self.size} and a hop of {self.hop} {self.unit}s"
             )
         if self.reach < 0:
-            raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
+            raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
         zone_named(self.zone)
         if start_of(self.start)[2] > 28 and self.unit == "month":
             raise WindowError(

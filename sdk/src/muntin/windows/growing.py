@@ -15,7 +15,7 @@ from muntin.axis import (
     TimeLength,
     instant,
     offset_ticks,
-    spell_given,
+    spell_as_written,
     ticks,
 )
 from muntin.errors import WindowError
@@ -49,15 +49,15 @@ class CumulateWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.step <= 0 or self.size < self.step or self.size % self.step:
-            size = spell_given(self.size)
-            step = spell_given(self.step)
+            size = spell_as_written(self.size)
+            step = spell_as_written(self.step)
             message = (
                 "cumulating windows need a step above zero and a size that is a multiple of it, "
                 f"got the size {size} and the step {step}"
             )
             is_swapped = 0 < self.size < self.step and self.step % self.size == 0
             if is_swapped:
-                offset = f", {spell_given(self.offset)}" if self.offset else ""
+                offset = f", {spell_as_written(self.offset)}" if self.offset else ""
                 message += f"\n  the size comes first: write cumulate({step}, {size}{offset})"
             raise WindowError(message)
 
@@ -130,7 +130,7 @@ class LandmarkWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.step <= 0:
-            raise WindowError(f"landmark windows need a step above zero, got {spell_given(self.step)}")
+            raise WindowError(f"landmark windows need a step above zero, got {spell_as_written(self.step)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
@@ -163,7 +163,7 @@ class LandmarkWindows(WindowKind):
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `landmark`."""
         is_time = axis is Axis.TIME or isinstance(self.since, TimeLength)
-        landmark = repr(Axis.TIME.spell(self.since)) if is_time else spell_given(self.since)
+        landmark = repr(Axis.TIME.spell(self.since)) if is_time else spell_as_written(self.since)
         return f"landmark({self.spell_field('step', axis)}{f', since={landmark}' if self.since else ''})"
 
 

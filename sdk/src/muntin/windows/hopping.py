@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, ClassVar, Self
 
-from muntin.axis import INFINITY, Axis, Duration, offset_ticks, spell_given, ticks
+from muntin.axis import INFINITY, Axis, Duration, offset_ticks, spell_as_written, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.grid import Grid
@@ -35,11 +35,11 @@ class HoppingWindows(Grid, WindowKind):
     def __post_init__(self) -> None:
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
-                raise WindowError(f"a tumbling window needs a size above zero, got {spell_given(self.size)}")
-            lengths = f"the size {spell_given(self.size)} and the hop {spell_given(self.hop)}"
+                raise WindowError(f"a tumbling window needs a size above zero, got {spell_as_written(self.size)}")
+            lengths = f"the size {spell_as_written(self.size)} and the hop {spell_as_written(self.hop)}"
             raise WindowError(f"a hopping window needs a size and a hop above zero, got {lengths}")
         if self.reach < 0:
-            raise WindowError(f"the reach of a window cannot be negative, got {spell_given(self.reach)}")
+            raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""

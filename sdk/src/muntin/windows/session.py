@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_as_written, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -37,7 +37,7 @@ class SessionWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.gap <= 0:
-            raise WindowError(f"a session window needs a gap above zero, got {spell_given(self.gap)}")
+            raise WindowError(f"a session window needs a gap above zero, got {spell_as_written(self.gap)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime and the gap after its last tick."""

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
-from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_given, ticks
+from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_as_written, ticks
 from muntin.definitions.attributes import check_attributes
 from muntin.definitions.methods import check_name, undefined_methods
 from muntin.definitions.versions import continues
@@ -205,7 +205,7 @@ class WindowSpecification(ABC):
             return repr(axis.spell_length(value))
         if isinstance(value, TimeLength):
             # The length came as text or a timedelta, and the axis of the query is not known yet.
-            return spell_given(value)
+            return spell_as_written(value)
         return repr(_plain(value))
 
     def call(self) -> tuple[str, dict[str, Any]]:

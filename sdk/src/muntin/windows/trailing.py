@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_given, ticks
+from muntin.axis import EARLIEST, INFINITY, Axis, Duration, spell_as_written, ticks
 from muntin.errors import WindowError
 from muntin.windows.extent import Window
 from muntin.windows.kind import WindowKind
@@ -39,7 +39,7 @@ class TrailingWindows(WindowKind):
 
     def __post_init__(self) -> None:
         if self.length <= 0:
-            raise WindowError(f"trailing windows need a length above zero, got {spell_given(self.length)}")
+            raise WindowError(f"trailing windows need a length above zero, got {spell_as_written(self.length)}")
         if type(self.every) is not int or self.every <= 0:
             raise WindowError(f"trailing windows come at every n-th start, n a whole number above zero: {self.every!r}")
 
