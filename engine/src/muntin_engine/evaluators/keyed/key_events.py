@@ -249,7 +249,7 @@ class KeyEvents:
         events = self.events.ordered
         if not is_whole:
             gone, events = self.events.changes()
-        ids = [event.id for event in events]
+        ids: list[Any] = [event.id for event in events]
         payloads = [event.payload for event in events]
         widths = set(map(len, payloads))
         if len(widths) > 1:
