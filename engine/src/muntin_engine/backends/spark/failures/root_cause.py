@@ -149,7 +149,7 @@ def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str
     elif python_failures:
         explanation = _of_worker(python_failures[-1])
     else:
-        explanation = _innermost_explanation(messages)
+        explanation = _innermost_words(messages)
     causes = _CAUSED_BY.findall(full_text)
     if _NO_STATE in explanation and causes:
         explanation += f"\n  because of {causes[-1]}"
@@ -220,7 +220,7 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
         set_cause(clear_error, error)
         return clear_error
 
-    words_of_spark = _innermost_explanation([_without_jvm(message) for message in _messages(error)])
+    words_of_spark = _innermost_words([_without_jvm(message) for message in _messages(error)])
     clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
     # The chain of causes is `clear_error`, `damage`, `error`: `root_cause` returns the message of `damage`.
     damage.__cause__ = error
@@ -282,7 +282,7 @@ def _without_machinery(traceback: str) -> str:
     return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
 
 
-def _innermost_explanation(messages: list[str]) -> str:
+def _innermost_words(messages: list[str]) -> str:
     """Return the innermost message that is more than the name of a Java class; the innermost name if none is."""
     explanations = [message for message in messages if " " in message]
     innermost = explanations[-1] if explanations else messages[-1]
